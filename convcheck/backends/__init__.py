@@ -1,0 +1,1 @@
+"""Who answers: one runtime, one file. Runtimes are imported when used."""

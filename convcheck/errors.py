@@ -1,0 +1,62 @@
+"""The one family of errors. Each knows its place and its hint; the command line prints both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written: a file as people name it, and a line counted from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class ConvcheckError(Exception):
+    """Bad input from outside: usage, a spec, a vector file, a list.
+
+    Ends the program with ``exit_code``, one message, and nothing half-written.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.place, self.hint))
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+def _rebuild(
+    kind: type[ConvcheckError], message: str, place: Place | None, hint: str
+) -> ConvcheckError:
+    return kind(message, place=place, hint=hint)
+
+
+class SpecError(ConvcheckError):
+    """A spec file that cannot be read, or says something that the vocabulary does not know."""
+
+
+class VectorError(ConvcheckError):
+    """A vector file that is truncated, edited, or from a newer convcheck."""
+
+
+class UsageError(ConvcheckError):
+    """A command line that names something that does not exist."""
+
+
+class UnavailableError(ConvcheckError):
+    """The backend could not be started: not installed, or it failed to load."""
+
+    exit_code = 4

@@ -1,0 +1,1 @@
+"""What a number is: formats, exact numbers, rounding. numpy integers and Fractions only."""

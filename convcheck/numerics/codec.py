@@ -1,0 +1,75 @@
+"""bits -> Numbers -> bits, for every format. Decoding is exact."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Text, Texts, is_nan
+from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised
+
+Mask = NDArray[np.bool_]
+
+
+def decode(fmt: Format, bits: Bits) -> Numbers:
+    """Give the exact numbers that codes denote; a bool denotes 0 or 1, a string what it spells."""
+    if isinstance(fmt, Text):
+        from convcheck.numerics.decimal import numbers_of_texts
+
+        return numbers_of_texts(cast(Texts, bits))
+    codes = cast(Codes, bits)
+    if isinstance(fmt, Float):
+        return _decode_float(fmt, codes)
+    return _decode_integer(fmt, codes)
+
+
+def _decode_float(fmt: Float, codes: Codes) -> Numbers:
+    magnitude = codes.astype(np.uint64)
+    sign = np.zeros(len(codes), bool)
+    if fmt.signed:
+        sign = (codes & codes.dtype.type(fmt.sign_bit)) != 0
+        magnitude &= np.uint64(fmt.magnitude_mask)
+    exponent = (magnitude >> np.uint64(fmt.mantissa)).view(np.int64)
+    subnormal = (exponent == 0) if fmt.zero else np.zeros(len(codes), bool)
+    exponent -= fmt.bias
+    # The shift pushes the exponent field out at the top and leaves room for the leading one.
+    significand = magnitude << np.uint64(63 - fmt.mantissa)
+    significand |= np.uint64(1 << 63)
+    kind = np.zeros(len(codes), np.uint8)
+    if subnormal.any():
+        where = np.flatnonzero(subnormal)
+        exponent[where], significand[where] = normalised(magnitude[where], fmt.lowest_exponent)
+    if fmt.infinity:
+        infinite = magnitude == np.uint64(fmt.infinity_code)
+        np.copyto(kind, INFINITY, where=infinite)
+        np.copyto(exponent, FAR, where=infinite)
+    if fmt.nan != "none":
+        nan = is_nan(fmt, codes)
+        np.copyto(kind, NAN, where=nan)
+        if fmt.nan == "sign-only":
+            sign &= ~nan
+    return Numbers(kind, sign, exponent, significand)
+
+
+def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
+    wide = codes.astype(np.uint64)
+    sign = np.zeros(len(codes), bool)
+    if fmt.signed:
+        sign = (wide >> np.uint64(fmt.bits - 1)) != 0
+        np.subtract(np.uint64(fmt.mask + 1 if fmt.bits < 64 else 0), wide, out=wide, where=sign)
+    exponent, significand = normalised(wide, 0)
+    return Numbers(np.zeros(len(codes), np.uint8), sign, exponent, significand)
+
+
+def encode(fmt: Float | Int | Bool, magnitude: NDArray[np.uint64], sign: Mask) -> Codes:
+    """Give the codes of in-range magnitudes with signs; -0 becomes +0 where there is no -0."""
+    if isinstance(fmt, Float):
+        codes = magnitude.astype(fmt.storage)
+        if fmt.signed:
+            negative = sign if fmt.negative_zero else sign & (codes != 0)
+            codes |= negative.astype(fmt.storage) << fmt.storage.type(fmt.bits - 1)
+        return codes
+    signed = np.where(sign, np.uint64(0) - magnitude, magnitude)
+    return (signed & np.uint64(fmt.mask)).astype(fmt.storage)

@@ -1,0 +1,160 @@
+"""text <-> exact value. Decimal text is read exactly, and values are spelled shortest.
+
+The exponent of a literal is bounded before anything is computed with it: 1e999999999 is a number
+beyond every format, not a request for a gigabyte.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric, Texts, is_nan
+from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, from_fractions
+from convcheck.numerics.rounding import nearest_even, round_to
+
+DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
+PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
+SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
+_OUT_OF_SIGHT = 6000  # decimal exponents beyond this are outside every format here
+
+
+def parse_decimal(text: str) -> Fraction | None:
+    """Read plain or scientific decimal text exactly; None where it is neither.
+
+    Beyond 10^6000 in either direction the value is moved to 10^±6000, which is as far outside
+    every format. The sign of a zero is not in the answer (see `numbers_of_texts`).
+    """
+    match = DECIMAL.fullmatch(text)
+    if match is None or not (match[2] or match[3]):
+        return None
+    digits = match[2] + (match[3] or "")
+    significand = int(digits.lstrip("0")[:_OUT_OF_SIGHT] or "0")
+    if significand == 0:
+        return Fraction(0)
+    exponent = int((match[4] or "0")[:9]) - len(match[3] or "")
+    top = exponent + len(digits.lstrip("0"))
+    if abs(top) > _OUT_OF_SIGHT:
+        significand, exponent = 1, _OUT_OF_SIGHT if top > 0 else -_OUT_OF_SIGHT
+    value = significand * Fraction(10) ** exponent
+    return -value if match[1] == "-" else value
+
+
+def significant_digits(text: str) -> int:
+    """Count the significant digits of a decimal literal, trailing zeros included."""
+    match = DECIMAL.match(text)
+    digits = (match[2] + (match[3] or "")) if match else ""
+    return len(digits.lstrip("0"))
+
+
+def numbers_of_texts(texts: Texts) -> Numbers:
+    """Give the numbers that texts spell: decimals exactly, inf and nan in any case.
+
+    A text that spells no number is given as NaN; a spec decides such texts by their spelling
+    before it asks for their value.
+    """
+    values = [parse_decimal(t) for t in texts]
+    negative = [t.startswith("-") for t in texts]
+    numbers = from_fractions([v or Fraction(0) for v in values], negative)
+    for i, (text, value) in enumerate(zip(texts, values, strict=True)):
+        if value is None:
+            special = SPECIAL.fullmatch(text)
+            infinite = special is not None and special[2].lower() != "nan"
+            numbers.kind[i] = INFINITY if infinite else NAN
+            numbers.exponent[i] = FAR
+            numbers.significand[i] = 1 << 63
+    return numbers
+
+
+@lru_cache(maxsize=4096)
+def spell(fmt: Numeric, code: int) -> str:
+    """Spell a code's value: the shortest decimal that rounds back to it (nearest-even)."""
+    special = spell_special(fmt, code)
+    if special:
+        return special
+    value = value_of(fmt, code)
+    if not isinstance(fmt, Float):
+        return str(value)
+    return _readable(_shortest_decimal(fmt, code & fmt.magnitude_mask, value))
+
+
+def plain_text(fmt: Numeric, code: int) -> str:
+    """Print a code in plain notation, reading back to the same value; INF and NaN spelled so."""
+    special = spell_special(fmt, code)
+    if special:
+        return {"Inf": "INF", "-Inf": "-INF", "-NaN": "NaN"}.get(special, special)
+    value = value_of(fmt, code)
+    if not isinstance(fmt, Float):
+        return str(value)
+    return f"{_shortest_decimal(fmt, code & fmt.magnitude_mask, value):f}"
+
+
+def spell_special(fmt: Numeric, code: int) -> str:
+    """Spell NaN, infinities, -0 and booleans; '' for every other number."""
+    if isinstance(fmt, Bool):
+        return {0: "False", 1: "True"}.get(code, f"byte {code:#x}")
+    if isinstance(fmt, Int):
+        return ""
+    sign = "-" if code & fmt.sign_bit else ""
+    if is_nan(fmt, np.array([code], fmt.storage))[0]:
+        return "NaN" if fmt.nan == "sign-only" else f"{sign}NaN"
+    magnitude = code & fmt.magnitude_mask
+    if fmt.infinity and magnitude == fmt.infinity_code:
+        return f"{sign}Inf"
+    return "-0" if magnitude == 0 and sign else ""
+
+
+def value_of(fmt: Numeric, code: int) -> Fraction:
+    """Give the exact value of a finite code."""
+    if isinstance(fmt, Float):
+        value = fmt.value(code & fmt.magnitude_mask)
+        return -value if code & fmt.sign_bit else value
+    negative = fmt.signed and code >> (fmt.bits - 1)
+    return Fraction(code - fmt.mask - 1 if negative else code)
+
+
+def spell_fraction(value: Fraction, digits: int = 17) -> str:
+    """Spell an exact value in at most `digits` significant digits, '~' before one cut short."""
+    decimal = _divide(value, digits)
+    exact = Fraction(decimal) == value
+    return ("" if exact else "~") + _readable(decimal)
+
+
+def _divide(value: Fraction, digits: int) -> Decimal:
+    with localcontext(Context(prec=digits, Emax=999999, Emin=-999999)):
+        return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _readable(decimal: Decimal) -> str:
+    if decimal == 0:
+        return "0"
+    decimal = decimal.normalize(Context(prec=60, Emax=999999, Emin=-999999))
+    return f"{decimal:f}" if -6 <= decimal.adjusted() < 17 else f"{decimal:e}"
+
+
+def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
+    exact = _divide(value, 9)
+    if Fraction(exact) == value:  # 448, not the 450 that would round to it
+        return exact
+    for digits in range(1, 40):
+        decimal = _divide(value, digits)
+        numbers = from_fractions([abs(Fraction(decimal))])
+        if round_to(numbers, fmt, nearest_even).magnitude[0] == magnitude:
+            break
+    return decimal
+
+
+def nearest(fmt: Numeric, value: Fraction) -> tuple[int, bool]:
+    """Give (magnitude, exact) of a value rounded to nearest-even on the grid of `fmt`."""
+    rounded = int(round_to(from_fractions([value]), fmt, nearest_even).magnitude[0])
+    back = fmt.value(rounded) if isinstance(fmt, Float) else Fraction(rounded)
+    return rounded, back == abs(value)
+
+
+def codes_of(fmt: Numeric, values: list[int]) -> Codes:
+    """Make an array of codes of `fmt`."""
+    return np.array(values, fmt.storage)

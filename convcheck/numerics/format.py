@@ -1,0 +1,185 @@
+"""Number formats: a format is a row of parameters, everything else about it is derived.
+
+Codes are the raw bit patterns as unsigned integers, one element an array entry, in the low
+``bits`` bits of ``storage``. The *magnitude* of a code is its position in the sequence of
+non-negative values of the format (0 is the smallest), which for every float format here is the
+code without its sign bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.unsignedinteger[Any]]
+Texts = NDArray[np.object_]
+Bits = Codes | Texts
+NanCodes = Literal["ieee", "all-ones", "sign-only", "none"]
+
+
+def storage_for(bits: int) -> np.dtype[Any]:
+    """Give the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
+    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")
+
+
+@dataclass(frozen=True)
+class Float:
+    """A binary floating-point format.
+
+    `exponent` and `mantissa` are field widths in bits; a value is
+    ``(-1)^s * 1.mantissa * 2^(field - bias)``, subnormal where the exponent field is 0, unless
+    the format has no zero (float8e8m0). `nan` says which codes are NaN: ``ieee`` (exponent all
+    ones, mantissa not 0), ``all-ones`` (every bit but the sign), ``sign-only`` (the code of -0),
+    ``none``.
+    """
+
+    exponent: int
+    mantissa: int
+    bias: int
+    nan: NanCodes
+    infinity: bool = False
+    negative_zero: bool = True
+    signed: bool = True
+    zero: bool = True
+
+    @cached_property
+    def bits(self) -> int:
+        """Width of a code in bits."""
+        return self.signed + self.exponent + self.mantissa
+
+    @cached_property
+    def storage(self) -> np.dtype[Any]:
+        """The unsigned numpy type of a code."""
+        return storage_for(self.bits)
+
+    @cached_property
+    def magnitude_mask(self) -> int:
+        """Every bit of a code but the sign."""
+        return (1 << (self.exponent + self.mantissa)) - 1
+
+    @cached_property
+    def sign_bit(self) -> int:
+        """The code of the sign bit, 0 for an unsigned format."""
+        return self.magnitude_mask + 1 if self.signed else 0
+
+    @cached_property
+    def infinity_code(self) -> int:
+        """The magnitude of infinity: exponent all ones, mantissa 0."""
+        return ((1 << self.exponent) - 1) << self.mantissa
+
+    @cached_property
+    def nan_code(self) -> int:
+        """A canonical NaN: quiet where there is a choice, sign clear where there is a sign."""
+        if self.nan == "sign-only":
+            return self.sign_bit
+        if self.nan == "ieee":
+            return self.infinity_code | (1 << (self.mantissa - 1))
+        return self.magnitude_mask
+
+    @cached_property
+    def max_magnitude(self) -> int:
+        """The magnitude of the largest finite value."""
+        if self.nan == "ieee" or self.infinity:
+            return self.infinity_code - 1
+        return self.magnitude_mask - (self.nan == "all-ones")
+
+    @cached_property
+    def lowest_exponent(self) -> int:
+        """Exponent of the unit in the last place (ulp) of the smallest values."""
+        return (1 if self.zero else 0) - self.bias - self.mantissa
+
+    @property
+    def highest_exponent(self) -> int:
+        """The exponent e of the largest finite value, 2^e <= max < 2^(e+1)."""
+        field = self.max_magnitude >> self.mantissa
+        return field - self.bias
+
+    def value(self, magnitude: int) -> Fraction:
+        """Give the exact value of a magnitude; beyond max, the grid goes on (no infinity)."""
+        field, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
+        if field or not self.zero:
+            fraction |= 1 << self.mantissa
+        steps = max(field - 1, 0) if self.zero else field
+        return Fraction(fraction) * Fraction(2) ** (steps + self.lowest_exponent)
+
+    @cached_property
+    def max(self) -> Fraction:
+        """The largest finite value."""
+        return self.value(self.max_magnitude)
+
+    @property
+    def min(self) -> Fraction:
+        """The lowest finite value; for float8e8m0, which has no sign and no zero, 2^-127."""
+        return -self.max if self.signed else self.value(0)
+
+
+@dataclass(frozen=True)
+class Int:
+    """A fixed-point format of `bits` bits, two's complement where signed."""
+
+    bits: int
+    signed: bool
+
+    @cached_property
+    def storage(self) -> np.dtype[Any]:
+        """The unsigned numpy type of a code."""
+        return storage_for(self.bits)
+
+    @cached_property
+    def mask(self) -> int:
+        """All bits of a code."""
+        return (1 << self.bits) - 1
+
+    @cached_property
+    def max(self) -> Fraction:
+        """The largest value."""
+        return Fraction((1 << (self.bits - self.signed)) - 1)
+
+    @cached_property
+    def min(self) -> Fraction:
+        """The lowest value."""
+        return Fraction(-(1 << (self.bits - 1)) if self.signed else 0)
+
+
+@dataclass(frozen=True)
+class Bool:
+    """A boolean: one byte, 0 or 1, denoting the numbers 0 and 1."""
+
+    bits: int = 1
+    signed: bool = False
+    storage: np.dtype[Any] = np.dtype("u1")  # noqa: RUF009 a numpy dtype is immutable
+    mask: int = 1
+    max: Fraction = Fraction(1)
+    min: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string; arrays are of Python `str` objects."""
+
+    storage: np.dtype[Any] = np.dtype("O")  # noqa: RUF009
+
+
+Numeric = Float | Int | Bool
+Format = Numeric | Text
+
+
+def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
+    """Tell which codes are NaN."""
+    kind = codes.dtype.type
+    if fmt.nan == "sign-only":
+        return np.asarray(codes == kind(fmt.sign_bit))
+    if fmt.nan == "none":
+        return np.zeros(codes.shape, bool)
+    last_number = fmt.infinity_code if fmt.nan == "ieee" else fmt.max_magnitude
+    return np.asarray((codes & kind(fmt.magnitude_mask)) > kind(last_number))
+
+
+def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
+    """Tell which codes have the sign bit set."""
+    return np.asarray((codes & codes.dtype.type(fmt.sign_bit)) != 0)

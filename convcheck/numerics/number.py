@@ -1,0 +1,115 @@
+"""Arrays of exact real numbers, as integers.
+
+A finite number is ``(-1)^sign * significand * 2^(exponent - 63)`` with the leading one of the
+64-bit significand at bit 63, plus something less than one unit of bit 0 where `sticky` is set.
+Zero has significand 0. Every source format of convcheck fits without a sticky bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
+FAR = 1 << 20  # an exponent beyond every format: infinity has it, zero has its negative
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """n exact extended reals, a struct of arrays of shape (n,)."""
+
+    kind: NDArray[np.uint8]
+    sign: NDArray[np.bool_]
+    exponent: NDArray[np.int64]
+    significand: NDArray[np.uint64]
+    sticky: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Count the bits up to the leading one, 0 for 0: smear it downwards, count the ones."""
+    for shift in (1, 2, 4, 8, 16, 32):
+        values = values | (values >> np.uint64(shift))
+    return np.bitwise_count(values)
+
+
+def normalised(
+    integers: NDArray[np.uint64], scale: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Give (exponent, significand) of ``integers * 2^scale``."""
+    length = bit_length(integers).astype(np.int64)
+    significand = integers << (64 - length).view(np.uint64)
+    exponent = np.where(length == 0, -FAR, length + (scale - 1))
+    return exponent, significand
+
+
+def parts_of(value: Fraction) -> tuple[int, int, bool]:
+    """Give (exponent, significand, sticky) of a positive fraction, the significand cut at 64 bits.
+
+    Whatever is too far out for any format gets the exponent of infinity or of zero, and keeps
+    being neither.
+    """
+    num, den = value.numerator, value.denominator
+    exponent = num.bit_length() - den.bit_length()
+    if num << max(-exponent, 0) < den << max(exponent, 0):
+        exponent -= 1
+    shift = 63 - exponent
+    significand, rest = divmod(num << max(shift, 0), den << max(-shift, 0))
+    return exponent, significand, rest != 0
+
+
+def from_fractions(values: list[Fraction], negative_zero: list[bool] | None = None) -> Numbers:
+    """Make Numbers of exact fractions; `negative_zero` tells which zeros are negative."""
+    n = len(values)
+    parts = [(-FAR, 0, False) if v == 0 else parts_of(abs(v)) for v in values]
+    signs = [v < 0 for v in values]
+    if negative_zero is not None:
+        signs = [s or z for s, z in zip(signs, negative_zero, strict=True)]
+    return Numbers(
+        np.zeros(n, np.uint8),
+        np.array(signs, bool),
+        np.array([p[0] for p in parts], np.int64),
+        np.array([p[1] for p in parts], np.uint64),
+        np.array([p[2] for p in parts], bool),
+    )
+
+
+def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
+    """Tell where ``|x| > |bound|``; infinity exceeds every bound, and NaN answers nothing useful.
+
+    Raises ValueError where the bound does not fit 64 bits: every bound of a format does.
+    """
+    if bound == 0:
+        return np.asarray(x.significand != 0)
+    exponent, significand, sticky = parts_of(abs(bound))
+    if sticky:
+        raise ValueError(f"bound {bound} has more than 64 significant bits")
+    above = x.significand > np.uint64(significand)
+    if x.sticky is not None:
+        above |= (x.significand == np.uint64(significand)) & x.sticky
+    return np.asarray((x.exponent > exponent) | ((x.exponent == exponent) & above))
+
+
+def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
+    """Tell where ``x < bound``, for a bound that is negative, 0 or a power of two.
+
+    NaN answers nothing useful; raises ValueError for another positive bound, which no format has
+    as its lowest value.
+    """
+    if bound <= 0:
+        return exceeds(x, bound) & x.sign
+    exponent, significand, _ = parts_of(bound)
+    if significand != 1 << 63:
+        raise ValueError(f"bound {bound} is not a power of two")
+    return np.asarray(x.sign | (x.exponent < exponent))
+
+
+def to_fraction(x: Numbers, index: int) -> Fraction:
+    """Give the exact value of a finite element (its sticky bit, if any, is not in it)."""
+    magnitude = Fraction(int(x.significand[index])) * Fraction(2) ** (int(x.exponent[index]) - 63)
+    return -magnitude if x.sign[index] else magnitude

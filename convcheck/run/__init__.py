@@ -1,0 +1,1 @@
+"""Ask and judge: plan, workers, verdicts."""

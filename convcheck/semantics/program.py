@@ -1,0 +1,252 @@
+"""(Spec, Case) -> Program: the rows that apply, in order, with their words looked up.
+
+The rows of all rules whose condition holds are tried from the top; what no row of one rule
+decides goes on to the next. A program ends with `else`, so that every input is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Format
+from convcheck.numerics.rounding import MODES
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.vocabulary import (
+    AS_REAL,
+    BY,
+    COMPUTATIONS,
+    CONSTANTS,
+    ELSE,
+    ROUNDING_WORDS,
+    CaseWord,
+    Computation,
+    NotInFormatError,
+    case_word,
+    known_cases,
+    known_outcomes,
+    possible,
+)
+from convcheck.spec.model import LEVELS, REAL, Case, Cell, Level, Outcome, Row, Rule, Spec
+from convcheck.spec.rules import OTHER
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one reading of a cell gives: a constant, a computation, or another program."""
+
+    pattern: int
+    code: int = 0
+    compute: Computation | None = None
+    mode: str = ""
+    program: Program | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row: the test (None for `else`), the rounding mode of its words, and a step a reading."""
+
+    test: CaseWord | None
+    mode: str
+    steps: tuple[Step, ...]
+    first: int  # index of its (first) decision
+    rule: Rule
+    row: Row
+
+
+@dataclass(frozen=True)
+class Program:
+    """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened."""
+
+    entries: tuple[Entry, ...]
+    decisions: tuple[Decision, ...]
+    readings: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the conditions of rules look at."""
+
+    spec: Spec
+    source: str
+    source_format: Format
+    target: str
+    format: Format
+    attributes: tuple[tuple[str, str], ...]
+    chain: tuple[str, ...] = ()  # rules that are being decided by, to refuse circles
+
+
+def compile_case(spec: Spec, case: Case) -> Program:
+    """Make the program of a case. Raises SpecError with the place of an unknown word, an outcome
+    that the destination cannot hold, or a point that no rule decides.
+    """
+    source, target = case.inputs[0], case.outputs[0]
+    attributes = tuple((name, str(value)) for name, value in case.attributes)
+    question = Question(spec, source.name, source.format, target.name, target.format, attributes)
+    return _program(question, spec.rules)
+
+
+def matches(rule: Rule, question: Question) -> int | None:
+    """Give the column of a rule that applies to a question, None where the rule does not."""
+    attributes = dict(question.attributes)
+    facts = {"from": question.source, "to": question.target, **attributes}
+    for key, allowed in rule.when:
+        fact = facts.get(key, "")
+        if fact not in allowed and not (OTHER in allowed and _is_other(question, key, fact)):
+            return None
+    if rule.same_type and question.source != question.target:
+        return None
+    return _column(rule, facts)
+
+
+def _is_other(question: Question, attribute: str, value: str) -> bool:
+    values = next(a.values for a in question.spec.attributes if a.name == attribute)
+    return value != "" and value not in [str(v) for v in values]
+
+
+def _column(rule: Rule, facts: dict[str, str]) -> int | None:
+    if not rule.columns:
+        return 0
+    wanted = tuple(facts.get(key) for key, _ in rule.columns)
+    columns = list(zip(*(values for _, values in rule.columns), strict=True))
+    return columns.index(wanted) if wanted in columns else None
+
+
+def _program(question: Question, rules: tuple[Rule, ...]) -> Program:
+    entries: list[Entry] = []
+    decisions: list[Decision] = []
+    for rule, row, column in _rows(question, rules):
+        entry, more = _entry(question, rule, row, row.cells[column], len(decisions))
+        entries.append(entry)
+        decisions += more
+        if entry.test is None:
+            break
+    if not entries or entries[-1].test is not None:
+        raise _undecided(question, entries)
+    readings = max(len(d.readings) for d in decisions)
+    return Program(tuple(entries), tuple(decisions), readings)
+
+
+def _rows(question: Question, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row, int]]:
+    for rule in rules:
+        column = matches(rule, question)
+        if column is not None:
+            for row in rule.rows:
+                if possible(row.label, question.source_format):
+                    yield rule, row, column
+
+
+def _undecided(question: Question, entries: list[Entry]) -> SpecError:
+    what = f"{question.source} to {question.target}"
+    if question.attributes:
+        what += " with " + ", ".join(f"{k}={v}" for k, v in question.attributes)
+    place = entries[-1].rule.place if entries else question.spec.place
+    return SpecError(
+        f"{question.spec.id}: no rule decides every input of {what}",
+        place=place,
+        hint="end the last table that applies with an `else` row, or add a rule",
+    )
+
+
+def _entry(
+    question: Question, rule: Rule, row: Row, cell: Cell, first: int
+) -> tuple[Entry, list[Decision]]:
+    test = None
+    if row.label != ELSE:
+        test = case_word(row.label, question.spec.literals)
+        if test is None:
+            known = ", ".join(known_cases(question.spec.literals))
+            raise SpecError(
+                f"unknown case word {row.label!r}", place=row.place, hint=f"known: {known}"
+            )
+    mode = _mode(question, rule, row.label, cell)
+    steps = tuple(_step(question, rule, cell, outcome) for outcome in cell.outcomes)
+    decision = _decision(question, rule, row, cell)
+    handed_on = steps[0].program if len(steps) == 1 else None
+    decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
+    return Entry(test, mode, steps, first, rule, row), decisions
+
+
+def _mode(question: Question, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
+    mode = own or rule.rounding.mode
+    if rule.rounding.by and not own:
+        value = dict(question.attributes).get(rule.rounding.by, "")
+        mode = dict(rule.rounding.modes).get(value, "")
+    if mode and mode not in MODES:
+        known = ", ".join(MODES)
+        raise SpecError(f"unknown rounding mode {mode!r}", place=rule.place, hint=f"known: {known}")
+    if not mode and label in ROUNDING_WORDS:
+        raise SpecError(
+            f"{label!r} needs a rounding mode", place=cell.place, hint="round: nearest-even"
+        )
+    return mode
+
+
+def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
+    word = outcome.word
+    if word in CONSTANTS:
+        constant, pattern = CONSTANTS[word]
+        try:
+            return Step(pattern, constant(question.format))
+        except NotInFormatError:
+            message = f"{question.target} has no {word}"
+            raise SpecError(message, place=cell.place) from None
+    if word in COMPUTATIONS:
+        compute, pattern = COMPUTATIONS[word]
+        mode = _mode(question, rule, word, cell, outcome.round)
+        return Step(pattern, compute=compute, mode=mode)
+    if word == AS_REAL:
+        return Step(0, program=_as_real(question, rule, cell))
+    if word == BY:
+        return Step(0, program=_by(question, rule, cell, outcome.argument))
+    raise SpecError(
+        f"unknown outcome word {f'{word} {outcome.argument}'.strip()!r}",
+        place=cell.place,
+        hint=f"known: {', '.join(known_outcomes())}",
+    )
+
+
+def _as_real(question: Question, rule: Rule, cell: Cell) -> Program:
+    """Match again, from the number that the input denotes."""
+    if question.source == REAL:
+        raise SpecError("a real cannot go on as a real", place=cell.place)
+    return _program(replace(question, source=REAL), question.spec.rules)
+
+
+def _by(question: Question, rule: Rule, cell: Cell, name: str) -> Program:
+    """Decide by one rule alone, whatever its condition; its column has to apply."""
+    named = next((r for r in question.spec.rules if r.name == name), None)
+    chain = (*question.chain, rule.name)
+    if named is None or name in chain:
+        known = ", ".join(r.name for r in question.spec.rules)
+        problem = "goes in a circle" if named else "is not a rule"
+        raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=known)
+    bare = replace(named, when=(), same_type=False)
+    return _program(replace(question, chain=chain), (bare,))
+
+
+def weaker(a: Level, b: Level) -> Level:
+    """Give the weaker of two levels."""
+    return max(a, b, key=LEVELS.index)
+
+
+def _decision(question: Question, rule: Rule, row: Row, cell: Cell) -> Decision:
+    source = question.spec.sources[cell.cite.source]
+    readings = tuple(o.reading for o in cell.outcomes)
+    document = f"{source.title}, {source.section}"
+    level, place = cell.level, cell.place
+    return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings)
+
+
+def _handed_on(outer: Decision, program: Program) -> list[Decision]:
+    """Name inner decisions by the chain that leads to them; the weaker level counts."""
+    return [
+        replace(
+            inner,
+            rule=f"{outer.rule} > {inner.rule}",
+            row=inner.row if outer.row == ELSE else f"{outer.row} > {inner.row}",
+            level=weaker(outer.level, inner.level),
+        )
+        for inner in program.decisions
+    ]

@@ -1,0 +1,285 @@
+"""The words of the tables, a function each, vectorised.
+
+A word knows numbers and formats, and no operator, runtime or type by name. Case words give a mask
+of the elements they hold for; outcome words give codes of the destination and how they are
+compared. x is the exact input, [x] is x rounded to the destination's grid by the rule's mode.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import encode
+from convcheck.numerics.decimal import plain_text, significant_digits
+from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
+from convcheck.numerics.number import INFINITY, NAN, Numbers, below, exceeds
+from convcheck.numerics.rounding import MODES, Rounded, round_to
+from convcheck.semantics.expected import (
+    ANY_NAN,
+    EXACT,
+    NEGATIVE_NAN,
+    PARSES,
+    PARSES_TO_X,
+    PLAIN,
+    PLAIN_TO_X,
+    REFUSED,
+    UNDEFINED,
+)
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Points:
+    """A chunk of inputs as the words see them; what is computed once is kept."""
+
+    source: Format
+    target: Format
+    bits: Bits
+    x: Numbers
+    _rounded: dict[str, Rounded] = field(default_factory=dict)
+    _number: Mask | None = None
+
+    def rounded(self, mode: str) -> Rounded:
+        """[x] by a rounding mode."""
+        if mode not in self._rounded:
+            self._rounded[mode] = round_to(self.x, cast(Numeric, self.target), MODES[mode])
+        return self._rounded[mode]
+
+    @property
+    def number(self) -> Mask:
+        """Everything but NaN."""
+        if self._number is None:
+            self._number = self.x.kind != NAN
+        return self._number
+
+
+CaseWord = Callable[[Points, str], Mask]
+
+
+def _positive(p: Points) -> Mask:
+    return ~p.x.sign & p.number
+
+
+def _negative(p: Points) -> Mask:
+    return p.x.sign & p.number
+
+
+def _zero(p: Points) -> Mask:
+    return np.asarray(p.x.significand == 0) & p.number
+
+
+def _bound(p: Points, name: str) -> Fraction:
+    return cast(Fraction, getattr(p.target, name))
+
+
+def _beyond(p: Points, mode: str, bound: Fraction) -> Mask:
+    """[x] farther from zero than a bound of the destination."""
+    rounded = p.rounded(mode)
+    target = p.target
+    if isinstance(target, Float):
+        return np.asarray(rounded.magnitude > np.uint64(target.max_magnitude))
+    far = rounded.magnitude > np.uint64(abs(bound))
+    return far if rounded.beyond is None else far | rounded.beyond
+
+
+def _rounds_to_negative_zero(p: Points, mode: str) -> Mask:
+    zero = np.asarray(p.rounded(mode).magnitude == 0)
+    return np.asarray(zero & _negative(p) & (p.x.significand != 0))
+
+
+CASES: Mapping[str, CaseWord] = {
+    "nan": lambda p, mode: p.x.kind == NAN,
+    "-nan": lambda p, mode: (p.x.kind == NAN) & p.x.sign,
+    "+inf": lambda p, mode: (p.x.kind == INFINITY) & ~p.x.sign,
+    "-inf": lambda p, mode: (p.x.kind == INFINITY) & p.x.sign,
+    "+0": lambda p, mode: _zero(p) & ~p.x.sign,
+    "-0": lambda p, mode: _zero(p) & p.x.sign,
+    "x < 0": lambda p, mode: _negative(p) & (p.x.significand != 0),
+    "x > max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
+    "x < -max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
+    "x < min": lambda p, mode: below(p.x, _bound(p, "min")) & p.number,
+    "[x] > max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
+    "[x] < -max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
+    "[x] < min": lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
+    "[x] = -0": _rounds_to_negative_zero,
+}
+ELSE = "else"
+TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
+
+
+def case_word(label: str, literals: Mapping[str, str]) -> CaseWord | None:
+    """Give the function of a row's label, None for a word that is not in the vocabulary."""
+    if label.startswith(TEXT_IS):
+        pattern = literals.get(label.removeprefix(TEXT_IS))
+        return _spelled(re.compile(pattern)) if pattern else None
+    if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
+        return _longer(int(label.removeprefix(DIGITS)))
+    return CASES.get(label)
+
+
+def _of_texts(test: Callable[[str], bool]) -> CaseWord:
+    def word(p: Points, mode: str) -> Mask:
+        return np.fromiter((test(t) for t in cast(Texts, p.bits)), bool, len(p.bits))
+
+    return word
+
+
+def _spelled(pattern: re.Pattern[str]) -> CaseWord:
+    return _of_texts(lambda text: pattern.fullmatch(text) is not None)
+
+
+def _longer(digits: int) -> CaseWord:
+    return _of_texts(lambda text: significant_digits(text) > digits)
+
+
+def possible(label: str, source: Format) -> bool:
+    """Tell whether a source format has anything that a special-value word could hold for."""
+    if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
+        return True
+    if not isinstance(source, Float):
+        return False
+    if label.endswith("nan"):
+        return source.nan != "none"
+    return source.negative_zero if label == "-0" else source.infinity
+
+
+def known_cases(literals: Mapping[str, str]) -> list[str]:
+    """Name the case words, for error messages."""
+    return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N"]
+
+
+# Outcome words. A constant gives a code of the destination; a computation gives codes.
+
+Constant = Callable[[Format], int]
+Computation = Callable[[Points, str], Bits]
+
+
+class NotInFormatError(Exception):
+    """An outcome that the destination cannot hold, such as +inf of a format without infinity."""
+
+
+def _float(target: Format) -> Float:
+    if not isinstance(target, Float):
+        raise NotInFormatError
+    return target
+
+
+def _nan(target: Format) -> int:
+    if _float(target).nan == "none":
+        raise NotInFormatError
+    return _float(target).nan_code
+
+
+def _negative_nan(target: Format) -> int:
+    code, fmt = _nan(target), _float(target)
+    if fmt.nan == "sign-only" or not fmt.signed:
+        raise NotInFormatError
+    return code | fmt.sign_bit
+
+
+def _negative_zero(target: Format) -> int:
+    if not _float(target).negative_zero:
+        raise NotInFormatError
+    return _float(target).sign_bit
+
+
+def _infinity(target: Format) -> int:
+    if not _float(target).infinity:
+        raise NotInFormatError
+    return _float(target).infinity_code
+
+
+def _max(target: Format) -> int:
+    if isinstance(target, Text):
+        raise NotInFormatError
+    return target.max_magnitude if isinstance(target, Float) else int(target.max)
+
+
+def _min(target: Format) -> int:
+    if isinstance(target, Text):
+        raise NotInFormatError
+    if isinstance(target, Float):
+        return target.max_magnitude | target.sign_bit if target.signed else 0
+    return int(target.min) & target.mask
+
+
+def _zero_code(target: Format) -> int:
+    if isinstance(target, Text) or (isinstance(target, Float) and not target.zero):
+        raise NotInFormatError
+    return 0
+
+
+def _truth(value: int) -> Constant:
+    def constant(target: Format) -> int:
+        if not isinstance(target, Bool):
+            raise NotInFormatError
+        return value
+
+    return constant
+
+
+CONSTANTS: Mapping[str, tuple[Constant, int]] = {
+    "+0": (_zero_code, EXACT),
+    "-0": (_negative_zero, EXACT),
+    "nan": (_nan, ANY_NAN),
+    "-nan": (_negative_nan, NEGATIVE_NAN),
+    "+inf": (_infinity, EXACT),
+    "-inf": (lambda t: _infinity(t) | _float(t).sign_bit, EXACT),
+    "+max": (_max, EXACT),
+    "-max": (lambda t: _max(t) | _float(t).sign_bit, EXACT),
+    "min": (_min, EXACT),
+    "true": (_truth(1), EXACT),
+    "false": (_truth(0), EXACT),
+    "undefined": (lambda t: 0, UNDEFINED),
+    "refused": (lambda t: 0, REFUSED),
+}
+
+
+def _rounded_codes(p: Points, mode: str) -> Codes:
+    """[x] in the destination's code; meaningful where no earlier row found it out of range."""
+    return encode(cast(Numeric, p.target), p.rounded(mode).magnitude, p.x.sign)
+
+
+def _same(p: Points, mode: str) -> Bits:
+    return p.bits
+
+
+def _low_bits(p: Points, mode: str) -> Codes:
+    """Discard higher bits, and reinterpret: two's complement sign extension where they grow."""
+    source, target = cast(Int | Bool, p.source), cast(Int | Bool, p.target)
+    wide = cast(Codes, p.bits).astype(np.uint64)
+    if source.signed:
+        wide -= np.where(p.x.sign, np.uint64((source.mask + 1) & (2**64 - 1)), np.uint64(0))
+    return (wide & np.uint64(target.mask)).astype(target.storage)
+
+
+def _spelling(p: Points, mode: str) -> Texts:
+    texts = np.empty(len(p.bits), object)
+    texts[:] = [plain_text(cast(Numeric, p.source), int(code)) for code in p.bits]
+    return texts
+
+
+COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
+    "[x]": (_rounded_codes, EXACT),
+    "same": (_same, EXACT),
+    "low-bits": (_low_bits, EXACT),
+    "plain-to-x": (_spelling, PLAIN_TO_X),
+    "plain": (_spelling, PLAIN),
+    "parses-to-x": (_spelling, PARSES_TO_X),
+    "parses": (_spelling, PARSES),
+}
+AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
+ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]"))
+
+
+def known_outcomes() -> list[str]:
+    """Name the outcome words, for error messages."""
+    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE"]

@@ -1,0 +1,304 @@
+"""Spec files -> Catalog: `extends` resolved, every error with file, line and a hint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from convcheck.errors import SpecError
+from convcheck.spec.extend import extend, rules_of, standalone
+from convcheck.spec.model import (
+    Asking,
+    Attribute,
+    Attributes,
+    Cell,
+    DType,
+    Example,
+    Source,
+    Spec,
+    Value,
+)
+from convcheck.spec.rules import Context, read_cite, read_rule
+from convcheck.spec.source import Node, read
+from convcheck.spec.types import Types, read_types
+
+_KEYS = (
+    "op", "version", "extends", "sources", "inputs", "outputs", "shape", "types", "attributes",
+    "literals", "rules", "examples", "notes",
+)  # fmt: skip
+DTYPES = "dtypes.yaml"
+
+
+def data_dir(name: str) -> Path:
+    """Find `specs` or `vectors`: inside an installed package, else beside it in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "data" / name
+    return installed if installed.is_dir() else package.parent / name
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything loaded: the types, and the specs by id in order of operator and version."""
+
+    types: Types
+    specs: Mapping[str, Spec]
+
+
+@dataclass(frozen=True)
+class _File:
+    node: Node
+    path: Path
+    name: str  # op-version as `extends` names it: the file's stem
+
+
+def load(folders: Sequence[Path] = ()) -> Catalog:
+    """Load the built-in specs and those of more folders (searched recursively for *.yaml).
+
+    A folder may have a dtypes.yaml of its own, whose types and families add to the built-in ones.
+    Raises SpecError.
+    """
+    roots = [data_dir("specs"), *folders]
+    types = _all_types(roots)
+    files = [file for root in roots for file in _files(root)]
+    by_name = _unique(files)
+    specs: dict[str, Spec] = {}
+    for file in files:
+        resolved, parent = _resolved(file, by_name, ())
+        spec = _spec(resolved, types, parent)
+        if spec.id in specs:
+            other = specs[spec.id].place
+            raise file.node.error(f"{spec.id} is already defined in {other.file}")
+        specs[spec.id] = spec
+    return Catalog(types, dict(sorted(specs.items(), key=lambda s: (s[1].op, s[1].version))))
+
+
+def _all_types(roots: Sequence[Path]) -> Types:
+    merged: Node | None = None
+    for root in roots:
+        path = root / DTYPES
+        if path.is_file():
+            node = read(path, _shown(path, root))
+            merged = node if merged is None else _merge_types(merged, node)
+    if merged is None:
+        raise SpecError(f"no {DTYPES} in {roots[0]}", hint="the installation is incomplete")
+    return read_types(merged)
+
+
+def _merge_types(before: Node, node: Node) -> Node:
+    entries = dict(before.items())
+    for section, more in node.items().items():
+        known = entries[section].items() if section in entries else {}
+        for name in known.keys() & more.items().keys():
+            raise more.items()[name].error(f"{name!r} is defined already")
+        entries[section] = replace(more, value={**known, **more.items()})
+    return replace(before, value=entries)
+
+
+def _shown(path: Path, root: Path) -> str:
+    """Name a file as people know it: specs/onnx/cast-19.yaml, or their own folder's path."""
+    return f"{root.name}/{path.relative_to(root).as_posix()}"
+
+
+def _files(root: Path) -> list[_File]:
+    if not root.is_dir():
+        raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
+    paths = sorted(p for p in root.rglob("*.yaml") if p.name != DTYPES)
+    return [_File(read(p, _shown(p, root)), p, p.stem) for p in paths]
+
+
+def _unique(files: Sequence[_File]) -> dict[tuple[str, str], _File]:
+    """Index files by (operator, stem), which is how `extends` finds them."""
+    return {(_op(file.node), file.name): file for file in files}
+
+
+def _op(node: Node) -> str:
+    op = node.need("op", "such as onnx.Cast")
+    if not re.fullmatch(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+", op.text()):
+        raise op.error(f"{op.text()!r} is not an operator", "write family.Operator: onnx.Cast")
+    return op.text()
+
+
+def _resolved(
+    file: _File, files: Mapping[tuple[str, str], _File], seen: tuple[str, ...]
+) -> tuple[Node, str]:
+    """Give a file's node with its parents merged in, and the id of its parent ('' for none)."""
+    file.node.only(*_KEYS)
+    extends = file.node.get("extends")
+    if extends is None:
+        return standalone(file.node), ""
+    name, op = extends.text(), _op(file.node)
+    if name in (*seen, file.name):
+        raise extends.error(f"`extends` goes in a circle: {' -> '.join((*seen, file.name, name))}")
+    parent = files.get((op, name)) or next((f for k, f in files.items() if k[1] == name), None)
+    if parent is None:
+        known = ", ".join(sorted(stem for _, stem in files))
+        raise extends.error(f"there is no spec {name!r} to extend", f"known: {known}")
+    node, _ = _resolved(parent, files, (*seen, file.name))
+    return extend(node, file.node), _id(parent.node)
+
+
+def _id(node: Node) -> str:
+    return f"{_op(node)}-{node.need('version').integer()}"
+
+
+def _spec(node: Node, types: Types, parent: str) -> Spec:
+    sources, says = _sources(node.need("sources", "title, section and url of the text"))
+    attributes = _attribute_nodes(node)
+    values = {name: _words(a.get("values")) for name, a in attributes.items()}
+    context = Context(types, sources, says, {k: v for k, v in values.items() if v})
+    shape = node.need("shape", "cite the sentence on the output's shape")
+    spec = Spec(
+        id=_id(node),
+        op=_op(node),
+        version=node.need("version").integer(),
+        extends=parent,
+        sources=sources,
+        output_cite=read_cite(shape.need("cite"), context),
+        types=_type_lists(node.need("types"), types),
+        inputs=_pairs(node.need("inputs")),
+        outputs=_pairs(node.need("outputs")),
+        attributes=tuple(_attribute(n, a, context) for n, a in attributes.items()),
+        literals=_literals(node.get("literals")),
+        rules=tuple(read_rule(rule, context) for rule in rules_of(node)),
+        examples=tuple(_example(e, context) for e in _list(node.get("examples"))),
+        notes=tuple(n.text() for n in _list(node.get("notes"))),
+        place=node.place,
+    )
+    _check_rule_names(spec)
+    return replace(spec, digest=digest(spec))
+
+
+def _check_rule_names(spec: Spec) -> None:
+    seen: dict[str, int] = {}
+    for rule in spec.rules:
+        if rule.name in seen:
+            raise SpecError(f"two rules are named {rule.name!r}", place=rule.place)
+        seen[rule.name] = 1
+
+
+def _list(node: Node | None) -> list[Node]:
+    return node.elements() if node else []
+
+
+def _words(node: Node | None) -> tuple[str, ...]:
+    return tuple(e.text() for e in _list(node))
+
+
+def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
+    return tuple((key, value.text()) for key, value in node.items().items())
+
+
+def _sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
+    node.need("text", "the source of the operator's own text")
+    sources, says = {}, {}
+    for key, entry in node.items().items():
+        entry.only("title", "section", "url", "says")
+        title, section, url = (entry.need(k).text() for k in ("title", "section", "url"))
+        sources[key] = Source(key, title, section, url)
+        says[key] = entry.items()["says"].text() if entry.get("says") else ""
+    return sources, says
+
+
+def _type_lists(node: Node, types: Types) -> dict[str, tuple[DType, ...]]:
+    lists = {}
+    for variable, names in node.items().items():
+        lists[variable] = tuple(types.types[name] for name in types.names(names))
+    return lists
+
+
+def _literals(node: Node | None) -> dict[str, str]:
+    literals = {}
+    for name, entry in node.items().items() if node else ():
+        try:
+            re.compile(entry.text())
+        except re.error as error:
+            raise entry.error(f"not a regular expression: {error}") from None
+        literals[name] = entry.text()
+    return literals
+
+
+def _attribute_nodes(node: Node) -> dict[str, Node]:
+    attributes = node.get("attributes")
+    return attributes.items() if attributes else {}
+
+
+def _attribute(name: str, node: Node, context: Context) -> Attribute:
+    node.only("type", "carries", "values", "default", "applies", "also")
+    kind = node.need("type").word(("int", "string"), "type of attribute")
+    carries = node.get("carries")
+    values = tuple(_value(kind, e) for e in _list(node.get("values")))
+    if not carries and not values:
+        raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
+    default, applies = node.get("default"), node.get("applies")
+    if applies:
+        applies.only("to")
+    return Attribute(
+        name,
+        "int" if kind == "int" else "string",
+        carries.text() if carries else "",
+        values,
+        _value(kind, default) if default else None,
+        frozenset(context.types.names(applies.need("to")) if applies else context.types.types),
+        tuple(_asking(kind, e, context) for e in _list(node.get("also"))),
+        node.place,
+    )
+
+
+def _asking(kind: str, node: Node, context: Context) -> Asking:
+    node.only("values", "from", "to", "refusal", "cite")
+    refusal = node.get("refusal")
+    return Asking(
+        tuple(_value(kind, e) for e in node.need("values").elements()),
+        frozenset(context.types.names(node.need("from"))),
+        frozenset(context.types.names(node.need("to"))),
+        refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
+        read_cite(node.need("cite"), context),
+    )
+
+
+def _value(kind: str, node: Node) -> Value:
+    return node.integer() if kind == "int" else node.text()
+
+
+def _example(node: Node, context: Context) -> Example:
+    node.only("from", "to", "x", "gives", *context.attributes)
+    attributes: Attributes = tuple(
+        (name, node.items()[name].text()) for name in context.attributes if node.get(name)
+    )
+    source, target = (context.types.names(node.need(key))[0] for key in ("from", "to"))
+    x, gives = node.need("x").text(), node.need("gives").text()
+    return Example(source, target, attributes, x, gives, node.place)
+
+
+def digest(spec: Spec) -> str:
+    """Hash what decides a spec's vectors: formats, attributes, literals, rules.
+
+    Citations, notes and places are left out, so that a better wording regenerates nothing.
+    """
+    cells = [
+        [
+            rule.name, [[k, sorted(map(str, v))] for k, v in rule.when], rule.same_type,
+            repr(rule.rounding), repr(rule.columns),
+            [[row.label, [_cell_key(cell) for cell in row.cells]] for row in rule.rows],
+        ]
+        for rule in spec.rules
+    ]  # fmt: skip
+    types = {v: [[t.name, repr(t.format)] for t in ts] for v, ts in spec.types.items()}
+    attributes = [
+        [a.name, a.kind, a.carries, a.values, a.default, sorted(a.applies), _also_key(a)]
+        for a in spec.attributes
+    ]
+    content = [spec.id, types, spec.inputs, spec.outputs, attributes, spec.literals, cells]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _cell_key(cell: Cell) -> object:
+    return [[o.word, o.argument, o.round, o.reading] for o in cell.outcomes], cell.level
+
+
+def _also_key(attribute: Attribute) -> object:
+    return [[a.values, sorted(a.sources), sorted(a.targets), a.refusal] for a in attribute.also]

@@ -1,0 +1,163 @@
+"""YAML -> strings with places. No scalar is guessed at, nothing is executed, nothing is lost.
+
+YAML's own typing turns `-0` into 0, `off` into False and `0x7e` into 126, and drops the first of
+two equal keys; so every scalar stays the string that was written, duplicate keys are refused, and
+so are tags and aliases, which a data file has no use for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from convcheck.errors import Place, SpecError
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A YAML value: a string, a list or a mapping of nodes, with the place it stands at."""
+
+    value: str | list[Node] | dict[str, Node]
+    place: Place
+    keys: dict[str, Place] | None = None  # where each key of a mapping stands
+
+    def text(self) -> str:
+        """Give a scalar's string; raises SpecError for a list or mapping."""
+        if not isinstance(self.value, str):
+            raise self.error(f"expected a word, found a {self.kind}")
+        return self.value
+
+    def items(self) -> dict[str, Node]:
+        """Give a mapping's entries; raises SpecError for anything else."""
+        if not isinstance(self.value, dict):
+            raise self.error(f"expected a mapping, found a {self.kind}")
+        return self.value
+
+    def elements(self) -> list[Node]:
+        """Give a list's entries; a single value is a list of one."""
+        return self.value if isinstance(self.value, list) else [self]
+
+    def integer(self) -> int:
+        """Give a scalar as an integer."""
+        try:
+            return int(self.text())
+        except ValueError:
+            raise self.error(f"expected a whole number, found {self.text()!r}") from None
+
+    def flag(self) -> bool:
+        """Give a yes or no."""
+        if self.text() not in ("yes", "no"):
+            raise self.error(f"expected yes or no, found {self.text()!r}")
+        return self.text() == "yes"
+
+    def word(self, allowed: tuple[str, ...], what: str) -> str:
+        """Give a scalar that has to be one of the allowed words."""
+        if self.text() not in allowed:
+            raise self.error(f"unknown {what} {self.text()!r}", f"one of {', '.join(allowed)}")
+        return self.text()
+
+    @property
+    def kind(self) -> str:
+        """The YAML kind, in words."""
+        return {str: "word", list: "list", dict: "mapping"}[type(self.value)]
+
+    def error(self, message: str, hint: str = "") -> SpecError:
+        """Make an error at this place."""
+        return SpecError(message, place=self.place, hint=hint)
+
+    def get(self, key: str) -> Node | None:
+        """Give an entry of a mapping, None where it is absent."""
+        return self.items().get(key)
+
+    def need(self, key: str, hint: str = "") -> Node:
+        """Give an entry of a mapping that must be there."""
+        found = self.get(key)
+        if found is None:
+            raise self.error(f"missing `{key}`", hint)
+        return found
+
+    def only(self, *allowed: str) -> None:
+        """Refuse keys of a mapping that are not known, so that a slip of the pen is no silence."""
+        for key in self.items():
+            if key not in allowed:
+                place = (self.keys or {}).get(key, self.place)
+                hint = f"known here: {', '.join(allowed)}"
+                raise SpecError(f"unknown key `{key}`", place=place, hint=hint)
+
+
+def read(path: Path, name: str) -> Node:
+    """Read a YAML file into nodes; `name` is the file as places name it.
+
+    Raises SpecError with file and line for a file that cannot be read, a syntax error, a
+    duplicate key, a tag, an anchor or an alias.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"cannot be read: {error}", place=Place(name, 0)) from error
+    return parse(text, name)
+
+
+def parse(text: str, name: str) -> Node:
+    """Read YAML text into nodes. Raises SpecError as `read` does."""
+    try:
+        _refuse_tags(text, name)
+        root = yaml.compose(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 0
+        problem = error.problem or str(error)
+        raise SpecError(f"not YAML: {problem}", place=Place(name, line)) from None
+    except (yaml.YAMLError, RecursionError) as error:
+        message = str(error).splitlines()[0]
+        raise SpecError(f"not YAML: {message}", place=Place(name, 0)) from None
+    if root is None:
+        raise SpecError("the file is empty", place=Place(name, 1))
+    return _node(root, name)
+
+
+def _refuse_tags(text: str, name: str) -> None:
+    if not any(sign in text for sign in "!&*"):
+        return
+    for event in _events(text):
+        place = Place(name, event.start_mark.line + 1 if event.start_mark else 0)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise SpecError("anchors and aliases are not used in spec files", place=place)
+        if tag := getattr(event, "tag", None):
+            raise SpecError(
+                f"tag {tag!r}: spec files are data and have no tags",
+                place=place,
+                hint="quote the value",
+            )
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    yield from yaml.parse(text, Loader=_LOADER)
+
+
+def _node(node: yaml.Node, name: str) -> Node:
+    place = Place(name, node.start_mark.line + 1)
+    if isinstance(node, yaml.SequenceNode):
+        return Node([_node(item, name) for item in node.value], place)
+    if isinstance(node, yaml.MappingNode):
+        return _mapping(node, name, place)
+    return Node(str(node.value), place)
+
+
+def _mapping(node: yaml.MappingNode, name: str, place: Place) -> Node:
+    entries: dict[str, Node] = {}
+    keys: dict[str, Place] = {}
+    for key_node, value_node in node.value:
+        at = Place(name, key_node.start_mark.line + 1)
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise SpecError("a key has to be a word", place=at)
+        key = str(key_node.value)
+        if key in entries:
+            raise SpecError(f"duplicate key `{key}` (first in line {keys[key].line})", place=at)
+        entries[key], keys[key] = _node(value_node, name), at
+    return Node(entries, place, keys)

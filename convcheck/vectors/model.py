@@ -1,0 +1,30 @@
+"""A case with its inputs and expectations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from convcheck.numerics.format import Bits
+from convcheck.semantics.expected import Expected
+from convcheck.spec.model import Case
+
+Tier = Literal["edge", "boundary", "exhaustive"]
+TIERS: tuple[Tier, ...] = ("edge", "boundary", "exhaustive")
+Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive"]
+
+
+@dataclass(frozen=True)
+class VectorSet:
+    """A case's inputs, sorted by value, each with its expectation.
+
+    `inputs` has one array a tensor input, each of shape (n,): codes, or texts.
+    """
+
+    case: Case
+    inputs: tuple[Bits, ...]
+    expected: Expected
+    coverage: Coverage
+
+    def __len__(self) -> int:
+        return len(self.expected)
