@@ -63,6 +63,21 @@ def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
     return Numbers(np.zeros(len(codes), np.uint8), sign, exponent, significand)
 
 
+def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
+    """Give the positive numbers at magnitudes of a float format, whose grid goes on above max.
+
+    Unlike codes, magnitudes may be wider than the format's exponent field.
+    """
+    n = len(magnitudes)
+    exponent, significand = normalised(magnitudes, fmt.lowest_exponent)
+    field = magnitudes >> np.uint64(fmt.mantissa)
+    normal = (field != 0) | (not fmt.zero)
+    leading = np.uint64(1 << 63)
+    np.copyto(exponent, field.view(np.int64) - fmt.bias, where=normal)
+    np.copyto(significand, (magnitudes << np.uint64(63 - fmt.mantissa)) | leading, where=normal)
+    return Numbers(np.zeros(n, np.uint8), np.zeros(n, bool), exponent, significand)
+
+
 def encode(fmt: Float | Int | Bool, magnitude: NDArray[np.uint64], sign: Mask) -> Codes:
     """Give the codes of in-range magnitudes with signs; -0 becomes +0 where there is no -0."""
     if isinstance(fmt, Float):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ _KEYS = (
     "literals", "rules", "examples", "notes",
 )  # fmt: skip
 DTYPES = "dtypes.yaml"
+SPECS_VARIABLE = "CONVCHECK_SPECS"
 
 
 def data_dir(name: str) -> Path:
@@ -38,6 +40,15 @@ def data_dir(name: str) -> Path:
     package = Path(__file__).resolve().parent.parent
     installed = package / "data" / name
     return installed if installed.is_dir() else package.parent / name
+
+
+def user_folders() -> list[Path]:
+    """Name the folders of a user's own spec files: those in the environment's CONVCHECK_SPECS.
+
+    The command line puts `--specs` and a pyproject's setting there, so that workers see them too.
+    """
+    named = os.environ.get(SPECS_VARIABLE, "")
+    return [Path(folder) for folder in named.split(os.pathsep) if folder]
 
 
 @dataclass(frozen=True)

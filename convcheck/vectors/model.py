@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.numerics.format import Bits
-from convcheck.semantics.expected import Expected
+from convcheck.semantics.expected import Decision, Expected
 from convcheck.spec.model import Case
 
 Tier = Literal["edge", "boundary", "exhaustive"]
@@ -18,13 +18,15 @@ Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive"]
 class VectorSet:
     """A case's inputs, sorted by value, each with its expectation.
 
-    `inputs` has one array a tensor input, each of shape (n,): codes, or texts.
+    `inputs` has one array a tensor input, each of shape (n,): codes, or texts. `form` is what an
+    answer of another type or shape is held against.
     """
 
     case: Case
     inputs: tuple[Bits, ...]
     expected: Expected
     coverage: Coverage
+    form: Decision
 
     def __len__(self) -> int:
         return len(self.expected)

@@ -1,0 +1,57 @@
+"""The entry point: runs a command and turns every way of ending into its exit code.
+
+0 all well, 1 a finding, 2 bad input, 3 nothing was judged, 4 the backend could not be started,
+70 a fault of convcheck itself (a traceback must not look like a finding), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+FAULT, INTERRUPTED = 70, 130
+
+
+def main() -> None:
+    """Run the command line."""
+    import click
+
+    from convcheck.cli import group
+    from convcheck.errors import ConvcheckError
+
+    try:
+        code = group.main(standalone_mode=False)
+    except ConvcheckError as error:
+        _complain(str(error))
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except Exception:
+        code = _own_fault()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> None:
+    print(f"convcheck: {message}", file=sys.stderr)
+
+
+def _own_fault() -> int:
+    import traceback
+
+    from convcheck import __version__
+
+    traceback.print_exc()
+    _complain(
+        f"this is a fault of convcheck {__version__} itself, not a finding about a backend.\n"
+        "  Please report it, with the command line and the lines above."
+    )
+    return FAULT
+
+
+if __name__ == "__main__":
+    main()

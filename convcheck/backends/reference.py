@@ -1,0 +1,44 @@
+"""The reference: convcheck's own evaluator as a backend.
+
+It passes by construction; what it is for is to try a pipeline, to be asked what is right, and to
+be planted with bugs. The proof that it is right is in the tests, against an independent oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from convcheck import __version__
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.numerics.format import Bits
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.program import compile_case
+from convcheck.spec.load import Catalog, load, user_folders
+from convcheck.spec.model import Case
+
+
+class Reference:
+    """Answers every case with what is expected; under the first reading where there are several."""
+
+    name = "reference"
+    version = f"convcheck {__version__}"
+
+    def __init__(self, catalog: Catalog | None = None) -> None:
+        self._catalog = catalog or load(user_folders())
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline what no spec file describes: a user's spec that this process did not load."""
+        if case.spec in self._catalog.specs:
+            return None
+        return Declined(f"no spec {case.spec} among the built-in ones", missing=True)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Evaluate the case on inputs of any shape."""
+        bits = inputs[0]
+        program = compile_case(self._catalog.specs[case.spec], case)
+        reading = run_program(program, case, bits.reshape(-1)).readings[0]
+        if len(bits.reshape(-1)) and (reading.patterns == REFUSED).all():
+            return Refused("the spec expects a refusal")
+        codes = reading.codes.reshape(bits.shape)
+        return Outputs((codes,), tuple(t.name for t in case.outputs))

@@ -1,0 +1,55 @@
+"""The command line: one file per command, loaded when it is used."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from convcheck import __version__
+
+# Command -> its one line in `convcheck --help`, kept here so that help imports no command.
+COMMANDS = {
+    "run": "Put test vectors to a backend and report where it departs from the standard.",
+    "explain": "Say what the standard wants of one input, and why.",
+    "list": "List specs, cases, backends or types.",
+    "show": "Print a spec's rule tables, or what changed between two versions.",
+    "generate": "Make the test vectors from the specs, or check that they are up to date.",
+    "lint": "Check spec files: complete, unambiguous, reachable, cited, examples true.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are modules, imported when asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Name the commands in the order in which they are most used."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"convcheck.cli.{name}").command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands' lines without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: convcheck run --backend ort onnx.Cast-21 --to float8e4m3fn",
+)
+@click.version_option(__version__, prog_name="convcheck")
+def group() -> None:
+    """Conformance tests for numeric type conversion in machine-learning runtimes.
+
+    The rules of the standards are in spec files; test vectors are made from them and put to a
+    backend; the report says which rule it departs from, where the standard says so, and which
+    bits. Exit codes: 0 pass, 1 a failure, 2 bad input, 3 nothing was judged, 4 no backend,
+    70 a fault of convcheck itself, 130 interrupted.
+    """

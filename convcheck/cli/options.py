@@ -1,0 +1,107 @@
+"""Options that several commands share, what completes them, and what they load."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.spec.load import Catalog
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def catalog(specs: tuple[str, ...]) -> Catalog:
+    """Load the built-in specs, those of --specs, and those of a pyproject.toml here or above.
+
+    Raises SpecError or UsageError.
+    """
+    from convcheck.spec.load import SPECS_VARIABLE, load, user_folders
+
+    folders = [Path(folder).resolve() for folder in specs] or [*user_folders(), *_configured()]
+    # A broken user folder is an error here, once; the workers then read the same folders.
+    loaded = load(folders)
+    os.environ[SPECS_VARIABLE] = os.pathsep.join(str(folder) for folder in folders)
+    return loaded
+
+
+def _configured() -> list[Path]:
+    """Read `specs` of [tool.convcheck] in the nearest pyproject.toml."""
+    here = Path.cwd()
+    found = (p / "pyproject.toml" for p in (here, *here.parents))
+    path = next((p for p in found if p.is_file()), None)
+    if path is None:
+        return []
+    try:
+        settings = (
+            tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("convcheck", {})
+        )
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{path}: {error}", hint="convcheck reads [tool.convcheck] there"
+        ) from None
+    unknown = settings.keys() - {"specs"}
+    folders = settings.get("specs", [])
+    if unknown or not isinstance(folders, list) or not all(isinstance(f, str) for f in folders):
+        raise UsageError(f"{path}: [tool.convcheck] has `specs`, a list of folders, and no more")
+    return [path.parent / folder for folder in folders]
+
+
+def _completer(
+    names: Callable[[Catalog], list[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    def complete(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found = names(catalog(context.params.get("specs") or ()))
+        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+    return complete
+
+
+def _backends(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from convcheck.backends.protocol import backend_names
+
+    return [CompletionItem(name) for name in backend_names() if name.startswith(incomplete)]
+
+
+complete_specs = _completer(lambda c: list(c.specs))
+complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
+
+specs_option = click.option(
+    "--specs", multiple=True, metavar="DIR", help="A folder with spec files of your own, as well."
+)
+spec_arguments = click.argument(
+    "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs
+)
+backend_option = click.option(
+    "--backend", metavar="NAME", shell_complete=_backends,
+    help="reference, ort, ort:PROVIDER, onnx-reference, or package.module:Class.",
+)  # fmt: skip
+
+
+def selection_options(function: F) -> F:
+    """Add the options that select cases."""
+    options = (
+        click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
+                     help="Only from this type or family of types."),
+        click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
+                     help="Only to this type or family of types."),
+        click.option("--where", multiple=True, metavar="NAME=VALUE",
+                     help="Only with this attribute value."),
+        click.option("--case", "globs", multiple=True, metavar="GLOB",
+                     help="Only cases whose id matches."),
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function

@@ -1,0 +1,139 @@
+"""A failure as a person reads it: where, how many, which rule, what it says, and the bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from convcheck.report import bits
+from convcheck.report.groups import Block, Member
+from convcheck.report.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.naming import compact_ids
+from convcheck.report.status import BELOW
+from convcheck.report.words import GLUE, clean, explain_arguments, number, pair, plural, shown
+from convcheck.run.result import Example, Group
+from convcheck.spec.model import Case
+
+_CASE_LINES = 6
+_RANGES = 6
+_LONG = 400
+_LABELS = {"fail": "FAIL", "refused": "REFUSED", "crashed": "CRASHED", "error": "ERROR"}
+
+
+def show(block: Block, width: int, verbose: bool) -> Iterator[Text]:
+    """Give the lines of a block. Below the gate it is short and dim, unless `verbose`."""
+    lines = [*_heading(block, width, verbose), *_body(block, width, verbose)]
+    if not block.gated:
+        for line in lines:
+            line.stylize("dim")
+    yield from lines
+
+
+def _body(block: Block, width: int, verbose: bool) -> Iterator[Text]:
+    group, shown = block.group, block.shown
+    if group:
+        yield from _rule(group, width)
+    if group and (block.gated or verbose):
+        yield from _cite(group, width)
+    if block.message:
+        yield from paragraph(block.message if verbose else cut(block.message, _LONG), width)
+    if shown.group and shown.group.examples:
+        yield from _explain(shown.case.case, shown.group, width)
+        if block.gated or verbose:
+            yield from _ranges(shown.case.case, shown.group, width, verbose)
+            yield from _examples(shown, shown.group, width)
+
+
+def _heading(block: Block, width: int, verbose: bool) -> Iterator[Text]:
+    label, style = _LABELS[block.verdict], "bold red"
+    if not block.gated:
+        label, style = f"{label.lower()} (below the gate)", BELOW.style
+    names = compact_ids(m.case.case.id for m in block.members)
+    first, *more = _names(names, block, width, verbose)
+    *front, last = labelled(label, style, first, width)
+    yield from front
+    yield from spread(last, _count(block), width)
+    for name in more:
+        yield from paragraph(name, width, hang=2, style="bold")
+
+
+def _names(names: Sequence[str], block: Block, width: int, verbose: bool) -> list[str]:
+    """Give the names that are shown; the last line says how many are not."""
+    if verbose or len(names) <= _CASE_LINES:
+        return list(names)
+    kept = list(names[: _CASE_LINES - 1])
+    named = sum(_denoted(name) for name in kept)
+    return [*kept, f"… and {plural(len(block.members) - named, 'more case')} (-v lists all)"]
+
+
+def _denoted(name: str) -> int:
+    """Count the cases that a name with braces stands for."""
+    count = 1
+    for part in name.split("{")[1:]:
+        count *= part.partition("}")[0].count(",") + 1
+    return count
+
+
+def _count(block: Block) -> Text:
+    cases = len(block.members)
+    words = f"{number(block.count)} of {number(block.of)}" if block.of else ""
+    several = f"{'in ' if words else ''}{plural(cases, 'case')}" if cases > 1 else ""
+    return Text(" ".join(filter(None, (words, several))))
+
+
+def _rule(group: Group, width: int) -> Iterator[Text]:
+    place = Text(str(group.decision.place), "dim")
+    yield from spread(Text(" " * INDENT + group.decision.name), place, width)
+    kind = group.kind
+    if group.reading:
+        kind += f", read as {group.reading}"
+    if group.placement:
+        kind += f", only when asked {group.placement}"
+    yield from paragraph(kind.lstrip(", "), width, style="bold")
+
+
+def _cite(group: Group, width: int) -> Iterator[Text]:
+    by = group.decision
+    source = f" — {by.source}" if by.source else ""
+    quoted = f'"{clean(by.cite)}"' if by.cite else ""
+    yield from paragraph(
+        f"{quoted}{source} (level:{GLUE}{by.level})".lstrip(), width, style="italic"
+    )
+
+
+def _explain(case: Case, group: Group, width: int) -> Iterator[Text]:
+    """Give the command; where it is too long for a line, broken so that a shell still takes it."""
+    *front, last = explain_arguments(case, group.examples[0])
+    start = " ".join(["convcheck explain", *front])
+    if INDENT + len(start) + 1 + len(last) <= width:
+        yield Text(" " * INDENT + f"{start} {last}", "cyan")
+    else:
+        yield Text(" " * INDENT + f"{start} \\", "cyan")
+        yield Text(" " * (INDENT + 2) + last, "cyan")
+
+
+def _ranges(case: Case, group: Group, width: int, verbose: bool) -> Iterator[Text]:
+    """Give the ranges of inputs, some of the lowest and some of the highest."""
+    spans = [pair(case.inputs[0].format, span) for span in group.ranges]
+    half, hidden = len(spans) // 2, group.more_ranges
+    if len(spans) > _RANGES and not verbose:
+        hidden += len(spans) - _RANGES
+        spans, half = spans[: _RANGES // 2] + spans[-(_RANGES // 2) :], _RANGES // 2
+    if hidden:
+        spans.insert(half, f"({number(hidden)} more)")
+    yield from paragraph(", ".join(spans), width)
+
+
+def _extreme(case: Case, example: Example) -> Text:
+    both = zip(case.inputs, example.inputs, strict=True)
+    words = "  ".join(shown(dtype.format, word) for dtype, word in both)
+    return Text.assemble((" " * INDENT + "extreme   ", "dim"), words)
+
+
+def _examples(member: Member, group: Group, width: int) -> Iterator[Text]:
+    case = member.case.case
+    for i, example in enumerate(group.examples):
+        if i:  # the first example's input stands in the explain command
+            yield _extreme(case, example)
+        yield from bits.show(case, example, group.verdict, width)

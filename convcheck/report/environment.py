@@ -1,0 +1,55 @@
+"""Where a run took place: what may make the same runtime answer otherwise on another machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("numpy", "onnx", "onnxruntime", "ml_dtypes")
+_FEATURES = re.compile(  # those that choose among kernels of conversions; x86, then Arm
+    r"sse4\w+|ssse3|avx\w*|amx\w*|f16c|fma\w*|gfni"
+    r"|neon|asimd\w*|fphp|fp16|bf16|i8mm|sve\w*|sme|sme[0-9_]\w*"
+)
+
+
+def environment() -> dict[str, Any]:
+    """Describe the machine and the libraries; the libraries are not loaded for it."""
+    model, features = _cpu()
+    return {
+        "platform": platform.platform(),
+        "cpu": {"model": model, "features": features, "count": os.cpu_count()},
+        "threads": _threads(),
+        "versions": {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}},
+    }
+
+
+def _cpu() -> tuple[str, list[str]]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine(), []
+    facts: dict[str, str] = {}
+    for line in lines:
+        key, _, fact = line.partition(":")
+        facts.setdefault(key.strip(), fact.strip())
+    model = facts.get("model name") or platform.processor() or platform.machine()
+    flags = (facts.get("flags") or facts.get("Features") or "").split()
+    return model, sorted(f for f in flags if _FEATURES.fullmatch(f))
+
+
+def _threads() -> int | None:
+    """Count the processors that this process may use; fewer than there are in a container."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,148 @@
+"""The report of a run for programs: `schema.json` beside this file describes it.
+
+Two runs with the same answers on the same machine give the same bytes: the order is the plan's,
+and nothing in it is a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from convcheck import __version__
+from convcheck.errors import UsageError
+from convcheck.report.environment import environment
+from convcheck.report.tally import by_spec, tally
+from convcheck.report.words import code, value
+from convcheck.run.result import CaseResult, Example, Group, RunResult
+from convcheck.spec.model import Case, Level
+
+FORMAT = "convcheck-report/1"
+
+
+def document(result: RunResult) -> dict[str, Any]:
+    """Give the report as JSON's types."""
+    return {
+        "format": FORMAT,
+        "convcheck": __version__,
+        "backend": {"name": result.backend.name, "version": result.backend.version},
+        "tier": result.tier,
+        "corpus": {"sha256": result.corpus},
+        "environment": environment(),
+        "interrupted": result.interrupted,
+        "notes": list(result.notes),
+        "summary": _summary(result),
+        "cases": [_case(case) for case in result.cases],
+    }
+
+
+def write(result: RunResult, path: str) -> None:
+    """Write the report to a file, whole or not at all; '-' is standard output."""
+    text = render(document(result))
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        _replace(Path(path).resolve(), text)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}",
+            hint="give a file in a folder that exists and can be written to, or - for stdout",
+        ) from error
+
+
+def render(report: dict[str, Any]) -> str:
+    """Spell a report: a case a line, so that a difference is a line too."""
+    head = json.dumps({k: v for k, v in report.items() if k != "cases"}, indent=1)
+    cases = ",\n".join("  " + json.dumps(case) for case in report["cases"])
+    return f'{head[:-2]},\n "cases": [' + (f"\n{cases}\n " if cases else "") + "]\n}\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+        path.write_text(text, encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _summary(result: RunResult) -> dict[str, Any]:
+    specs = by_spec(result)
+    return {
+        "level": result.level,
+        **_counts(result.cases, result.level),
+        "specs": {spec: _counts(cases, result.level) for spec, cases in specs.items()},
+    }
+
+
+def _counts(cases: tuple[CaseResult, ...], level: Level) -> dict[str, Any]:
+    counts = tally(cases, level)
+    return {
+        "cases": counts.cases,
+        "judged": counts.judged,
+        "gated": counts.gated,
+        "checked": counts.checked,
+        "wrong": counts.wrong,
+        "verdicts": dict(counts.verdicts),
+    }
+
+
+def _case(result: CaseResult) -> dict[str, Any]:
+    case = result.case
+    return {
+        "id": case.id,
+        "spec": case.spec,
+        "inputs": [t.name for t in case.inputs],
+        "outputs": [t.name for t in case.outputs],
+        "ranks": None,  # the operators so far work element by element
+        "attributes": dict(case.attributes),
+        "verdict": result.verdict,
+        "message": result.message,
+        "checked": result.checked,
+        "coverage": result.coverage,
+        "groups": [_group(case, group) for group in result.groups],
+    }
+
+
+def _group(case: Case, group: Group) -> dict[str, Any]:
+    by = group.decision
+    return {
+        "rule": by.rule,
+        "row": by.row,
+        "level": by.level,
+        "place": str(by.place),
+        "cite": by.cite,
+        "source": by.source,
+        "verdict": group.verdict,
+        "kind": group.kind,
+        "reading": group.reading,
+        "placement": group.placement,
+        "count": group.count,
+        "of": group.of,
+        "digest": group.digest,
+        "ranges": [[code(case.inputs[0].format, word) for word in span] for span in group.ranges],
+        "more_ranges": group.more_ranges,
+        "examples": [_example(case, example) for example in group.examples],
+    }
+
+
+def _example(case: Case, example: Example) -> dict[str, Any]:
+    target = case.outputs[0].format
+    inputs = list(zip((t.format for t in case.inputs), example.inputs, strict=True))
+    got = None if example.got is None else code(target, example.got)
+    return {
+        "input": [code(fmt, word) for fmt, word in inputs],
+        "expected": code(target, example.expected),
+        "got": got,
+        "input_value": [value(fmt, word) for fmt, word in inputs],
+        "expected_value": value(target, example.expected),
+        "got_value": value(target, example.got),
+        "message": example.message,
+    }

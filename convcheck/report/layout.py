@@ -1,0 +1,54 @@
+"""Lines of a terminal report. They are made to fit, so that nothing is left to rewrapping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from convcheck.report.words import GLUE
+
+MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it counts
+INDENT = 6
+
+
+def spread(left: Text, right: Text, width: int) -> Iterator[Text]:
+    """Put two texts at the margins of one line; on two lines where they do not fit."""
+    gap = width - left.cell_len - right.cell_len
+    if gap >= 2:
+        yield Text.assemble(left, " " * gap, right)
+        return
+    yield left
+    yield Text.assemble(" " * max(INDENT, width - right.cell_len), right)
+
+
+def paragraph(
+    text: str, width: int, indent: int = INDENT, hang: int = 0, style: str = ""
+) -> Iterator[Text]:
+    """Break a text at blanks, commas and slashes; later lines are indented `hang` further."""
+    room, line = width - indent, ""
+    for part in re.findall(r"(?:[^ ,/]|,(?=[0-9]))*[,/]? *", text):
+        if line and cell_len((line + part).rstrip()) > room:
+            yield _line(line, indent, style)
+            line = " " * hang
+        line += part
+    if line.strip():
+        yield _line(line, indent, style)
+
+
+def labelled(label: str, style: str, text: str, width: int) -> Iterator[Text]:
+    """Break a text after a label, with its later lines under its first."""
+    first, *more = paragraph(text, width, indent=len(label) + 2)
+    yield Text.assemble((label, style), first[len(label) :])
+    yield from more
+
+
+def _line(line: str, indent: int, style: str) -> Text:
+    return Text(" " * indent + line.rstrip().replace(GLUE, " "), style)
+
+
+def cut(text: str, room: int) -> str:
+    """Cut a text that is longer than `room`."""
+    return text if cell_len(text) <= room else text[: max(room - 1, 0)] + "…"

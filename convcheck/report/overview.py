@@ -1,0 +1,67 @@
+"""The counts of a run: a line a spec."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from convcheck.report.status import STATUSES, Status, status_of
+from convcheck.report.tally import by_spec
+from convcheck.report.words import number
+from convcheck.run.result import RunResult
+
+_Line = tuple[str, int, int, Counter[Status]]  # spec, cases, values, cases by status
+
+
+def show(result: RunResult, width: int) -> Iterator[Text]:
+    """Give the table of counts, with short headings and numbers where the width asks for it."""
+    level = result.level
+    lines = [
+        (
+            spec,
+            len(cases),
+            sum(c.checked for c in cases),
+            Counter(status_of(c, level) for c in cases),
+        )
+        for spec, cases in by_spec(result).items()
+    ]
+    present = [s for s in STATUSES if any(line[3][s] for line in lines)]
+    table = _table(lines, present, short=False)
+    if len(table[0].plain) > width:
+        table = _table(lines, present, short=True)
+    yield from table
+
+
+def _table(lines: list[_Line], present: list[Status], short: bool) -> list[Text]:
+    heads = ["spec", "cases", "values", *(s.short if short else s.word for s in present)]
+    styles = ["", "", "", *(s.style for s in present)]
+    rows = [_cells(line, present, short) for line in lines]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    gap = " " if short else "  "
+    return [
+        _join(heads, widths, ["dim"] * len(heads), gap),
+        *(_join(row, widths, styles, gap) for row in rows),
+    ]
+
+
+def _cells(line: _Line, present: list[Status], short: bool) -> list[str]:
+    spec, cases, values, counts = line
+    shown = _short(values) if short else number(values)
+    return [spec, number(cases), shown, *(number(counts[s]) for s in present)]
+
+
+def _short(count: int) -> str:
+    for unit, power in (("G", 9), ("M", 6)):
+        if count >= 10 ** (power + 1):
+            return f"{count / 10**power:,.1f} {unit}"
+    return number(count)
+
+
+def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> Text:
+    line = Text()
+    for i, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
+        line.append(gap if i else "")
+        line.append(cell.rjust(width) if i else cell.ljust(width), "dim" if cell == "0" else style)
+    return line

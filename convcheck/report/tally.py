@@ -1,0 +1,55 @@
+"""Counting cases and values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from convcheck.run.result import VERDICTS, CaseResult, RunResult, Verdict, gates
+from convcheck.spec.model import Level
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
+
+    `judged` are the cases of which anything was judged.
+    """
+
+    cases: int
+    judged: int
+    checked: int
+    gated: int
+    wrong: int
+    verdicts: dict[Verdict, int]
+
+
+def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
+    """Count cases in a run gated at `level`."""
+    cases = tuple(cases)
+    verdicts = {v: sum(c.verdict == v for c in cases) for v in VERDICTS}
+    return Tally(
+        cases=len(cases),
+        judged=len(cases) - verdicts["undefined"] - verdicts["unsupported"],
+        checked=sum(c.checked for c in cases),
+        gated=sum(c.gates(level) for c in cases),
+        wrong=sum(_wrong(c, level) for c in cases),
+        verdicts=verdicts,
+    )
+
+
+def by_spec(result: RunResult) -> dict[str, tuple[CaseResult, ...]]:
+    """Sort the cases of a run by spec, in plan order."""
+    specs: dict[str, list[CaseResult]] = {}
+    for case in result.cases:
+        specs.setdefault(case.case.spec, []).append(case)
+    return {spec: tuple(cases) for spec, cases in specs.items()}
+
+
+def _wrong(case: CaseResult, level: Level) -> int:
+    """Count a case's failing values: a value asked in several places counts once."""
+    counts: Counter[str] = Counter()
+    for group in case.groups:
+        counts[group.placement] += group.count * gates(group, level)
+    return max(counts.values(), default=0)

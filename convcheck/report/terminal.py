@@ -1,0 +1,157 @@
+"""The report of a run for a person at a terminal: quiet when all is well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from convcheck.report import blocks, matrix, overview
+from convcheck.report.groups import blocks as failures
+from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
+from convcheck.report.naming import compact_ids, family
+from convcheck.report.status import BELOW, status_of
+from convcheck.report.tally import Tally, by_spec, tally
+from convcheck.report.words import GLUE, clean, number, plural
+from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict
+
+_REASONS = 3
+
+
+def report(result: RunResult, console: Console, verbose: bool) -> None:
+    """Print the report of a run; `verbose` shows every matrix, case and message."""
+    for line in _lines(result, console.width, verbose):
+        line.rstrip()
+        # the lines fit; a command too long for the width must stay whole to be copied
+        console.print(line, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+    text_width = min(width, MAX_WIDTH)
+    yield _title(result)
+    for note in result.notes:
+        yield from paragraph(f"note: {clean(note)}", text_width, indent=0, hang=6, style="yellow")
+    if result.cases:
+        yield Text()
+        yield from overview.show(result, width)
+        yield Text()
+    yield from _matrices(result, width, verbose)
+    for block in failures(result):
+        yield from blocks.show(block, text_width, verbose)
+        yield Text()
+    yield from _rest(result, text_width, verbose)
+    yield from _verdict(result, text_width)
+
+
+def _title(result: RunResult) -> Text:
+    backend = f"{result.backend.name} {result.backend.version}".strip()
+    return Text.assemble((backend, "bold"), f"  {result.tier} tier, gate: {result.level}")
+
+
+def _matrices(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+    shown = {
+        spec: matrix.matrix(cases, result.level)
+        for spec, cases in by_spec(result).items()
+        if verbose or any(c.verdict in FAILURES for c in cases)
+    }
+    if shown:
+        yield from matrix.show(shown, width)
+
+
+def _rest(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+    lines = [
+        *_by_rule(result, "tolerated", "yellow", width),
+        *(_by_rule(result, "undefined", "cyan", width) if verbose else ()),
+        *_unsupported(result, width, verbose),
+    ]
+    if lines:
+        yield from (*lines, Text())
+
+
+def _by_rule(result: RunResult, verdict: Verdict, style: str, width: int) -> Iterator[Text]:
+    """Give a line a rule: `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`."""
+    found: dict[tuple[str, str], list[CaseResult]] = {}
+    for case, group in _groups(result, verdict):
+        what = f'reads it as "{group.reading}"' if group.reading else group.kind
+        found.setdefault((group.decision.rule, what), []).append(case)
+    for (rule, what), cases in found.items():
+        families = ", ".join(dict.fromkeys(family(c.case.spec) for c in cases))
+        said = f"{families} {rule}{': ' if what else ''}{what}"
+        ids = dict.fromkeys(c.case.id for c in cases)
+        count = plural(len(ids), "case").replace(" ", GLUE)
+        yield from labelled(verdict, style, f"{said} ({count})", width)
+
+
+def _groups(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:
+    for case in result.cases:
+        for group in case.groups:
+            if group.verdict == verdict:
+                yield case, group
+
+
+def _unsupported(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+    """Give the runtime's own words for what it does not take, if they are few or asked for."""
+    reasons: dict[str, list[CaseResult]] = {}
+    for case in result.cases:
+        if case.verdict == "unsupported":
+            reasons.setdefault(_alike(clean(case.message), verbose), []).append(case)
+    if len(reasons) > _REASONS and not verbose:
+        count = plural(sum(map(len, reasons.values())), "case")
+        yield Text.assemble(("unsupported", "dim"), f"  {count} (-v says why)")
+        return
+    for cases in reasons.values():
+        yield from _reason(cases, width, verbose)
+
+
+def _alike(message: str, verbose: bool) -> str:
+    """Give what messages of one reason have in common: they differ in version and line numbers."""
+    return message if verbose else re.sub(r"\b[0-9]+\b", "0", message)
+
+
+def _reason(cases: list[CaseResult], width: int, verbose: bool) -> Iterator[Text]:
+    messages = dict.fromkeys(clean(c.message) for c in cases)
+    such = ", such as" if len(messages) > 1 else ""
+    said = f"{plural(len(cases), 'case')}{such}: {next(iter(messages)) or 'no reason given'}"
+    room = width - len("unsupported  ")
+    yield from labelled("unsupported", "dim", said if verbose else cut(said, room), width)
+    for name in compact_ids(c.case.id for c in cases) if verbose else ():
+        yield from paragraph(name, width, indent=13, hang=2, style="dim")
+
+
+def _verdict(result: RunResult, width: int) -> Iterator[Text]:
+    """Give the last line: the verdict, the counts behind it, and what else there was."""
+    counts = tally(result.cases, result.level)
+    word, said, style = _outcome(result, counts)
+    remarks = [said, *_remarks(result, counts)]
+    if result.interrupted and word != "INTERRUPTED":
+        remarks.append("interrupted, results are partial")
+    parts = (part.replace(" ", GLUE) for part in remarks)
+    yield from labelled(word, style, "; ".join(parts), width)
+
+
+def _outcome(result: RunResult, counts: Tally) -> tuple[str, str, str]:
+    asked = plural(counts.judged, "case")
+    values = plural(counts.checked, "value")
+    if counts.gated:
+        said = f"{number(counts.gated)} of {asked}, {number(counts.wrong)} of {values}"
+        return "FAIL", said, "bold red"
+    if not counts.judged:
+        return "NOTHING JUDGED", f"{plural(counts.cases, 'case')} asked, none judged", "bold yellow"
+    if result.interrupted:
+        return "INTERRUPTED", f"no failure so far in {asked}, {values}", "bold yellow"
+    return "PASS", f"{asked}, {values}", "bold green"
+
+
+def _remarks(result: RunResult, counts: Tally) -> Iterator[str]:
+    below = sum(status_of(c, result.level) == BELOW for c in result.cases)
+    rules = len({group.decision.rule for _, group in _groups(result, "tolerated")})
+    if below:
+        yield f"{plural(below, 'case')} below the gate"
+    if rules:
+        yield f"{plural(rules, 'disputed rule')} tolerated"
+    others: tuple[Verdict, ...] = ("undefined", "unsupported")
+    for verdict in others:
+        if counts.verdicts[verdict]:
+            yield f"{number(counts.verdicts[verdict])} {verdict}"

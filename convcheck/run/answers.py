@@ -1,0 +1,79 @@
+"""What a backend answered to a case's inputs, and how the asking itself went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Declined
+from convcheck.numerics.format import Bits
+
+Index = NDArray[np.intp]
+
+# The states of an element.
+ANSWERED, REFUSED, CRASHED, NOT_ASKED = range(4)
+
+# The ways in which elements are put to a backend. Under '' comes what happens between calls.
+PLACEMENTS = ("", "support", "bulk", "alone", "odd tail", "short", "4-D", "empty")
+CHUNK = 1 << 16  # no call has more elements
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer that is malformed as a whole, or a call that failed for no one element's sake.
+
+    `kind` is one of 'wrong shape', 'wrong type', 'wrong number of outputs', 'not a code of the
+    type', 'refused' (by a placement: its elements were answered elsewhere) and 'crashed' (needs
+    several inputs together, the placement's shape, or is not reproduced). `index` is the first
+    element that was asked, or that is to blame; 0 where no element was asked.
+    """
+
+    kind: str
+    placement: str
+    message: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Elements that another placement answered differently from the first one, and how."""
+
+    placement: str
+    index: Index
+    got: Bits
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of n elements.
+
+    `got` is output 0, of meaning where `state` is ANSWERED. `messages` has the runtime's own
+    words for refused elements, and what became of the process for crashed ones. An element that
+    was only ever in malformed answers is NOT_ASKED, and a fault says why.
+    """
+
+    got: Bits
+    state: NDArray[np.uint8]
+    messages: Mapping[int, str]
+    faults: tuple[Fault, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+    declined: Declined | None = None
+
+
+@dataclass(frozen=True)
+class Avoid:
+    """What killed the backend before without one element being to blame.
+
+    `together` are sets of elements that must not all stand in one call: such a call is made in
+    two. `placements` are not used at all. `faults` is what the case will report about it.
+    """
+
+    together: tuple[tuple[int, ...], ...] = ()
+    placements: frozenset[str] = frozenset()
+    faults: tuple[Fault, ...] = ()
+
+
+EVERYWHERE = frozenset(PLACEMENTS)

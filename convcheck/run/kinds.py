@@ -1,0 +1,132 @@
+"""Kinds of wrongness: in what way an answer differs from the one that is due, in words.
+
+Which kind is the first clue to the cause, and what failures are grouped by.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import (
+    Bits,
+    Bool,
+    Codes,
+    Float,
+    Format,
+    Int,
+    Text,
+    is_nan,
+    is_negative,
+)
+from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED
+
+Mask = NDArray[np.bool_]
+Kinds = NDArray[np.object_]
+
+
+def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
+    """Name the kind of each wrong answer, all arrays of shape (n,)."""
+    kinds = np.full(len(got), "another value", object)
+    if isinstance(fmt, Text):
+        kinds[:] = "another text"
+    elif isinstance(fmt, Bool):
+        kinds[:] = np.where(got == 1, "True where False is due", "False where True is due")
+    elif isinstance(fmt, Int):
+        _integer_kinds(kinds, fmt, _codes(due), _codes(got))
+    else:
+        _float_kinds(kinds, fmt, _codes(due), patterns, _codes(got))
+    kinds[patterns == REFUSED] = "an answer where a refusal is due"
+    return kinds
+
+
+def _codes(bits: Bits) -> NDArray[np.unsignedinteger[Any]]:
+    return np.asarray(bits)
+
+
+def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
+    """Measure how far off each answer is, in steps of the format; for choosing the extreme one."""
+    if isinstance(fmt, Text):
+        return np.zeros(len(got))
+    return np.abs(_position(fmt, _codes(due)) - _position(fmt, _codes(got)))
+
+
+def _position(fmt: Float | Int | Bool, codes: Codes) -> NDArray[np.float64]:
+    """The place of a code among the values, near enough for comparing errors."""
+    if isinstance(fmt, Float):
+        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.float64)
+        return np.where(is_negative(fmt, codes), -magnitude, magnitude)
+    value = codes.astype(np.float64)
+    if not fmt.signed:
+        return value
+    return np.where(value >= 2.0 ** (fmt.bits - 1), value - 2.0**fmt.bits, value)
+
+
+def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:
+    one = due.dtype.type(1)
+    mask = due.dtype.type(fmt.mask)
+    names = {
+        "zero where another value is due": got == 0,
+        "the lowest value where another is due": got == due.dtype.type(int(fmt.min) & fmt.mask),
+        "the largest value where another is due": got == due.dtype.type(int(fmt.max)),
+        "one too large": got == ((due + one) & mask),
+        "one too small": got == ((due - one) & mask),
+    }
+    _assign(kinds, names)
+
+
+def _float_kinds(
+    kinds: Kinds, fmt: Float, due: Codes, patterns: NDArray[np.uint8], got: Codes
+) -> None:
+    magnitudes = due.dtype.type(fmt.magnitude_mask)
+    due_m, got_m = (due & magnitudes).astype(np.int64), (got & magnitudes).astype(np.int64)
+    off = got_m - due_m
+    kinds[off > 0] = "too large in magnitude"
+    kinds[off < 0] = "too small in magnitude"
+    _assign(kinds, _near_misses(fmt, off))
+    flipped = is_negative(fmt, due) != is_negative(fmt, got)
+    kinds[flipped] = "another sign and value"
+    kinds[flipped & (off == 0)] = "the sign flipped"
+    kinds[flipped & (off == 0) & (due_m == 0)] = "a zero with the other sign"
+    _assign(kinds, _specials(fmt, due_m, got_m))
+    nan = is_nan(fmt, got)
+    nan_due = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
+    kinds[nan & ~nan_due] = "NaN where a number is due"
+    kinds[nan_due & ~nan] = "a number where NaN is due"
+    if fmt.infinity:
+        kinds[nan_due & (got_m == fmt.infinity_code)] = "infinity where NaN is due"
+    kinds[nan_due & (got_m == fmt.max_magnitude) & ~nan] = "max where NaN is due"
+    kinds[nan_due & nan] = "a NaN with the other sign"
+
+
+def _near_misses(fmt: Float, off: NDArray[np.int64]) -> dict[str, Mask]:
+    binade = 1 << fmt.mantissa
+    misses: dict[str, Mask] = {}
+    if fmt.mantissa > 1:
+        misses["twice the value"] = off == binade
+        misses["half the value"] = off == -binade
+    misses["one ulp too large in magnitude"] = off == 1
+    misses["one ulp too small in magnitude"] = off == -1
+    return misses
+
+
+def _specials(fmt: Float, due: NDArray[np.int64], got: NDArray[np.int64]) -> dict[str, Mask]:
+    """Zeros, infinities and max in the place of one another."""
+    names: dict[str, Mask] = {}
+    if fmt.zero:
+        names["zero where a number is due"] = (got == 0) & (due != 0)
+        names["a number where zero is due"] = (due == 0) & (got != 0)
+    if fmt.infinity:
+        infinity, top = fmt.infinity_code, fmt.max_magnitude
+        names["a finite number where infinity is due"] = (due == infinity) & (got < infinity)
+        names["max where infinity is due"] = (due == infinity) & (got == top)
+        names["infinity where a finite number is due"] = (got == infinity) & (due < infinity)
+        names["infinity where max is due"] = (got == infinity) & (due == top)
+    return names
+
+
+def _assign(kinds: Kinds, names: dict[str, Mask]) -> None:
+    for name, mask in names.items():
+        kinds[mask] = name

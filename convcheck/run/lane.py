@@ -1,0 +1,214 @@
+"""One worker at a time, its replacements, and what is done when it dies."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+
+from convcheck.errors import UnavailableError
+from convcheck.run.answers import EVERYWHERE, Index
+from convcheck.run.child import LEAVING, Child, Death
+from convcheck.run.messages import Call, Finished, Job, Setup, Sweep
+from convcheck.run.narrow import give_up, narrow
+from convcheck.run.result import BackendInfo, CaseResult
+
+MOST_RESTARTS = 64  # a case
+TIME_OUT = 8  # a time-out counts as so many restarts
+TRIES = 3  # a backend that could be opened before is opened so often before it is given up
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A lane has ended; with the error that ended it, if one did."""
+
+    error: BaseException | None
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A case's result."""
+
+    position: int
+    result: CaseResult
+
+
+class _StopError(Exception):
+    """The run is over; whatever the lane was doing is of no interest any more."""
+
+
+@dataclass
+class Desk:
+    """What the lanes share: the jobs to do, what they report, and whether to go on."""
+
+    setup: Setup
+    folder: Path
+    timeout: float
+    batches: deque[list[Job]]
+    reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
+    restarts: int = 0
+    stopped: bool = False
+    opened: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _children: set[Child] = field(default_factory=set)
+
+    def take(self) -> list[Job]:
+        """Take the next batch, empty where there is none."""
+        with self._lock:
+            return self.batches.popleft() if self.batches and not self.stopped else []
+
+    def put_back(self, jobs: Iterable[Job]) -> None:
+        """Leave jobs to whichever lane comes first."""
+        if batch := list(jobs):
+            with self._lock:
+                self.batches.appendleft(batch)
+
+    def enter(self, child: Child) -> None:
+        """Register a worker, so that `stop` ends it too."""
+        with self._lock:
+            self._children.add(child)
+            if not self.opened:
+                self.opened = True
+                self.reports.put(child.info)
+
+    def leave(self, child: Child) -> None:
+        """Forget a worker that has ended."""
+        with self._lock:
+            self._children.discard(child)
+
+    def died(self) -> None:
+        """Count a worker that died."""
+        with self._lock:
+            self.restarts += 1
+
+    def stop(self) -> None:
+        """End every worker at once; the lanes notice."""
+        with self._lock:
+            self.stopped = True
+            children = list(self._children)
+        for child in children:
+            child.kill()
+
+
+class Lane(threading.Thread):
+    """Does batches with one worker after the other. A thread: it only ever waits."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(daemon=True)
+        self.desk = desk
+        self.child: Child | None = None
+
+    def run(self) -> None:
+        """Work until there is nothing left to do."""
+        error: BaseException | None = None
+        try:
+            while batch := self.desk.take():
+                self._batch(deque(batch))
+        except _StopError:
+            pass
+        except BaseException as failure:  # for the main thread to raise
+            error = failure
+        finally:
+            self.drop(0.0 if self.desk.stopped or error else LEAVING)
+            self.desk.reports.put(Stopped(error))
+
+    def worker(self) -> Child:
+        """Give the worker, a new one where there is none."""
+        if self.child is None:
+            self.child = self._opened()
+            self.desk.enter(self.child)
+        if self.desk.stopped:
+            raise _StopError
+        return self.child
+
+    def _opened(self) -> Child:
+        for tried in range(1, TRIES + 1):
+            try:
+                return Child(self.desk.setup, self.desk.folder)
+            except UnavailableError:
+                if tried == TRIES or not self.desk.opened:
+                    raise
+        raise AssertionError("unreachable")
+
+    def drop(self, patience: float = 0.0) -> None:
+        """Do without the worker."""
+        if self.child is not None:
+            self.child.close(patience)
+            self.desk.leave(self.child)
+            self.child = None
+
+    def _batch(self, jobs: deque[Job]) -> None:
+        child = self.worker()
+        child.send(tuple(jobs))
+        while jobs:
+            heard = child.receive(self.desk.timeout)
+            if isinstance(heard, Finished):
+                jobs.popleft()
+                self.desk.reports.put(Reported(heard.position, heard.result))
+            if self.desk.stopped:
+                raise _StopError
+            if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
+                self.drop()
+                self._after(jobs, heard)
+                return
+
+    def _after(self, jobs: deque[Job], heard: Finished | Death) -> None:
+        """Go on after a worker's end: the case that it died of is this lane's to look into."""
+        if isinstance(heard, Finished):
+            self.desk.put_back(jobs)
+            return
+        job = jobs.popleft()
+        self.desk.put_back(jobs)
+        if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
+            result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
+            self.desk.reports.put(Reported(job.position, result))
+            return
+        sweeper = _Replays(self, job, heard)
+        job = narrow(job, heard.call, sweeper)
+        if sweeper.spent and not job.avoid.placements >= EVERYWHERE:
+            job = give_up(job, heard.call, f"{heard.how}; gave up after {MOST_RESTARTS} restarts")
+        self.desk.put_back([replace(job, spent=sweeper.count)])
+
+
+class _Replays:
+    """Makes calls of a case, in a lane's worker and its replacements (a narrow.Sweeper)."""
+
+    def __init__(self, lane: Lane, job: Job, death: Death) -> None:
+        self.lane, self.case, self.count = lane, job.case, job.spent
+        self._count(death)
+
+    def _count(self, death: Death) -> None:
+        self.how, self.hung = death.how, death.timed_out
+        self.count += TIME_OUT if death.timed_out else 1
+        self.lane.desk.died()
+
+    @property
+    def spent(self) -> bool:
+        return self.count >= MOST_RESTARTS
+
+    def sweep(self, calls: list[Index], *, fresh: bool = False) -> int | None:
+        if fresh:
+            self.lane.drop()
+        child = self.lane.worker()
+        child.send(Sweep(self.case, tuple(calls)))
+        heard = child.receive(self.lane.desk.timeout)
+        if self.lane.desk.stopped:
+            raise _StopError
+        if not isinstance(heard, Death):
+            return None
+        self._count(heard)
+        self.lane.drop()
+        return _position(heard.call, calls)
+
+
+def _position(call: Call, calls: list[Index]) -> int | None:
+    """Tell which of the calls a worker died in; None where it was in none of them."""
+    same = (n for n, index in enumerate(calls) if _same(index, call.index))
+    return next(same, None) if call.placement else None
+
+
+def _same(one: Index, other: Index) -> bool:
+    return one.shape == other.shape and bool((one == other).all())

@@ -1,0 +1,140 @@
+"""What the parent and a worker tell each other, and the notes that outlive a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from ctypes import Array, c_int64
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from convcheck.errors import ConvcheckError
+from convcheck.run.answers import CHUNK, PLACEMENTS, Answers, Avoid, Index
+from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.spec.model import Case
+from convcheck.vectors.model import VectorSet
+
+Judge = Callable[[VectorSet, Answers], CaseResult]
+
+
+class Corpus(Protocol):
+    """Where vectors come from; it travels to the workers."""
+
+    def vectors(self, case: Case) -> VectorSet:
+        """Give a case's inputs and expectations."""
+        ...
+
+
+@dataclass(frozen=True)
+class Setup:
+    """First message to a worker. Without a judge, the worker takes convcheck's own."""
+
+    address: str
+    corpus: Corpus
+    judge: Judge | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case to ask: its position in the plan, and what is known of it from dead workers.
+
+    `spent` counts the restarts that it has cost.
+    """
+
+    position: int
+    case: Case
+    skip: Mapping[int, str] = field(default_factory=dict)
+    avoid: Avoid = field(default_factory=Avoid)
+    spent: int = 0
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """To a worker: only make these calls, one after the other. The answers do not matter."""
+
+    case: Case
+    calls: tuple[Index, ...]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """From a worker: the backend is there."""
+
+    info: BackendInfo
+
+
+@dataclass(frozen=True)
+class NotOpened:
+    """From a worker: the backend cannot be opened."""
+
+    error: ConvcheckError
+
+
+@dataclass(frozen=True)
+class Finished:
+    """From a worker: a case's result. A `leaving` worker asks to be replaced."""
+
+    position: int
+    result: CaseResult
+    leaving: bool
+
+
+@dataclass(frozen=True)
+class Survived:
+    """From a worker: every call of a sweep was made."""
+
+
+Message = Opened | NotOpened | Finished | Survived
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call to the backend: the placement and the elements, in the shape in which they went."""
+
+    placement: str
+    index: Index
+
+
+BUSY, STARTED, PLACEMENT, DIMENSIONS, SHAPE = range(5)
+HEAD = SHAPE + 4
+ROOM = HEAD + CHUNK
+
+
+class Notes:
+    """The call that is being made, in memory shared by parent and worker.
+
+    The worker writes it before the call, so that the parent can read it when the worker is dead.
+    """
+
+    def __init__(self, memory: Array[c_int64]) -> None:
+        self._cells = np.ctypeslib.as_array(memory)
+
+    def begin(self, placement: str, index: Index) -> None:
+        """Note a call that is about to be made."""
+        cells = self._cells
+        cells[HEAD : HEAD + index.size] = index.reshape(-1)
+        cells[SHAPE : SHAPE + index.ndim] = index.shape
+        cells[PLACEMENT], cells[DIMENSIONS] = PLACEMENTS.index(placement), index.ndim
+        cells[STARTED] = time.monotonic_ns()
+        cells[BUSY] = 1
+
+    def end(self) -> None:
+        """Note that the call came back."""
+        self._cells[BUSY] = 0
+
+    def waiting(self) -> float | None:
+        """Give the seconds since the call began (one clock for all processes); None between."""
+        if not self._cells[BUSY]:
+            return None
+        return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
+
+    def call(self) -> Call:
+        """Give the call that was being made; under placement '' where there was none."""
+        if not self._cells[BUSY]:
+            return Call("", np.zeros(0, np.intp))
+        dimensions = int(self._cells[DIMENSIONS])
+        shape = tuple(self._cells[SHAPE : SHAPE + dimensions].tolist())
+        index = self._cells[HEAD : HEAD + int(np.prod(shape, dtype=np.intp))].astype(np.intp)
+        return Call(PLACEMENTS[int(self._cells[PLACEMENT])], index.reshape(shape))

@@ -1,0 +1,169 @@
+"""The process in which a backend lives: asks, judges, and sends each result back at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from ctypes import Array, c_int64
+from dataclasses import replace
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Backend, Declined, open_backend
+from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.numerics.format import Bits
+from convcheck.run.answers import Index
+from convcheck.run.ask import ask, inputs_at
+from convcheck.run.messages import (
+    Corpus,
+    Finished,
+    Job,
+    Judge,
+    Notes,
+    NotOpened,
+    Opened,
+    Setup,
+    Survived,
+    Sweep,
+)
+from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.spec.model import Case
+
+NOTHING = np.zeros(0, np.intp)
+
+
+def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
+    """Serve a parent until it closes the connection."""
+    _settle(log)
+    setup = connection.recv()
+    backend = _open(setup, connection)
+    if backend is None:
+        return
+    worker = _Worker(setup, _Watched(backend, Notes(memory)), connection)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
+        while worker.serve(connection.recv()):
+            _empty_log()
+
+
+def _settle(log: str) -> None:
+    """Send what a runtime prints to the log, leave Ctrl-C to the parent, and never outlive it."""
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    os.close(target)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _empty_log() -> None:
+    """Keep the log to what was printed about the case at hand."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(2, 0)
+
+
+def _open(setup: Setup, connection: Connection) -> Backend | None:
+    try:
+        backend = open_backend(setup.address)
+        connection.send(Opened(BackendInfo(str(backend.name), str(backend.version))))
+    except ConvcheckError as error:
+        connection.send(NotOpened(error))
+    except BaseException as error:  # whatever a runtime raises when it is loaded
+        message = f"backend {setup.address!r} could not be started: {_last_words(error)}"
+        connection.send(NotOpened(UnavailableError(message)))
+    else:
+        return backend
+    return None
+
+
+class _Watched:
+    """A backend whose calls are noted while they last."""
+
+    def __init__(self, backend: Backend, notes: Notes) -> None:
+        self.name, self.version = backend.name, backend.version
+        self._backend, self.notes = backend, notes
+
+    def support(self, case: Case) -> Declined | None:
+        self.notes.begin("support", NOTHING)
+        try:
+            return self._backend.support(case)
+        finally:
+            self.notes.end()
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        try:
+            return self._backend.answer(case, inputs)
+        finally:
+            self.notes.end()
+
+
+class _Worker:
+    """Does what it is told with one backend."""
+
+    def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
+        self.corpus: Corpus = setup.corpus
+        self.judge = setup.judge or _own_judge()
+        self.backend, self.connection = backend, connection
+
+    def serve(self, request: Sequence[Job] | Sweep) -> bool:
+        """Do one request; False where the backend is not to be used any more."""
+        if isinstance(request, Sweep):
+            self.sweep(request)
+            self.connection.send(Survived())
+            return True
+        return all(self.serve_job(job) for job in request)
+
+    def serve_job(self, job: Job) -> bool:
+        _empty_log()
+        began = time.perf_counter()
+        broken = False
+        try:
+            result = self.result(job)
+        except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
+            result, broken = CaseResult(job.case, "error", 0, "edge", (), _last_words(error)), True
+        result = replace(result, seconds=time.perf_counter() - began)
+        self.connection.send(Finished(job.position, result, broken))
+        return not broken
+
+    def result(self, job: Job) -> CaseResult:
+        vectors = self.corpus.vectors(job.case)
+        answers = ask(self.backend, vectors, self.backend.notes.begin, job.skip, job.avoid)
+        return self.judge(vectors, answers)
+
+    def sweep(self, request: Sweep) -> None:
+        vectors = self.corpus.vectors(request.case)
+        for index in request.calls:
+            self.note_and_ask(request.case, inputs_at(vectors, index), index)
+
+    def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
+        self.backend.notes.begin("bulk", index)
+        with contextlib.suppress(BaseException):  # only death is looked for
+            self.backend.answer(case, inputs)
+
+
+def _own_judge() -> Judge:
+    from convcheck.run.judge import judge
+
+    return judge
+
+
+def _last_words(error: BaseException) -> str:
+    """Give the last lines of a traceback: where it was raised, and what."""
+    lines = traceback.TracebackException.from_exception(error, limit=-1).format()
+    return "".join(lines).strip().removeprefix("Traceback (most recent call last):").strip()

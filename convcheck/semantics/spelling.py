@@ -1,0 +1,47 @@
+"""Does a printed number read back? What the text patterns of an expectation mean."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from convcheck.numerics.decimal import PLAIN as PLAIN_NOTATION
+from convcheck.numerics.decimal import parse_decimal, spell_special, value_of
+from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.semantics.expected import PARSES_TO_X, PLAIN, PLAIN_TO_X
+
+_SPECIALS = {
+    "inf": "Inf",
+    "+inf": "Inf",
+    "-inf": "-Inf",
+    "nan": "NaN",
+    "+nan": "NaN",
+    "-nan": "NaN",
+}
+
+
+def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
+    """Tell whether a printed text is right for a code of its source under a text pattern.
+
+    Plain: no exponent. To x: the exact decimal, rounded to nearest-even in the source format, is
+    x; zeros of either sign are the same number. INF and NaN are known by their spellings, in any
+    case.
+    """
+    special = spell_special(source, code)
+    if special in ("Inf", "-Inf", "NaN", "-NaN"):
+        return _SPECIALS.get(text.lower()) == special.replace("-NaN", "NaN")
+    if parse_decimal(text) is None:
+        return False
+    if pattern in (PLAIN, PLAIN_TO_X) and not PLAIN_NOTATION.fullmatch(text):
+        return False
+    return pattern not in (PARSES_TO_X, PLAIN_TO_X) or _reads_back(text, source, code)
+
+
+def _reads_back(text: str, source: Numeric, code: int) -> bool:
+    value, x = parse_decimal(text), value_of(source, code)
+    if value is None or not isinstance(source, Float):
+        return value == x
+    magnitude = round_to(from_fractions([value]), source, nearest_even).magnitude[0]
+    same = magnitude == np.uint64(code & source.magnitude_mask)
+    return bool(same) and (x == 0 or (value < 0) == (x < 0))

@@ -1,0 +1,127 @@
+"""Where a run's vectors come from: the checked-in files, memory, or a user's own inputs.
+
+A corpus travels to the workers, and each makes or reads only what it is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from convcheck.errors import Place, UsageError
+from convcheck.numerics.format import Format, Text
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.program import compile_case
+from convcheck.spec.load import Catalog
+from convcheck.spec.model import Case
+from convcheck.vectors.generate import GENERATOR, form, vector_set
+from convcheck.vectors.model import Tier, VectorSet
+from convcheck.vectors.read import (
+    Manifest,
+    bits_of_words,
+    read_manifest,
+    read_vectors,
+    verify_files,
+)
+from convcheck.vectors.store import MANIFEST
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The vectors of a tier; `words` are a user's own inputs as written, None for the tier's."""
+
+    catalog: Catalog
+    tier: Tier
+    seed: int
+    folder: Path
+    manifest: Manifest | None
+    words: tuple[str, ...] | None = None
+
+    def vectors(self, case: Case) -> VectorSet:
+        """Give a case's vectors. Raises VectorError for a damaged file."""
+        spec = self.catalog.specs[case.spec]
+        if self.words is not None:
+            bits = bits_of_words(case.inputs[0].format, self.words)
+            return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
+        if self.manifest is None or not self.stored(case):
+            return vector_set(spec, case, self.tier, self.seed)
+        decisions = compile_case(spec, case).decisions
+        return read_vectors(self.folder, self.manifest, spec, case, decisions)
+
+    def stored(self, case: Case) -> bool:
+        """Tell whether the files have the case as the spec stands now."""
+        if self.manifest is None or not self._fits(self.manifest):
+            return False
+        entry = self.manifest.specs.get(case.spec)
+        spec = self.catalog.specs[case.spec]
+        return entry is not None and entry["spec_sha256"] == spec.digest
+
+    def _fits(self, manifest: Manifest) -> bool:
+        return (manifest.tier, manifest.seed) == (self.tier, self.seed)
+
+    def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
+        """Check the files that a run needs, before it starts; gives notes for the report.
+
+        Raises VectorError for a file that is truncated, edited or of a newer format.
+        """
+        if self.manifest is None or self.words is not None or not self._fits(self.manifest):
+            return ()
+        verify_files(self.folder, self.manifest, [c for c in cases if self.stored(c)])
+        edited = [
+            name
+            for name in dict.fromkeys(case.spec for case in cases)
+            if name in self.manifest.specs
+            and self.manifest.specs[name]["spec_sha256"] != self.catalog.specs[name].digest
+        ]
+        return tuple(
+            f"{name} was edited since its vectors were made: made again in memory"
+            for name in edited
+        )
+
+    def digest(self, cases: Iterable[Case]) -> str:
+        """Hash what determines the vectors asked: generator, tier, seed, specs, own inputs."""
+        specs = sorted({case.spec for case in cases})
+        digests = [[name, self.catalog.specs[name].digest] for name in specs]
+        content = [GENERATOR, self.tier, self.seed, digests, self.words]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
+    """Make the corpus of a tier, with the vectors folder's manifest where there is one."""
+    manifest = read_manifest(folder) if (folder / MANIFEST).is_file() else None
+    return Corpus(catalog, tier, seed, folder, manifest)
+
+
+def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
+    """Read a user's own inputs: one a line, hex bit patterns (or texts for a string source).
+
+    `#` starts a comment line. Raises UsageError with file and line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}", hint="--inputs FILE") from error
+    words = []
+    for number, line in enumerate(lines, 1):
+        if isinstance(fmt, Text):
+            words.append(line)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            words.append(_checked(line.strip(), fmt, Place(str(path), number)))
+    if not words:
+        raise UsageError(f"{path} has no inputs", hint="one bit pattern a line: 0x3f800000")
+    return tuple(dict.fromkeys(words))
+
+
+def _checked(word: str, fmt: Format, place: Place) -> str:
+    assert not isinstance(fmt, Text)  # noqa: S101
+    try:
+        code = int(word.removeprefix("0x").removeprefix("0X"), 16)
+    except ValueError:
+        hint = "one bit pattern a line: 0x3f800000"
+        raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint) from None
+    if not 0 <= code < 1 << fmt.bits:
+        raise UsageError(f"{word} has more than {fmt.bits} bits", place=place)
+    return f"{code:x}"

@@ -1,0 +1,43 @@
+"""Spec -> VectorSets of a tier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from convcheck.numerics.format import Bits, Text
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import Decision
+from convcheck.spec.cases import cases
+from convcheck.spec.model import Case, Spec
+from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.model import Tier, VectorSet
+from convcheck.vectors.texts import text_inputs
+
+GENERATOR = 1  # raise it when the selection of inputs changes
+
+
+def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
+    """Make a case's vectors. A source too wide to be asked whole gets the boundary tier instead
+    of the exhaustive one, and its coverage says so.
+    """
+    source, target = case.inputs[0].format, case.outputs[0].format
+    bits: Bits
+    if isinstance(source, Text):
+        bits, coverage = text_inputs(target, tier, seed)
+    else:
+        bits, coverage = numeric_inputs(source, target, tier, seed)
+    return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form(spec))
+
+
+def form(spec: Spec) -> Decision:
+    """What an answer's type and shape are held against: the sentence on the output."""
+    cite = spec.output_cite
+    source = spec.sources[cite.source]
+    document = f"{source.title}, {source.section}"
+    return Decision("output", "type and shape", "normative", cite.text, document, cite.place)
+
+
+def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[VectorSet]:
+    """Make the vectors of every case of a spec, in the spec's order."""
+    for case in cases(spec):
+        yield vector_set(spec, case, tier, seed)

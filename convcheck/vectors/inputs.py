@@ -1,0 +1,276 @@
+"""Which inputs are worth asking: derived from the two formats, numbers only (see texts.py).
+
+Everything hangs on one observation: the rounding boundaries of a float format (its values and the
+midpoints between them) are exactly the values of the same format with one more mantissa bit. So a
+boundary is a magnitude of that finer format, and every selection here is a selection of
+magnitudes, brought to the source format: the largest source value not above it, and the source
+values next to that one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode_magnitudes
+from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+from convcheck.numerics.number import Numbers, from_fractions, normalised
+from convcheck.numerics.rounding import round_to, toward_zero
+from convcheck.vectors.model import Coverage, Tier
+
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+_BUDGET = 240  # about this many edge inputs come from the destination's binades
+_BEYOND = 2  # binades past max in which the grid goes on, at the destination's precision
+_SMALL = 8  # sources of up to so many bits are always asked whole
+_WHOLE = 16  # and of up to so many from the boundary tier on
+
+# What is asked in a binade of the finer format: (offset of the boundary, source ulps from it).
+# Odd offsets are midpoints: of an even and of an odd value, and the one that carries over (-1).
+_PROBES = (
+    (1, 0), (3, 0), (1, 1), (3, -1), (-1, 0), (1, -1), (3, 1), (2, 0), (-1, -1), (0, 0),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def numeric_inputs(
+    source: Numeric, target: Format, tier: Tier, seed: int
+) -> tuple[Codes, Coverage]:
+    """Give the input codes of a tier, sorted by value, and how far they cover the source.
+
+    `seed` selects the random part; the same arguments give the same inputs everywhere.
+    """
+    if source.bits <= (_SMALL if tier == "edge" else _WHOLE):
+        return in_order(source, np.arange(1 << source.bits, dtype=source.storage)), "exhaustive"
+    pair = zlib.crc32(f"{source!r} {target!r}".encode())
+    rng = np.random.Generator(np.random.PCG64([seed, pair]))
+    edge = tier == "edge"
+    chosen = [_specials(source)]
+    if isinstance(target, Float):
+        chosen.append((_edge_of_float if edge else _all_of_float)(source, target, rng))
+    elif isinstance(target, Int) and isinstance(source, Float):
+        chosen.append((_edge_of_integer if edge else _all_of_integer)(source, target))
+    elif isinstance(target, Int) and isinstance(source, Int):
+        chosen.append(_residues(source, target, edge, rng))
+    chosen.append((_sample if edge else _powers)(source, rng))
+    codes = in_order(source, np.unique(np.concatenate(chosen)))
+    if edge:
+        return codes, "edge"
+    narrow = not isinstance(target, Text) and target.bits <= _WHOLE
+    return codes, "boundary-complete" if narrow else "sampled"
+
+
+def in_order(fmt: Numeric, codes: Codes) -> Codes:
+    """Sort codes by value; NaNs go to the ends."""
+    return codes[np.argsort(order_key(fmt, codes), kind="stable")]
+
+
+def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
+    """Give integers that order as the values do."""
+    if isinstance(fmt, Float) and fmt.signed:
+        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
+        negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
+        return np.where(negative, -1 - magnitude, magnitude)
+    if isinstance(fmt, Int) and fmt.signed:
+        wide = codes.astype(np.int64)
+        return wide - ((wide >> (fmt.bits - 1)) << fmt.bits) if fmt.bits < 64 else wide
+    return codes
+
+
+# Numbers -> codes of the source ------------------------------------------------------------
+
+
+def _at(source: Numeric, numbers: Numbers, offsets: I64, negative: NDArray[np.bool_]) -> Codes:
+    """Codes of the source values `offsets` ulps from each number, with the signs given."""
+    below = round_to(numbers, source, toward_zero).magnitude
+    top = np.uint64(_top(source))
+    near = np.minimum(below, top).astype(np.uint64) + offsets.astype(np.uint64)
+    near = np.where((offsets < 0) & (below == 0), np.uint64(0), near)
+    return _signed(source, np.minimum(near, top), negative)
+
+
+def _around(source: Numeric, numbers: Numbers) -> Codes:
+    """Codes of the source at each number and next to it on either side, in both signs."""
+    n = len(numbers)
+    parts = [
+        _at(source, numbers, np.full(n, offset), np.full(n, negative))
+        for offset in (-1, 0, 1)
+        for negative in (False, True)
+    ]
+    return np.unique(np.concatenate(parts))
+
+
+def _top(source: Numeric) -> int:
+    if isinstance(source, Float):
+        return source.max_magnitude
+    return int(source.max) + source.signed  # |min| is one more than max
+
+
+def _signed(source: Numeric, magnitudes: U64, negative: NDArray[np.bool_]) -> Codes:
+    """Codes of magnitudes with signs; what a format has no sign or room for is not negative."""
+    if isinstance(source, Float):
+        sign = np.where(negative, np.uint64(source.sign_bit), np.uint64(0))
+        return (magnitudes | sign).astype(source.storage)
+    negative = (negative & source.signed) | (magnitudes > np.uint64(int(source.max)))
+    signed = np.where(negative, np.uint64(0) - magnitudes, magnitudes)
+    return (signed & np.uint64(source.mask)).astype(source.storage)
+
+
+def _alternating(n: int) -> NDArray[np.bool_]:
+    return np.asarray(np.arange(n) % 2 == 1)
+
+
+def _specials(source: Numeric) -> Codes:
+    """Zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads."""
+    if not isinstance(source, Float):
+        ends = [0, 1, 2, int(source.max), int(source.min) & source.mask, source.mask]
+        return np.array(ends, np.uint64).astype(source.storage)
+    one = source.bias << source.mantissa
+    first_normal = 1 << source.mantissa
+    codes = [0, 1, first_normal - 1, first_normal, one - 1, one, one + 1, source.max_magnitude]
+    if source.infinity:
+        codes.append(source.infinity_code)
+    if source.nan == "ieee":
+        quiet = source.nan_code
+        codes += [quiet, source.infinity_code + 1, quiet + 1, source.magnitude_mask]
+    return np.array([c | s for c in codes for s in (0, source.sign_bit)], source.storage)
+
+
+def _all_powers(source: Numeric) -> U64:
+    if not isinstance(source, Float):
+        return np.uint64(1) << np.arange(source.bits - source.signed, dtype=np.uint64)
+    normal = np.arange(1 << source.exponent, dtype=np.uint64) << np.uint64(source.mantissa)
+    subnormal = np.uint64(1) << np.arange(source.mantissa, dtype=np.uint64)
+    return np.concatenate([subnormal, normal])
+
+
+def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
+    """Every power of two of the source with its neighbours, and a sample of the rest."""
+    powers = _all_powers(source)
+    near = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])
+    random = rng.integers(0, _top(source), 4096, np.uint64, endpoint=True)
+    inside = np.minimum(np.unique(np.concatenate([near, random])), np.uint64(_top(source)))
+    return np.concatenate([_signed(source, inside, np.full(len(inside), s)) for s in (False, True)])
+
+
+def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
+    """Some two dozen powers of two, by turns a neighbour of one, far outside too; random ones."""
+    powers = _all_powers(source)
+    powers = powers[:: max(1, len(powers) // 24)]
+    turn = np.array([0, 1, 0, -1])[np.arange(len(powers)) % 4].astype(np.uint64)
+    random = rng.integers(0, _top(source), 16, np.uint64, endpoint=True)
+    inside = np.minimum(np.concatenate([powers + turn, random]), np.uint64(_top(source)))
+    return _signed(source, inside, _alternating(len(inside)))
+
+
+# Boundaries of a float destination ----------------------------------------------------------
+
+
+def _finer(target: Float) -> tuple[Float, int, int]:
+    """The format of the boundaries; the magnitude past max there; the last one of the grid."""
+    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
+    past = (target.max_magnitude + 1) << 1
+    return finer, past, min(past + (_BEYOND << finer.mantissa), 2**64 - 1)
+
+
+def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
+    """Every boundary of a narrow destination; of a wide one all probes and some in each binade."""
+    finer, past, last = _finer(target)
+    if target.bits <= _WHOLE:
+        magnitudes = np.arange(last + 1, dtype=np.uint64)
+    else:
+        chosen = [past + d for d in range(-6, 6)]
+        for start, size in _binades(finer, last):
+            random = (int(r) for r in rng.integers(0, size, 4))
+            chosen += [start + offset % size for offset, _ in _PROBES]
+            chosen += [start + offset for offset in random]
+        magnitudes = np.unique(np.array(chosen, np.uint64))
+    return _around(source, decode_magnitudes(finer, magnitudes))
+
+
+def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
+    """Probes in every binade of the destination, as many as the budget allows, in rotation.
+
+    The signs alternate; the notable binades get every probe, those around max in both signs.
+    """
+    finer, past, last = _finer(target)
+    binades = _binades(finer, last)
+    each = min(max(_BUDGET // len(binades), 1), len(_PROBES))
+    stride = max(1, len(binades) // _BUDGET)
+    chosen: list[tuple[int, int, bool]] = []
+    for index, (start, size) in enumerate(binades):
+        turns = range(index * each, index * each + each) if index % stride == 0 else range(0)
+        if index in _notable(binades, finer):
+            turns = range(len(_PROBES))
+        for turn in turns:
+            offset, ulps = _PROBES[turn % len(_PROBES)]
+            chosen.append((start + offset % size, ulps, (turn + index) % 2 == 1))
+    around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
+    magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)
+    numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
+    return _at(source, numbers, np.array(offsets, np.int64), np.array(signs, bool))
+
+
+def _binades(finer: Float, last: int) -> list[tuple[int, int]]:
+    """(first magnitude, number of magnitudes) of each binade, subnormal binades included."""
+    size = 1 << finer.mantissa
+    normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
+    subnormal = [(1 << k, 1 << k) for k in range(finer.mantissa)] if finer.zero else []
+    return subnormal + normal
+
+
+def _notable(binades: list[tuple[int, int]], finer: Float) -> set[int]:
+    """The lowest binades, the first normal one, that of one, the highest and those past max."""
+    normal = finer.mantissa if finer.zero else 0  # index of the first normal binade
+    one = normal + finer.bias - finer.zero
+    count = len(binades)
+    return {0, 1, 2, normal, one, count - 3, count - 2, count - 1}
+
+
+# Boundaries of an integer destination -------------------------------------------------------
+
+
+def _all_of_integer(source: Float, target: Int) -> Codes:
+    """Every integer and half-integer in and next to a narrow destination; else as at the edge."""
+    if target.bits > _WHOLE:
+        return _edge_of_integer(source, target)
+    top = int(max(target.max, -target.min)) + 2
+    exponent, significand = normalised(np.arange(2 * top + 1, dtype=np.uint64), -1)
+    zeros = np.zeros(len(exponent), np.uint8)
+    return _around(source, Numbers(zeros, zeros.astype(bool), exponent, significand))
+
+
+def _edge_of_integer(source: Float, target: Int) -> Codes:
+    """Integers and half-integers at the ends of the range and at zero, powers of two between."""
+    half = Fraction(1, 2)
+    ends = [target.max + k * half for k in range(-2, 3)]
+    ends += [-target.min + k * half for k in range(-2, 3)]
+    full = sorted({abs(v) for v in [*ends, *(k * half for k in range(8))]})
+    powers = from_fractions([Fraction(2**k) + half * (k % 2) for k in range(target.bits + 2)])
+    turns = np.array([0, -1, 1])[np.arange(len(powers)) % 3]
+    between = _at(source, powers, turns, _alternating(len(powers)))
+    return np.concatenate([_around(source, from_fractions(full)), between])
+
+
+def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:
+    """Wrap borders: notable (or all) low parts under zero, one, random and full high parts."""
+    if source.bits <= target.bits:
+        return np.empty(0, source.storage)
+    border = 1 << (target.bits - 1)
+    wanted = {0, 1, border - 1, border, border + 1, 2 * border - 2, 2 * border - 1, border // 3}
+    if not edge and target.bits <= _WHOLE:
+        low = np.arange(2 * border, dtype=np.uint64)
+    else:
+        low = np.array(sorted(w & (2 * border - 1) for w in wanted), np.uint64)
+    space = source.bits - target.bits
+    ones = (1 << space) - 1
+    high = [0, 1, 2, ones, ones - 1, 1 << (space - 1), ones // 3]
+    high += [int(h) for h in rng.integers(0, ones, 4, np.uint64, endpoint=True)]
+    high = high if len(low) < 1024 else [0, ones, high[-1]]
+    shifted = np.array(sorted(set(high)), np.uint64) << np.uint64(target.bits)
+    return (shifted[:, None] | low[None, :]).ravel().astype(source.storage)

@@ -1,0 +1,214 @@
+"""Canonical JSON, one file a case, one vector a line; and the manifest with their hashes.
+
+A person can read it, `git diff` shows a change of a rule as lines, and a C program parses it in
+thirty lines. Files are written whole or not at all. A case whose vectors equal those of the case
+of the same name in the spec that its spec extends has no file of its own: the manifest points to
+the older one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from convcheck.errors import UsageError
+from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
+from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
+from convcheck.spec.model import Case, Spec
+from convcheck.vectors.generate import GENERATOR
+from convcheck.vectors.model import VectorSet
+
+FORMAT = 1
+MANIFEST = "MANIFEST.json"
+_REGENERATE = "run `convcheck generate`, or get the file again from its source"
+
+
+def path_of(case: Case) -> str:
+    """Give a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
+    family, _, rest = case.id.partition(".")
+    return f"{family}/{rest}.json"
+
+
+# Writing -------------------------------------------------------------------------------------
+
+
+def body(vectors: VectorSet) -> str:
+    """Give what may be shared between versions: the case, the rules, the vectors."""
+    case = {
+        "inputs": [t.name for t in vectors.case.inputs],
+        "outputs": [t.name for t in vectors.case.outputs],
+        "attributes": dict(vectors.case.attributes),
+    }
+    used = sorted(set(vectors.expected.rows.tolist()))
+    rules = [_rule(vectors.expected.decisions[i]) for i in used]
+    lines = ",\n".join(_lines(vectors, {row: i for i, row in enumerate(used)}))
+    return (
+        f'"case": {_json(case)},\n"coverage": {_json(vectors.coverage)},\n"rules": [\n'
+        + ",\n".join(_json(rule) for rule in rules)
+        + f'\n],\n"vectors": [\n{lines}\n]}}\n'
+    )
+
+
+def _rule(decision: Decision) -> list[object]:
+    readings = [name for name in decision.readings if name]
+    rule: list[object] = [decision.rule, decision.row, decision.level]
+    return [*rule, readings] if readings else rule
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> Iterable[str]:
+    tensors = zip(vectors.case.inputs, vectors.inputs, strict=True)
+    inputs = [_words(t.format, bits) for t, bits in tensors]
+    expected = vectors.expected
+    due = [_due(vectors.case.outputs[0].format, reading) for reading in expected.readings]
+    readings = [len(d.readings) for d in expected.decisions]
+    for i, row in enumerate(expected.rows.tolist()):
+        words = [column[i] for column in due[: readings[row]]]
+        if len(words) == 1 or len(set(words)) == 1:
+            said = words[0]
+        else:
+            said = f"[{', '.join(words)}]"
+        yield f"[{', '.join(column[i] for column in inputs)}, {said}, {rules[row]}]"
+
+
+def _words(fmt: Format, bits: Bits) -> list[str]:
+    """Spell codes as JSON strings of fixed-width hex; texts as JSON strings."""
+    if isinstance(fmt, Text):
+        return [_json(text) for text in cast(Texts, bits)]
+    width = hex_width(fmt)
+    return [f'"{code:0{width}x}"' for code in cast(Codes, bits).tolist()]
+
+
+def hex_width(fmt: Format) -> int:
+    """Count the hex digits of a code: one for each begun four bits."""
+    return 0 if isinstance(fmt, Text) else (fmt.bits + 3) // 4
+
+
+def _due(fmt: Format, reading: Reading) -> list[str]:
+    """Spell expectations: codes, or pattern words; a text is marked by an equals sign."""
+    exact = _words(fmt, reading.codes)
+    if isinstance(fmt, Text):
+        exact = [_json(f"={text}") for text in cast(Texts, reading.codes)]
+    patterns = reading.patterns.tolist()
+    return [
+        word if p == EXACT else f'"{PATTERNS[p]}"' for word, p in zip(exact, patterns, strict=True)
+    ]
+
+
+def header(spec: Spec, seed: int) -> str:
+    """Give the head of a vector file, up to its body."""
+    head = {
+        "convcheck-vectors": FORMAT,
+        "generator": GENERATOR,
+        "seed": seed,
+        "spec": spec.id,
+        "spec_sha256": spec.digest,
+    }
+    return _json(head)[:-1] + ",\n"
+
+
+@dataclass(frozen=True)
+class Files:
+    """A whole tier as it is written: file name -> content, the manifest included."""
+
+    contents: Mapping[str, str]
+    counts: Mapping[str, int]  # vectors per file
+
+
+def render(sets: Iterable[tuple[Spec, list[VectorSet]]], tier: str, seed: int) -> Files:
+    """Make the files of a tier, parents before their children."""
+    contents: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    bodies: dict[str, str] = {}
+    specs: dict[str, Any] = {}
+    for spec, vector_sets in sets:
+        cases: dict[str, str] = {}
+        inherited = specs.get(spec.extends, {"cases": {}})["cases"]
+        for vectors in vector_sets:
+            text, name = body(vectors), vectors.case.name
+            older = inherited.get(name)
+            if older is not None and bodies[older] == text:
+                cases[name] = older
+                continue
+            path = path_of(vectors.case)
+            cases[name], bodies[path] = path, text
+            contents[path], counts[path] = header(spec, seed) + text, len(vectors)
+        specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
+    files = {p: {"sha256": sha256(c), "vectors": counts[p]} for p, c in contents.items()}
+    contents[MANIFEST] = _manifest(tier, seed, specs, files)
+    return Files(contents, counts)
+
+
+def sha256(text: str) -> str:
+    """Hash a file's content."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _manifest(tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str, Any]) -> str:
+    head = {"convcheck-manifest": FORMAT, "generator": GENERATOR, "seed": seed, "tier": tier}
+    parts = [_json(head)[:-1]]
+    parts.append('"files": ' + _entries(files))
+    listed = ",\n".join(
+        f'{_json(name)}: {{"spec_sha256": {_json(entry["spec_sha256"])}, "cases": '
+        + _entries(entry["cases"])
+        + "}"
+        for name, entry in specs.items()
+    )
+    parts.append(f'"specs": {{\n{listed}\n}}')
+    return ",\n".join(parts) + "}\n"
+
+
+def _entries(mapping: Mapping[str, Any]) -> str:
+    """One entry a line, in the order given."""
+    return "{\n" + ",\n".join(f"{_json(k)}: {_json(v)}" for k, v in mapping.items()) + "\n}"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises UsageError where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}", hint="is the folder writable?"
+        ) from error
+
+
+def differing(files: Files, folder: Path) -> list[str]:
+    """Name the files of a folder that differ from those given, are missing, or are left over."""
+    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.json")}
+    differ = [
+        f"{name} (missing)" if name not in found else name
+        for name, text in files.contents.items()
+        if name not in found or (folder / name).read_bytes() != text.encode()
+    ]
+    return sorted(differ + [f"{name} (left over)" for name in found - files.contents.keys()])
+
+
+def write(files: Files, folder: Path) -> int:
+    """Bring a folder to the files given, the manifest last; gives the number of files changed."""
+    changes = differing(files, folder) if folder.is_dir() else list(files.contents)
+    changed = {name.split(" ")[0] for name in changes}
+    for name, text in files.contents.items():
+        if name in changed:
+            write_whole(folder / name, text)
+    for name in changed - files.contents.keys():
+        (folder / name).unlink()
+    return len(changed)

@@ -1,0 +1,77 @@
+"""Which texts are worth asking of a conversion from string."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+
+from convcheck.numerics.format import Float, Format, Int, Texts
+from convcheck.vectors.model import Coverage, Tier
+
+_DIGITS = 20  # significant digits that a literal may have before specs call it undefined
+_SPELLINGS = (
+    "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
+    "0", "-0", "+0", "0.0", "-0.0", "1", "-1", "+1", "007", "3.14", "1000", "1e-5", "1E8", "1e+2",
+    ".5", "5.", "-.5e1", "100.5", "2.718", "1e400", "-1e400", "1e-400", "-1e-400",
+    "Hello World!", "", " 1", "1 ", "1e", "e5", ".", "+", "-", "0x10", "0x1p3", "1_000", "1,5",
+    "infinity", "-infinity", "+nan", "-nan", "nan(1)", "1f", "١", "1.0.0", "--1", "True",
+    "123456789012345678901", "0.1234567890123456789012",
+)  # fmt: skip
+_TEXTS = ("", "a", "Hello World!", "1.0", "é", "日本語", "tab\there", "line\nbreak", "x" * 300)
+
+
+def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]:
+    """Give the texts of a tier for a destination, and the coverage: edge or sampled."""
+    texts = list(_TEXTS if not isinstance(target, Float | Int) else _SPELLINGS)
+    if isinstance(target, Float):
+        texts += _boundary_literals(target, tier, seed)
+    elif isinstance(target, Int):
+        texts += _integer_literals(target)
+    unique = list(dict.fromkeys(texts))
+    array = np.empty(len(unique), object)
+    array[:] = unique
+    return array, "edge" if tier == "edge" else "sampled"
+
+
+def _integer_literals(target: Int) -> list[str]:
+    ends = {int(target.max) + d for d in (-1, 0, 1)} | {int(target.min) + d for d in (-1, 0, 1)}
+    powers = {1 << k for k in range(0, target.bits, 3)}
+    values = sorted({*ends, *powers, *(-p for p in powers), 2, 3, 7, -2, -3, -7})
+    return [str(v) for v in values] + [f"+{target.max}"]
+
+
+def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
+    """Values and midpoints of the destination as literals, with the nearest literals around."""
+    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
+    past = (target.max_magnitude + 1) << 1
+    one = (2 if target.zero else 1) * target.bias << target.mantissa
+    around = (1, 2, 3, 2 << target.mantissa, one + 1, one + 3, past - 3, past - 2, past - 1, past)
+    rng = np.random.default_rng(seed)
+    many = 24 if tier == "edge" else 2000
+    random = rng.integers(1, past + (1 << finer.mantissa), many, np.uint64)
+    chosen = sorted({*around, *(int(r) for r in random)})
+    literals: list[str] = []
+    for index, magnitude in enumerate(chosen):
+        sign = "-" if index % 2 else ""
+        literals += [sign + text for text in _literals_near(finer.value(magnitude))]
+    return literals
+
+
+def _literals_near(value: Fraction) -> list[str]:
+    """The value itself where 20 digits hold it, and the 20-digit literals just below and above."""
+    below, above = (_divide(value, way) for way in (ROUND_FLOOR, ROUND_CEILING))
+    if below == above:
+        unit = Decimal(1).scaleb(below.adjusted() - _DIGITS + 1)
+        with localcontext(Context(prec=_DIGITS + 1)):
+            return [f"{below:f}" if -6 < below.adjusted() < _DIGITS else str(below)] + [
+                str(d) for d in (below - unit, below + unit) if len(d.as_tuple().digits) <= _DIGITS
+            ]
+    return [str(below), str(above)]
+
+
+def _divide(value: Fraction, way: str) -> Decimal:
+    with localcontext(Context(prec=_DIGITS, rounding=way, Emax=99999, Emin=-99999)):
+        return (Decimal(value.numerator) / Decimal(value.denominator)).normalize()

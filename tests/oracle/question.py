@@ -1,0 +1,80 @@
+"""The question put to the oracle, and the form of its answer."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from .formats import E8M0, FLOATS
+
+Pattern: TypeAlias = tuple[str] | tuple[str, int | str]
+
+NORMATIVE, IMPLIED, DISPUTED = "normative", "implied", "disputed"
+NAN: Pattern = ("nan",)
+MINUS_NAN: Pattern = ("-nan",)
+
+WIDE = ("float16", "float32", "float64", "bfloat16")
+FLOAT8 = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")
+FLOAT6 = ("float6e2m3", "float6e3m2")
+NARROW_INTEGERS = ("int4", "uint4", "int2", "uint2")
+TYPES_ADDED = {
+    1: (
+        *("float16", "float32", "float64", "int8", "int16", "int32", "int64"),
+        *("uint8", "uint16", "uint32", "uint64", "bool"),
+    ),
+    6: (),
+    9: ("string",),
+    13: ("bfloat16",),
+    19: FLOAT8,
+    21: ("uint4", "int4"),
+    23: ("float4e2m1",),
+    24: (E8M0,),
+    25: ("uint2", "int2"),
+    28: FLOAT6,
+}
+
+
+@dataclass(frozen=True)
+class Want:
+    """What is demanded: a level and the patterns that satisfy it, one unless disputed."""
+
+    level: str
+    readings: tuple[Pattern, ...]
+
+
+UNDEFINED = Want("undefined", (("undefined",),))
+
+
+class Ask(NamedTuple):
+    """The question, less the value."""
+
+    version: int
+    source: str
+    destination: str
+    saturate: bool
+    round_mode: str
+
+
+@cache
+def types(version: int) -> tuple[str, ...]:
+    """The types that T1 and T2 of a version list."""
+    if version not in TYPES_ADDED:
+        raise ValueError(f"there is no Cast-{version}")
+    return tuple(name for since, names in TYPES_ADDED.items() if since <= version for name in names)
+
+
+def is_float(name: str) -> bool:
+    """Whether a type is a floating point type to the text, all else being fixed point or bool."""
+    return name in FLOATS or name == E8M0
+
+
+def stated(ask: Ask) -> str:
+    """The level of "In more detail, the conversion … should follow these rules", new in 13.
+
+    Strings are no part of "the conversion among numerical types".
+    """
+    return NORMATIVE if ask.version >= 13 and ask.source != "string" else IMPLIED
+
+
+def bits(level: str, *codes: int | str) -> Want:
+    """Exact bits, or one of several."""
+    return Want(level, tuple([("bits", code) for code in codes]))

@@ -1,0 +1,77 @@
+"""Cases, vectors and a judge for an identity of 8-bit integers, to go with the bad backends."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from convcheck.errors import Place
+from convcheck.numerics.format import Int
+from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
+from convcheck.run.result import CaseResult, Verdict
+from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
+from convcheck.spec.model import Case, DType
+from convcheck.vectors.model import VectorSet
+
+PLACE = Place("test", 1)
+INT8 = DType("int8", Int(8, True), (), PLACE)
+DECISION = Decision("identity", "else", "normative", "cite", "source", PLACE)
+
+
+def case(number: int) -> Case:
+    return Case("test.Identity-1", "test.Identity", 1, (INT8,), (INT8,), (("number", number),))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The inputs 0 to 127 in the case whose number is 1, in the others 0 to 36."""
+
+    def vectors(self, case: Case) -> VectorSet:
+        long = case.attribute("number") == 1
+        codes = np.arange(128 if long else 37, dtype=np.uint8)
+        expected = Expected(
+            np.zeros(len(codes), np.int16),
+            (DECISION,),
+            (Reading(codes, np.full(len(codes), EXACT, np.uint8)),),
+        )
+        return VectorSet(case, (codes,), expected, "sampled")
+
+
+class BrokenCorpus(Corpus):
+    """A fault of convcheck's own in the case whose number is 1."""
+
+    def vectors(self, case: Case) -> VectorSet:
+        if case.attribute("number") == 1:
+            raise LookupError("no such vectors")
+        return super().vectors(case)
+
+
+class SlowCorpus(Corpus):
+    """Takes longer than a call of the backend may."""
+
+    def vectors(self, case: Case) -> VectorSet:
+        time.sleep(0.5)
+        return super().vectors(case)
+
+
+def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
+    """Give the plainest of verdicts; the message says how many are in which state, and why."""
+    states = Counter(answers.state.tolist())
+    wrong = (answers.state == ANSWERED) & (answers.got != vectors.expected.readings[0].codes)
+    why = [f"{i}: {words}" for i, words in sorted(answers.messages.items())]
+    why += [f"{f.kind} [{f.placement}] {f.message} @{f.index}" for f in answers.faults]
+    why += [f"elsewhere [{e.placement}] {len(e.index)}" for e in answers.elsewhere]
+    verdict: Verdict = "pass"
+    if answers.declined:
+        verdict, why = "unsupported", [answers.declined.message]
+    elif states[CRASHED] or any(f.kind == "crashed" for f in answers.faults):
+        verdict = "crashed"
+    elif wrong.any() or answers.faults or answers.elsewhere:
+        verdict = "fail"
+    elif states[REFUSED]:
+        verdict = "refused"
+    why.append(f"not asked: {states[NOT_ASKED]}")
+    return CaseResult(vectors.case, verdict, states[ANSWERED], "sampled", (), "\n".join(why))

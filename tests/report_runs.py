@@ -1,0 +1,199 @@
+"""Results of runs, built by hand, for the tests of the reports."""
+
+from __future__ import annotations
+
+from convcheck.errors import Place
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.run.result import (
+    BackendInfo,
+    CaseResult,
+    Example,
+    Group,
+    RunResult,
+    Verdict,
+    Word,
+    case_verdict,
+)
+from convcheck.semantics.expected import Decision
+from convcheck.spec.model import Attributes, Case, DType, Level
+
+FORMATS: dict[str, Format] = {
+    "float64": Float(11, 52, 1023, "ieee", infinity=True),
+    "float32": Float(8, 23, 127, "ieee", infinity=True),
+    "float16": Float(5, 10, 15, "ieee", infinity=True),
+    "bfloat16": Float(8, 7, 127, "ieee", infinity=True),
+    "float8e4m3fn": Float(4, 3, 7, "all-ones"),
+    "float8e4m3fnuz": Float(4, 3, 8, "sign-only", negative_zero=False),
+    "float8e8m0": Float(8, 0, 127, "all-ones", negative_zero=False, signed=False, zero=False),
+    "int64": Int(64, True),
+    "uint8": Int(8, False),
+    "int4": Int(4, True),
+    "bool": Bool(),
+    "string": Text(),
+}
+
+
+def dtype(name: str) -> DType:
+    return DType(name, FORMATS[name], (), Place("specs/dtypes.yaml", 1))
+
+
+def case(spec: str, source: str, target: str, **attributes: int | str) -> Case:
+    version = int(spec.rpartition("-")[2])
+    chosen: Attributes = tuple(attributes.items())
+    return Case(spec, "onnx.Cast", version, (dtype(source),), (dtype(target),), chosen)
+
+
+def decision(rule: str, row: str, line: int, level: Level = "implied", cite: str = "") -> Decision:
+    place = Place("specs/onnx/cast-13.yaml", line)
+    return Decision(rule, row, level, cite, "ONNX operators, Cast - 13" if cite else "", place)
+
+
+ELSE = decision(
+    "float-to-float", "else", 27,
+    cite="Casting from floating point to floating point: the result is the nearest value.",
+)  # fmt: skip
+TABLE = decision(
+    "float-to-float8-saturating", "[x] > max", 33, "normative",
+    "[x] is the value, NaN [bold]is[/bold] preserved in every other case of the table.",
+)  # fmt: skip
+PARSE = decision("string-to-float", "decimal", 61, "normative", "String tensor values should be …")
+NARROW = decision("float-to-4bit-integer", "in range", 88, "disputed")
+
+
+def group(
+    by: Decision,
+    verdict: Verdict,
+    kind: str = "",
+    counts: tuple[int, int] = (1, 9),
+    ranges: tuple[tuple[Word, Word], ...] = (),
+    examples: tuple[Example, ...] = (),
+    reading: str = "",
+    placement: str = "",
+    more: int = 0,
+) -> Group:
+    digest = f"{by.place.line:032x}"
+    return Group(
+        by, verdict, kind, *counts, digest, reading, placement, ranges, more, examples
+    )  # fmt: skip
+
+
+def answered(case: Case, *groups: Group, checked: int = 980) -> CaseResult:
+    return CaseResult(case, case_verdict(groups), checked, "edge", groups, seconds=1.5)
+
+
+def passed(case: Case, checked: int = 980) -> CaseResult:
+    return answered(case, group(ELSE, "pass", counts=(checked, checked)), checked=checked)
+
+
+def unasked(case: Case, verdict: Verdict, message: str) -> CaseResult:
+    return CaseResult(case, verdict, 0, "edge", (), message)
+
+
+def run(*cases: CaseResult, level: Level = "disputed", **more: object) -> RunResult:
+    backend = BackendInfo("onnxruntime", "1.31.1")
+    return RunResult(backend, "edge", level, "c0ffee" * 10 + "c0de", cases, **more)  # type: ignore[arg-type]
+
+
+TRUNCATED = group(
+    ELSE, "fail", "one ulp too small in magnitude", (312, 980),
+    ((0x3F808001, 0x7F7FC000), (0xBF808001, 0xFF7FC000)),
+    (Example((0x3F808001,), 0x3F81, 0x3F80), Example((0xFF7FC000,), 0xFF80, 0xFF7F)),
+)  # fmt: skip
+WRAPPED = group(
+    TABLE, "fail", "overflow gives NaN, not max", (40, 44),
+    tuple((0x43E80001 + (i << 16), 0x43E80001 + (i << 16) + i) for i in range(9)),
+    (Example((0x43E80001,), 0x7E, 0x7F),), more=12,
+)  # fmt: skip
+
+
+def all_pass() -> RunResult:
+    targets = ("float16", "bfloat16", "float8e4m3fn", "uint8", "string")
+    return run(
+        *(passed(case("onnx.Cast-19", "float32", t)) for t in targets),
+        *(passed(case("onnx.Cast-21", "float64", t), 1 << 20) for t in targets),
+        answered(
+            case("onnx.Cast-21", "float32", "int4"), group(NARROW, "tolerated", reading="to zero")
+        ),
+        answered(case("onnx.Cast-21", "string", "bool"), group(PARSE, "undefined", "gives 0")),
+        unasked(case("onnx.Cast-21", "float32", "float8e8m0"), "unsupported", "no kernel\n(Cast)"),
+    )
+
+
+def failing() -> RunResult:
+    specs = ("onnx.Cast-19", "onnx.Cast-21", "onnx.CastLike-21")
+    sources, eights = ("float32", "float64"), ("float8e4m3fn", "float8e4m3fnuz")
+    truncated = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in specs]
+    wrapped = [
+        answered(case(spec, "float32", target, saturate=1), WRAPPED)
+        for spec in specs for target in eights
+    ]  # fmt: skip
+    good = [
+        passed(case(spec, source, target, saturate=0))
+        for spec in specs for source in sources for target in eights
+    ]  # fmt: skip
+    more = [
+        passed(case(specs[1], "float16", "float32")),
+        unasked(case(specs[1], "int4", "float32"), "unsupported", "Could not find Cast(21)"),
+    ]
+    return run(*truncated, *wrapped, *good, *more)
+
+
+def kinds() -> RunResult:
+    """Every kind of type, pattern and failure."""
+    spec = "onnx.Cast-24"
+    nan, zero = Example((0x7FC00000,), "<nan>", 0x80), Example((1 << 31,), 0, 0x7F)
+    wide = Example((0x3FF0000000000001,), 0x3F800000, 0x3F800001)
+    long = Example((0x8000000000000001,), 0xDF000000, 0xDF000001)
+    text = Example(("-1.5'\n\x1b[31m",), 0xBFC00000, 0x3FC00000)
+    spelled = Example((0x3FC00000,), "<plain-to-x>", 'about "1.5"')
+    died = Example((0x4F000000,), "<undefined>", None, "SIGFPE in\n   Cast")
+    refused = Example((0x4F000000,), 0xFF, None, "InvalidArgument: " + "out of range " * 9)
+    tail = group(
+        ELSE,
+        "fail",
+        "one ulp off",
+        examples=(wide,),
+        ranges=((wide.inputs[0],) * 2,),
+        placement="in an odd tail",
+    )
+    return run(
+        answered(case(spec, "float32", "float8e8m0", round_mode="up"),
+                 group(TABLE, "fail", "not a NaN", examples=(nan, zero))),
+        answered(case(spec, "float64", "float32"), tail),
+        answered(case(spec, "int64", "float32"), group(ELSE, "fail", "one ulp off",
+                                                       examples=(long,))),
+        answered(case(spec, "string", "float32"),
+                 group(PARSE, "fail", "wrong sign", ranges=(("-1.5", "-1.5"),), examples=(text,))),
+        answered(case(spec, "float32", "string"),
+                 group(PARSE, "fail", "parses to nothing", examples=(spelled,))),
+        answered(case(spec, "uint8", "bool"), group(ELSE, "fail", "byte not 0 or 1",
+                                                    examples=(Example((2,), 1, 2),))),
+        answered(case(spec, "float32", "int4"), group(NARROW, "crashed", examples=(died,))),
+        answered(case(spec, "float32", "uint8"), group(NARROW, "refused", examples=(refused,))),
+        unasked(case(spec, "bool", "int4"), "error", "IndexError: list index out of range"),
+        *(unasked(case(spec, s, "string"), "unsupported", f"no kernel for {s}") for s in
+          ("float16", "bfloat16", "int64", "int4")),
+        notes=("onnx.Cast-24 was edited: its vectors were generated anew [x]",),
+    )  # fmt: skip
+
+
+def below() -> RunResult:
+    return run(
+        answered(case("onnx.Cast-19", "float32", "bfloat16"), TRUNCATED),
+        passed(case("onnx.Cast-19", "float32", "float16")),
+        level="normative",
+    )
+
+
+def interrupted() -> RunResult:
+    return run(passed(case("onnx.Cast-19", "float32", "float16")), interrupted=True)
+
+
+def nothing() -> RunResult:
+    return run(
+        unasked(case("onnx.Cast-19", "float32", "float16"), "unsupported", ""),
+        answered(case("onnx.Cast-19", "string", "bool"), group(PARSE, "undefined")),
+    )
+
+
+RUNS = {f.__name__: f for f in (all_pass, failing, kinds, below, interrupted, nothing)}
