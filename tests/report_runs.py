@@ -154,7 +154,7 @@ def kinds() -> RunResult:
         "one ulp off",
         examples=(wide,),
         ranges=((wide.inputs[0],) * 2,),
-        placement="in an odd tail",
+        placement="odd tail",
     )
     return run(
         answered(case(spec, "float32", "float8e8m0", round_mode="up"),

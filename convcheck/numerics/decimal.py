@@ -140,7 +140,7 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
     exact = _divide(value, 9)
     if Fraction(exact) == value:  # 448, not the 450 that would round to it
         return exact
-    for digits in range(1, 40):
+    for digits in range(6, 40):
         decimal = _divide(value, digits)
         numbers = from_fractions([abs(Fraction(decimal))])
         if round_to(numbers, fmt, nearest_even).magnitude[0] == magnitude:

@@ -109,13 +109,13 @@ def round_to(x: Numbers, fmt: Numeric, mode: Mode) -> Rounded:
 
 def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
     m, lowest = fmt.mantissa, fmt.lowest_exponent
-    # Two binades above max are enough to know that x is out of range, and keep codes in 64 bits.
-    unit = np.minimum(x.exponent, fmt.highest_exponent + 2)
-    unit -= m
-    np.maximum(unit, lowest, out=unit)
-    drop = unit - x.exponent
+    # Two binades above max are enough to know that x is out of range: what is farther out is
+    # moved there, so that its magnitude fits 64 bits.
+    exponent = np.minimum(x.exponent, fmt.highest_exponent + 2)
+    unit = np.maximum(exponent - m, lowest)
+    drop = unit - exponent
     drop += 63
-    np.clip(drop, 0, 65, out=drop)
+    np.minimum(drop, 65, out=drop)
     kept = _split(x, drop, mode)
     steps = (unit - lowest).view(np.uint64)
     steps <<= np.uint64(m)

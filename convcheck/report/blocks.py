@@ -89,7 +89,7 @@ def _rule(group: Group, width: int) -> Iterator[Text]:
     if group.reading:
         kind += f", read as {group.reading}"
     if group.placement:
-        kind += f", only when asked {group.placement}"
+        kind += f', only in placement "{group.placement}"'
     yield from paragraph(kind.lstrip(", "), width, style="bold")
 
 

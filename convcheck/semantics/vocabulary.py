@@ -113,6 +113,7 @@ CASES: Mapping[str, CaseWord] = {
 }
 ELSE = "else"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
+_POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
 
 
 def case_word(label: str, literals: Mapping[str, str]) -> CaseWord | None:
@@ -122,6 +123,9 @@ def case_word(label: str, literals: Mapping[str, str]) -> CaseWord | None:
         return _spelled(re.compile(pattern)) if pattern else None
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
+    if power := _POWER.fullmatch(label):
+        bound = Fraction(2) ** int(power[1])
+        return lambda p, mode: below(p.x, bound) & p.number
     return CASES.get(label)
 
 
@@ -153,7 +157,7 @@ def possible(label: str, source: Format) -> bool:
 
 def known_cases(literals: Mapping[str, str]) -> list[str]:
     """Name the case words, for error messages."""
-    return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N"]
+    return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N", "x < 2^N"]
 
 
 # Outcome words. A constant gives a code of the destination; a computation gives codes.
