@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from convcheck.run.result import CaseResult
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[CaseResult], None]]:
-    """Show how many of `total` cases are done, and how many of them failed, on stderr."""
+def progress(total: int, what: str) -> Iterator[Callable[[bool], None]]:
+    """Show on stderr how much of `total` is done; told of each whether it failed."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from convcheck.run.result import FAILURES
 
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
@@ -29,9 +23,9 @@ def progress(total: int, what: str) -> Iterator[Callable[[CaseResult], None]]:
     ) as bar:
         task = bar.add_task(what, total=total, failed="")
 
-        def advance(result: CaseResult) -> None:
+        def advance(bad: bool) -> None:
             nonlocal failed
-            failed += result.verdict in FAILURES
+            failed += bad
             bar.update(task, advance=1, failed=f"{failed} failing" if failed else "")
 
         yield advance

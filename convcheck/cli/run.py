@@ -158,14 +158,15 @@ def _run(
 
     from convcheck.cli.progress import progress
     from convcheck.run.execute import execute
-    from convcheck.run.result import RunResult
+    from convcheck.run.result import FAILURES, RunResult
 
     began = time.perf_counter()
     notes = corpus.check(cases)
     with progress(len(cases), backend) as advance:
         done = execute(
             backend, cases, corpus,
-            jobs=jobs, timeout=timeout, fail_fast=fail_fast, on_result=advance,
+            jobs=jobs, timeout=timeout, fail_fast=fail_fast,
+            on_result=lambda result: advance(result.verdict in FAILURES),
         )  # fmt: skip
     return RunResult(
         done.backend, corpus.tier, level, corpus.digest(cases), done.results,

@@ -74,9 +74,9 @@ class CaseResult:
 
     def gates(self, level: Level) -> bool:
         """Tell whether the case fails a run gated at `level` and stronger."""
-        return any(gates(group, level) for group in self.groups) or (
-            self.verdict in FAILURES and not self.groups
-        )
+        if self.verdict in ("error", "crashed") or (self.verdict in FAILURES and not self.groups):
+            return True
+        return any(gates(group, level) for group in self.groups)
 
 
 @dataclass(frozen=True)

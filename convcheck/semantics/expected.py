@@ -34,6 +34,7 @@ class Decision:
     source: str  # title and section of what is quoted
     place: Place
     readings: tuple[str, ...] = ("",)  # names, in order; ('',) where there is only one
+    trail: tuple[tuple[str, str], ...] = ()  # (rule, row) of every step of the chain
 
     @property
     def name(self) -> str:

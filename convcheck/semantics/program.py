@@ -236,7 +236,8 @@ def _decision(question: Question, rule: Rule, row: Row, cell: Cell) -> Decision:
     readings = tuple(o.reading for o in cell.outcomes)
     document = f"{source.title}, {source.section}"
     level, place = cell.level, cell.place
-    return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings)
+    trail = ((rule.name, row.label),)
+    return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings, trail)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
@@ -247,6 +248,7 @@ def _handed_on(outer: Decision, program: Program) -> list[Decision]:
             rule=f"{outer.rule} > {inner.rule}",
             row=inner.row if outer.row == ELSE else f"{outer.row} > {inner.row}",
             level=weaker(outer.level, inner.level),
+            trail=(*outer.trail, *inner.trail),
         )
         for inner in program.decisions
     ]

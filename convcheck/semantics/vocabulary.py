@@ -32,6 +32,7 @@ from convcheck.semantics.expected import (
     REFUSED,
     UNDEFINED,
 )
+from convcheck.spec.model import Spelling
 
 Mask = NDArray[np.bool_]
 
@@ -116,11 +117,11 @@ TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
 
 
-def case_word(label: str, literals: Mapping[str, str]) -> CaseWord | None:
+def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
     """Give the function of a row's label, None for a word that is not in the vocabulary."""
     if label.startswith(TEXT_IS):
-        pattern = literals.get(label.removeprefix(TEXT_IS))
-        return _spelled(re.compile(pattern)) if pattern else None
+        literal = literals.get(label.removeprefix(TEXT_IS))
+        return _spelled(re.compile(literal.matches)) if literal else None
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
     if power := _POWER.fullmatch(label):
@@ -155,7 +156,7 @@ def possible(label: str, source: Format) -> bool:
     return source.negative_zero if label == "-0" else source.infinity
 
 
-def known_cases(literals: Mapping[str, str]) -> list[str]:
+def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Name the case words, for error messages."""
     return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N", "x < 2^N"]
 

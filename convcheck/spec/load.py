@@ -21,6 +21,7 @@ from convcheck.spec.model import (
     Example,
     Source,
     Spec,
+    Spelling,
     Value,
 )
 from convcheck.spec.rules import Context, read_cite, read_rule
@@ -221,14 +222,17 @@ def _type_lists(node: Node, types: Types) -> dict[str, tuple[DType, ...]]:
     return lists
 
 
-def _literals(node: Node | None) -> dict[str, str]:
+def _literals(node: Node | None) -> dict[str, Spelling]:
     literals = {}
     for name, entry in node.items().items() if node else ():
+        entry.only("matches", "such-as")
+        matches = entry.need("matches")
         try:
-            re.compile(entry.text())
+            re.compile(matches.text())
         except re.error as error:
-            raise entry.error(f"not a regular expression: {error}") from None
-        literals[name] = entry.text()
+            raise matches.error(f"not a regular expression: {error}") from None
+        samples = tuple(e.text() for e in entry.need("such-as").elements())
+        literals[name] = Spelling(matches.text(), samples, entry.place)
     return literals
 
 
@@ -303,7 +307,8 @@ def digest(spec: Spec) -> str:
         [a.name, a.kind, a.carries, a.values, a.default, sorted(a.applies), _also_key(a)]
         for a in spec.attributes
     ]
-    content = [spec.id, types, spec.inputs, spec.outputs, attributes, spec.literals, cells]
+    literals = {name: literal.matches for name, literal in spec.literals.items()}
+    content = [spec.id, types, spec.inputs, spec.outputs, attributes, literals, cells]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -133,6 +133,15 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """A spelling of a text: a regular expression for the whole of it, and texts that match."""
+
+    matches: str
+    samples: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
 class Source:
     """A document that citations quote."""
 
@@ -201,7 +210,7 @@ class Spec:
     inputs: tuple[tuple[str, str], ...]  # input name -> type variable
     outputs: tuple[tuple[str, str], ...]
     attributes: tuple[Attribute, ...]
-    literals: Mapping[str, str]  # name of a spelling -> regular expression
+    literals: Mapping[str, Spelling]
     rules: tuple[Rule, ...]
     examples: tuple[Example, ...]
     notes: tuple[str, ...]

@@ -1,0 +1,113 @@
+"""`convcheck generate`: make the test vectors from the specs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog, spec_arguments
+from convcheck.cli.options import specs_option as specs
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.spec.model import Spec
+    from convcheck.vectors.model import Tier, VectorSet
+    from convcheck.vectors.store import Files
+
+DIFFERENT = 1
+EXAMPLE = """\b
+Examples:
+  convcheck generate --check                        are the checked-in vectors up to date?
+  convcheck generate --out vectors                  write them
+  convcheck generate onnx.Cast-21 --tier boundary --out /tmp/boundary
+"""
+
+
+@click.command("generate", epilog=EXAMPLE)
+@spec_arguments
+@click.option(
+    "--tier",
+    type=click.Choice(["edge", "boundary"]),
+    default="edge",
+    show_default=True,
+    help="The notable inputs, or every rounding boundary.",
+)
+@click.option("--out", metavar="DIR", help="Folder to write; the one the vectors are read from.")
+@click.option("--check", is_flag=True, help="Write nothing; name the files that differ, exit 1.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random part of the inputs.",
+)
+@specs
+def command(
+    patterns: tuple[str, ...],
+    tier: str,
+    out: str | None,
+    check: bool,
+    seed: int,
+    specs: tuple[str, ...],
+) -> int:
+    """Make the test vectors from the specs, or check that they are up to date.
+
+    Files are canonical JSON, one case a file, one vector a line, written whole or not at all.
+    """
+    from convcheck.run.plan import select_specs
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.store import differing, write
+
+    if out is None and (tier != "edge" or (patterns and not check)):
+        raise UsageError(
+            "where to? only the edge tier of every spec goes to the default folder",
+            hint="--out DIR",
+        )
+    folder = Path(out) if out else data_dir("vectors")
+    files = _render(select_specs(catalog(specs), patterns), tier, seed)
+    if check:
+        return _check(differing(files, folder), folder, partial=bool(patterns))
+    changed = write(files, folder)
+    total, size = sum(files.counts.values()), sum(len(c.encode()) for c in files.contents.values())
+    click.echo(
+        f"{total:,} vectors of {len(files.counts):,} cases, {size / 1e6:.1f} MB, in {folder}: "
+        f"{changed:,} files changed"
+    )
+    return 0
+
+
+def _render(selected: list[Spec], tier: str, seed: int) -> Files:
+    from typing import cast
+
+    from convcheck.cli.progress import progress
+    from convcheck.vectors.model import Tier
+    from convcheck.vectors.store import render
+
+    with progress(len(selected), f"{tier} vectors") as advance:
+        return render(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
+
+
+def _sets(
+    selected: list[Spec], tier: Tier, seed: int, advance: Callable[[bool], None]
+) -> Iterator[tuple[Spec, list[VectorSet]]]:
+    from convcheck.vectors.generate import vector_sets
+
+    for spec in selected:
+        yield spec, list(vector_sets(spec, tier, seed))
+        advance(False)
+
+
+def _check(differ: list[str], folder: Path, partial: bool) -> int:
+    # Of a selection of specs, files of other specs and the manifest say nothing.
+    shown = [d for d in differ if not (partial and (d.endswith("left over)") or "MANIFEST" in d))]
+    for name in shown:
+        click.echo(name)
+    if shown:
+        click.echo(f"{len(shown)} files in {folder} are not what the specs give; "
+                   "run `convcheck generate`", err=True)  # fmt: skip
+        return DIFFERENT
+    click.echo(f"{folder} is up to date")
+    return 0

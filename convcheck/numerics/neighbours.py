@@ -1,0 +1,66 @@
+"""From exact numbers to the codes of a format at and next to them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Codes, Float, Numeric
+from convcheck.numerics.number import Numbers
+from convcheck.numerics.rounding import round_to, toward_zero
+
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+def top(fmt: Numeric) -> int:
+    """Give the largest magnitude: of the largest float, or of the lowest integer."""
+    return fmt.max_magnitude if isinstance(fmt, Float) else int(max(fmt.max, -fmt.min))
+
+
+def signed(fmt: Numeric, magnitudes: U64, negative: Mask) -> Codes:
+    """Codes of magnitudes with signs; what a format has no sign or room for is not negative."""
+    if isinstance(fmt, Float):
+        sign = np.where(negative, np.uint64(fmt.sign_bit), np.uint64(0))
+        return (magnitudes | sign).astype(fmt.storage)
+    negative = (negative & fmt.signed) | (magnitudes > np.uint64(int(fmt.max)))
+    codes = np.where(negative, np.uint64(0) - magnitudes, magnitudes)
+    return (codes & np.uint64(fmt.mask)).astype(fmt.storage)
+
+
+def at(fmt: Numeric, numbers: Numbers, offsets: I64, negative: Mask) -> Codes:
+    """Codes `offsets` steps from the largest magnitude not above each number, with signs."""
+    last = np.uint64(top(fmt))
+    below = np.minimum(round_to(numbers, fmt, toward_zero).magnitude, last)
+    near = np.where((offsets < 0) & (below == 0), below, below + offsets.view(np.uint64))
+    return signed(fmt, np.minimum(near, last), negative)
+
+
+def around(fmt: Numeric, numbers: Numbers) -> Codes:
+    """Codes at each number and next to it on either side, in both signs, sorted as codes."""
+    n = len(numbers)
+    parts = [
+        at(fmt, numbers, np.full(n, offset), np.full(n, negative))
+        for offset in (-1, 0, 1)
+        for negative in (False, True)
+    ]
+    return np.unique(np.concatenate(parts))
+
+
+def special_codes(fmt: Numeric) -> Codes:
+    """Zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads."""
+    if not isinstance(fmt, Float):
+        ends = [0, 1, 2 & fmt.mask, int(fmt.max), int(fmt.min) & fmt.mask, fmt.mask]
+        return np.array(ends, np.uint64).astype(fmt.storage)
+    one = fmt.bias << fmt.mantissa
+    first_normal = 1 << fmt.mantissa
+    codes = [0, 1, first_normal - 1, first_normal, one - 1, one, one + 1, fmt.max_magnitude]
+    if fmt.infinity:
+        codes.append(fmt.infinity_code)
+    if fmt.nan != "none":
+        codes.append(fmt.nan_code)
+    if fmt.nan == "ieee":
+        codes += [fmt.infinity_code + 1, fmt.nan_code | 1, fmt.magnitude_mask]
+    both = {(code & fmt.magnitude_mask) | sign for code in codes for sign in (0, fmt.sign_bit)}
+    return np.array(sorted(both | {c for c in codes if c & fmt.sign_bit}), fmt.storage)

@@ -1,0 +1,92 @@
+"""A number as a person writes it -> a code of a format."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import numpy as np
+
+from convcheck.numerics.decimal import parse_decimal
+from convcheck.numerics.format import Bool, Float, Numeric
+from convcheck.numerics.neighbours import signed, top
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.rounding import nearest_even, round_to
+
+_HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
+_BITS = re.compile(r"0x[0-9a-f]+", re.I)
+
+
+class OutsideFormatError(ValueError):
+    """A word that names nothing in a format; the message says what the format has."""
+
+
+def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
+    """Read a code: decimal, 0x… bits, hex float (with a p or a point), inf, nan, true, false.
+
+    Gives the code, and whether the word's value is exactly the code's; a decimal between two
+    values of a float is rounded to nearest-even. Raises OutsideFormatError for what is no number
+    or is outside the format.
+    """
+    if _BITS.fullmatch(word):
+        return _bits(fmt, word), True
+    special = _special(fmt, word.lower())
+    if special is not None:
+        return special, True
+    value = _value(word)
+    if value is None:
+        raise OutsideFormatError(
+            f"{word!r} is not a number: write a decimal, 0x… bits, a hex float, inf or nan"
+        )
+    return _code(fmt, value, word.startswith("-"), word)
+
+
+def _bits(fmt: Numeric, word: str) -> int:
+    code = int(word, 16)
+    if code >> fmt.bits:
+        raise OutsideFormatError(f"{word} has more than {fmt.bits} bits")
+    return code
+
+
+def _special(fmt: Numeric, word: str) -> int | None:
+    if isinstance(fmt, Bool):
+        return {"true": 1, "false": 0}.get(word)
+    name = word.lstrip("+-")
+    if not isinstance(fmt, Float) or name not in ("inf", "nan"):
+        return None
+    sign = fmt.sign_bit if word.startswith("-") else 0
+    if name == "inf" and fmt.infinity:
+        return fmt.infinity_code | sign
+    if name == "nan" and fmt.nan != "none":
+        return fmt.nan_code | sign
+    raise OutsideFormatError(f"the format has no {word}")
+
+
+def _value(word: str) -> Fraction | None:
+    match = _HEX_FLOAT.fullmatch(word)
+    if match and (match[2] or match[3]):
+        digits = match[2] + (match[3] or "")
+        scale = int(match[4] or 0) - 4 * len(match[3] or "")
+        value = int(digits, 16) * Fraction(2) ** scale
+        return -value if match[1] == "-" else value
+    return parse_decimal(word)
+
+
+def _code(fmt: Numeric, value: Fraction, negative: bool, word: str) -> tuple[int, bool]:
+    if not isinstance(fmt, Float):
+        if value.denominator != 1 or not fmt.min <= value <= fmt.max:
+            raise OutsideFormatError(f"{word} is not a whole number from {fmt.min} to {fmt.max}")
+        return int(value) & fmt.mask, True
+    magnitude = int(round_to(from_fractions([abs(value)]), fmt, nearest_even).magnitude[0])
+    too_small = not fmt.zero and abs(value) < fmt.min
+    if magnitude > top(fmt) or too_small or (negative and not fmt.signed):
+        raise OutsideFormatError(
+            f"{word} is outside the format, whose largest value is {_max(fmt)}"
+        )
+    exact = fmt.value(magnitude) == abs(value)
+    keep = negative and (fmt.negative_zero or magnitude != 0)
+    return int(signed(fmt, np.array([magnitude], np.uint64), np.array([keep]))[0]), exact
+
+
+def _max(fmt: Float) -> str:
+    return f"{float(fmt.max):g}"
