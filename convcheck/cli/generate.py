@@ -15,7 +15,6 @@ from convcheck.errors import UsageError
 if TYPE_CHECKING:
     from convcheck.spec.model import Spec
     from convcheck.vectors.model import Tier, VectorSet
-    from convcheck.vectors.store import Files
 
 DIFFERENT = 1
 EXAMPLE = """\b
@@ -57,9 +56,13 @@ def command(
 
     Files are canonical JSON, one case a file, one vector a line, written whole or not at all.
     """
+    from typing import cast
+
+    from convcheck.cli.progress import progress
     from convcheck.run.plan import select_specs
     from convcheck.spec.load import data_dir
-    from convcheck.vectors.store import differing, write
+    from convcheck.vectors.model import Tier
+    from convcheck.vectors.store import Files, differing, write
 
     if out is None and (tier != "edge" or (patterns and not check)):
         raise UsageError(
@@ -67,36 +70,26 @@ def command(
             hint="--out DIR",
         )
     folder = Path(out) if out else data_dir("vectors")
-    files = _render(select_specs(catalog(specs), patterns), tier, seed)
-    if check:
-        return _check(differing(files, folder), folder, partial=bool(patterns))
-    changed = write(files, folder)
-    total, size = sum(files.counts.values()), sum(len(c.encode()) for c in files.contents.values())
+    selected = select_specs(catalog(specs), patterns)
+    with progress(len(selected), f"{tier} vectors") as advance:
+        files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
+        if check:
+            return _check(differing(files, folder), folder, partial=bool(patterns))
+        changed = write(files, folder)
     click.echo(
-        f"{total:,} vectors of {len(files.counts):,} cases, {size / 1e6:.1f} MB, in {folder}: "
+        f"{files.vectors:,} vectors, {files.size / 1e6:.1f} MB, in {folder}: "
         f"{changed:,} files changed"
     )
     return 0
 
 
-def _render(selected: list[Spec], tier: str, seed: int) -> Files:
-    from typing import cast
-
-    from convcheck.cli.progress import progress
-    from convcheck.vectors.model import Tier
-    from convcheck.vectors.store import render
-
-    with progress(len(selected), f"{tier} vectors") as advance:
-        return render(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
-
-
 def _sets(
     selected: list[Spec], tier: Tier, seed: int, advance: Callable[[bool], None]
-) -> Iterator[tuple[Spec, list[VectorSet]]]:
+) -> Iterator[tuple[Spec, Iterator[VectorSet]]]:
     from convcheck.vectors.generate import vector_sets
 
     for spec in selected:
-        yield spec, list(vector_sets(spec, tier, seed))
+        yield spec, vector_sets(spec, tier, seed)
         advance(False)
 
 

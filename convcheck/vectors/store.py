@@ -12,8 +12,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -116,36 +115,50 @@ def header(spec: Spec, seed: int) -> str:
     return _json(head)[:-1] + ",\n"
 
 
-@dataclass(frozen=True)
 class Files:
-    """A whole tier as it is written: file name -> content, the manifest included."""
+    """The files of a tier, made one after the other: (name, content), the manifest last.
 
-    contents: Mapping[str, str]
-    counts: Mapping[str, int]  # vectors per file
+    Only hashes are kept of what has been given out, so memory stays flat. `vectors` and `size`
+    (bytes) are those of the files given out so far.
+    """
 
+    def __init__(
+        self, sets: Iterable[tuple[Spec, Iterable[VectorSet]]], tier: str, seed: int
+    ) -> None:
+        self.tier, self.seed = tier, seed
+        self.vectors = self.size = 0
+        self._sets = sets
+        self._files: dict[str, dict[str, object]] = {}
+        self._specs: dict[str, Any] = {}
+        self._bodies: dict[str, str] = {}  # file -> hash of its body
 
-def render(sets: Iterable[tuple[Spec, list[VectorSet]]], tier: str, seed: int) -> Files:
-    """Make the files of a tier, parents before their children."""
-    contents: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    bodies: dict[str, str] = {}
-    specs: dict[str, Any] = {}
-    for spec, vector_sets in sets:
-        cases: dict[str, str] = {}
-        inherited = specs.get(spec.extends, {"cases": {}})["cases"]
-        for vectors in vector_sets:
-            text, name = body(vectors), vectors.case.name
-            older = inherited.get(name)
-            if older is not None and bodies[older] == text:
-                cases[name] = older
-                continue
-            path = path_of(vectors.case)
-            cases[name], bodies[path] = path, text
-            contents[path], counts[path] = header(spec, seed) + text, len(vectors)
-        specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
-    files = {p: {"sha256": sha256(c), "vectors": counts[p]} for p, c in contents.items()}
-    contents[MANIFEST] = _manifest(tier, seed, specs, files)
-    return Files(contents, counts)
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Make the files, parents before their children."""
+        for spec, vector_sets in self._sets:
+            cases: dict[str, str] = {}
+            self._specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
+            for vectors in vector_sets:
+                path, content = self._file(spec, vectors)
+                cases[vectors.case.name] = path
+                if content is not None:
+                    yield path, content
+        content = _manifest(self.tier, self.seed, self._specs, self._files)
+        self.size += len(content.encode())
+        yield MANIFEST, content
+
+    def _file(self, spec: Spec, vectors: VectorSet) -> tuple[str, str | None]:
+        """Give a case's file; no content where the parent's file has the same body."""
+        text = body(vectors)
+        key = sha256(text)
+        older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(vectors.case.name)
+        if older is not None and self._bodies[older] == key:
+            return older, None
+        path, content = path_of(vectors.case), header(spec, self.seed) + text
+        self._bodies[path] = key
+        self._files[path] = {"sha256": sha256(content), "vectors": len(vectors)}
+        self.vectors += len(vectors)
+        self.size += len(content.encode())
+        return path, content
 
 
 def sha256(text: str) -> str:
@@ -193,22 +206,39 @@ def write_whole(path: Path, text: str) -> None:
 
 def differing(files: Files, folder: Path) -> list[str]:
     """Name the files of a folder that differ from those given, are missing, or are left over."""
-    found = {p.relative_to(folder).as_posix() for p in folder.rglob("*.json")}
-    differ = [
-        f"{name} (missing)" if name not in found else name
-        for name, text in files.contents.items()
-        if name not in found or (folder / name).read_bytes() != text.encode()
-    ]
-    return sorted(differ + [f"{name} (left over)" for name in found - files.contents.keys()])
+    given, differ = set(), []
+    for name, text in files:
+        given.add(name)
+        if not (folder / name).is_file():
+            differ.append(f"{name} (missing)")
+        elif (folder / name).read_bytes() != text.encode():
+            differ.append(name)
+    left = _listed(folder) - given
+    return sorted(differ + [f"{name} (left over)" for name in left])
 
 
 def write(files: Files, folder: Path) -> int:
-    """Bring a folder to the files given, the manifest last; gives the number of files changed."""
-    changes = differing(files, folder) if folder.is_dir() else list(files.contents)
-    changed = {name.split(" ")[0] for name in changes}
-    for name, text in files.contents.items():
-        if name in changed:
-            write_whole(folder / name, text)
-    for name in changed - files.contents.keys():
+    """Bring a folder to the files given, the manifest last; gives the number of files changed.
+
+    Raises UsageError where a file cannot be written; each file is whole, old or new.
+    """
+    given, changed, before = set(), 0, _listed(folder)
+    for name, text in files:
+        given.add(name)
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_whole(path, text)
+            changed += 1
+    for name in before - given:
         (folder / name).unlink()
-    return len(changed)
+        changed += 1
+    return changed
+
+
+def _listed(folder: Path) -> set[str]:
+    """The files that the folder's manifest lists: ours to remove, and no others."""
+    try:
+        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {name for name in files if (folder / name).is_file()}

@@ -1,0 +1,116 @@
+"""The evaluator held against the independent oracle, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from oracle import Pattern, expect
+
+from convcheck.numerics.format import Bits, Numeric, Text
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, PATTERNS, Expected
+from convcheck.spec.cases import cases
+from convcheck.spec.load import Catalog, load
+from convcheck.spec.model import Case, Spec
+
+SHOWN = 5  # differences in a message
+VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
+
+Said = tuple[str, tuple[Pattern, ...]]
+
+
+@cache
+def catalog() -> Catalog:
+    """The built-in specs, loaded once a process."""
+    return load()
+
+
+def cast(version: int) -> Spec:
+    """The spec of a version of Cast."""
+    return catalog().specs[f"onnx.Cast-{version}"]
+
+
+def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Case]:
+    """The cases of a source: of every destination, or of some; with every attribute value."""
+    wanted = set(targets)
+    return [
+        case
+        for case in cases(cast(version))
+        if case.inputs[0].name == source and (not wanted or case.outputs[0].name in wanted)
+    ]
+
+
+def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
+    """The sources of a version whose codes have so many bits."""
+    return [
+        t.name
+        for t in cast(version).types[cast(version).inputs[0][1]]
+        if not isinstance(t.format, Text) and narrowest <= t.format.bits <= widest
+    ]
+
+
+def numeric(name: str) -> Numeric:
+    """The format of a type that is not the string."""
+    fmt = catalog().types.types[name].format
+    assert not isinstance(fmt, Text)
+    return fmt
+
+
+def array(case: Case, inputs: Sequence[int | str]) -> Bits:
+    """Inputs of a case as an array: codes, or texts."""
+    bits: Bits = np.empty(len(inputs), case.inputs[0].format.storage)
+    bits[:] = inputs
+    return bits
+
+
+def held_against_the_oracle(case: Case, bits: Bits, expected: Expected | None = None) -> int:
+    """Fail with the first differences between evaluator and oracle; gives how many were compared.
+
+    Levels and readings are compared, bit for bit and pattern by pattern.
+    """
+    expected = expected or evaluate(catalog().specs[case.spec], case, bits)
+    found = []
+    for number, difference in enumerate(_differences(case, bits, expected)):
+        if number < SHOWN:
+            found.append(difference)
+    assert not found, f"{case.id}: {number + 1} of {len(bits)} differ\n" + "\n".join(found)
+    return len(bits)
+
+
+def _differences(case: Case, bits: Bits, expected: Expected) -> Iterator[str]:
+    source, target = case.inputs[0].name, case.outputs[0].name
+    attributes = dict(case.attributes)
+    decisions = [expected.decisions[row] for row in expected.rows.tolist()]
+    inputs = bits.tolist()
+    assert len(inputs) == len(decisions) == len(expected)
+    for x, decision, readings in zip(inputs, decisions, _readings(expected), strict=True):
+        want = expect(case.version, source, target, attributes, x)
+        mine = readings[: len(decision.readings)]
+        if mine != want.readings or decision.level != want.level:
+            ours, theirs = (decision.level, mine), (want.level, want.readings)
+            if _collapsed(ours) != _collapsed(theirs):
+                shown = x if isinstance(x, str) else f"{x:#x}"
+                yield (
+                    f"  {shown!r}: evaluator {ours}, oracle {theirs}"
+                    f" by {decision.name} at {decision.place}"
+                )
+
+
+def _readings(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
+    """What is expected of each element, in the oracle's words, all readings of the array."""
+    columns = [
+        [
+            ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
+            for code, pattern in zip(r.codes.tolist(), r.patterns.tolist(), strict=True)
+        ]
+        for r in expected.readings
+    ]
+    return zip(*columns, strict=True)
+
+
+def _collapsed(said: Said) -> Said:
+    """Several readings that come to the same are one."""
+    level, readings = said
+    return level, readings[:1] if len(set(readings)) == 1 else readings
