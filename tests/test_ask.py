@@ -51,7 +51,7 @@ def vectors_of(
     filled = np.full(len(codes), patterns, np.uint8)
     rows = np.zeros(len(codes), np.int16)
     expected = Expected(rows, (DECISION,), (Reading(given, filled),))
-    return VectorSet(case, (codes,) * len(case.inputs), expected, "sampled")
+    return VectorSet(case, (codes,) * len(case.inputs), expected, "sampled", DECISION)
 
 
 class Log:

@@ -33,7 +33,7 @@ def show(block: Block, width: int, verbose: bool) -> Iterator[Text]:
 def _body(block: Block, width: int, verbose: bool) -> Iterator[Text]:
     group, shown = block.group, block.shown
     if group:
-        yield from _rule(group, width)
+        yield from _rule(block, group, width)
     if group and (block.gated or verbose):
         yield from _cite(group, width)
     if block.message:
@@ -82,9 +82,15 @@ def _count(block: Block) -> Text:
     return Text(" ".join(filter(None, (words, several))))
 
 
-def _rule(group: Group, width: int) -> Iterator[Text]:
-    place = Text(str(group.decision.place), "dim")
-    yield from spread(Text(" " * INDENT + group.decision.name), place, width)
+def _rule(block: Block, group: Group, width: int) -> Iterator[Text]:
+    places = [str(place) for place in block.places]
+    # Only the file's name of those after the first: they stand beside it.
+    place = ", ".join([places[0], *(p.rpartition("/")[2] for p in places[1:])])
+    others = len(block.rows) - 1
+    name = group.decision.name + (f", and {plural(others, 'more row')}" if others else "")
+    *front, last = paragraph(name, width, hang=2)
+    yield from front
+    yield from spread(last, Text(place, "dim"), width)
     kind = group.kind
     if group.reading:
         kind += f", read as {group.reading}"

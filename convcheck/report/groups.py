@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
+from convcheck.errors import Place
 from convcheck.report.words import clean
 from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict, gates
+from convcheck.semantics.expected import Decision
 
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
 
@@ -48,6 +50,19 @@ class Block:
         return next((m for m in self.members if m.group and m.group.examples), self.members[0])
 
     @property
+    def rows(self) -> list[Decision]:
+        """The rows that decided the failing values, one entry a name, in the cases' order."""
+        found = (m.group.decision for m in self.members if m.group)
+        return list({decision.name: decision for decision in found}.values())
+
+    @property
+    def places(self) -> list[Place]:
+        """Where the first of the rows stands: one place a spec file that changed it."""
+        name = self.rows[0].name if self.rows else ""
+        groups = (m.group for m in self.members if m.group)
+        return list(dict.fromkeys(g.decision.place for g in groups if g.decision.name == name))
+
+    @property
     def message(self) -> str:
         """The runtime's own words, where no example says them."""
         message = clean(self.members[0].case.message)
@@ -73,10 +88,14 @@ def _failures(case: CaseResult) -> Iterator[tuple[Hashable, Member]]:
 
 
 def _key(group: Group) -> Hashable:
+    """What makes two groups the same failure: in whichever file the row stands, and for a refusal
+    in the same words by whichever row an answer was due.
+    """
     by = group.decision
+    if group.verdict == "refused" and group.examples:
+        return group.verdict, by.level, group.placement, clean(group.examples[0].message)
     return (
-        group.verdict, by.rule, by.row, by.place, by.level, group.kind, group.placement,
-        group.reading,
+        group.verdict, by.rule, by.row, by.level, group.kind, group.placement, group.reading,
     )  # fmt: skip
 
 

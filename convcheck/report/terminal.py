@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from convcheck.report import blocks, matrix, overview
+from convcheck.report import blocks, digest, matrix, overview
 from convcheck.report.groups import blocks as failures
 from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.naming import compact_ids, family
@@ -38,9 +38,12 @@ def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
         yield from overview.show(result, width)
         yield Text()
     yield from _matrices(result, width, verbose)
-    for block in failures(result):
+    found = failures(result)
+    for block in found:
         yield from blocks.show(block, text_width, verbose)
         yield Text()
+    summary = list(digest.show(found, text_width, verbose))
+    yield from (*summary, Text()) if summary else ()
     yield from _rest(result, text_width, verbose)
     yield from _verdict(result, text_width)
 

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import Array, c_int64
 from dataclasses import replace
 from multiprocessing import parent_process
@@ -93,22 +93,29 @@ def _open(setup: Setup, connection: Connection) -> Backend | None:
 
 
 class _Watched:
-    """A backend whose calls are noted while they last."""
+    """A backend whose calls are noted while they last, and that is `broken` once it raised."""
 
     def __init__(self, backend: Backend, notes: Notes) -> None:
         self.name, self.version = backend.name, backend.version
         self._backend, self.notes = backend, notes
+        self.broken = False
 
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
-        try:
+        with self._watch():
             return self._backend.support(case)
-        finally:
-            self.notes.end()
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        try:
+        with self._watch():
             return self._backend.answer(case, inputs)
+
+    @contextlib.contextmanager
+    def _watch(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.broken = True
+            raise
         finally:
             self.notes.end()
 
@@ -132,14 +139,13 @@ class _Worker:
     def serve_job(self, job: Job) -> bool:
         _empty_log()
         began = time.perf_counter()
-        broken = False
         try:
             result = self.result(job)
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
-            result, broken = CaseResult(job.case, "error", 0, "edge", (), _last_words(error)), True
+            result = CaseResult(job.case, "error", 0, "edge", (), _last_words(error))
         result = replace(result, seconds=time.perf_counter() - began)
-        self.connection.send(Finished(job.position, result, broken))
-        return not broken
+        self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
+        return not self.backend.broken
 
     def result(self, job: Job) -> CaseResult:
         vectors = self.corpus.vectors(job.case)

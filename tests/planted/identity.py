@@ -37,7 +37,7 @@ class Corpus:
             (DECISION,),
             (Reading(codes, np.full(len(codes), EXACT, np.uint8)),),
         )
-        return VectorSet(case, (codes,), expected, "sampled")
+        return VectorSet(case, (codes,), expected, "sampled", DECISION)
 
 
 class BrokenCorpus(Corpus):
