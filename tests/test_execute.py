@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +30,11 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     assert not [t for t in threading.enumerate() if isinstance(t, Lane)]
 
 
-def _workers() -> list[str]:
-    """Give the command lines of this process's children, '' for a zombie."""
-    lists = [path.read_text() for path in Path("/proc/self/task").glob("*/children")]
-    lines = [Path(f"/proc/{pid}/cmdline").read_text() for pid in " ".join(lists).split()]
-    return [line for line in lines if "resource_tracker" not in line]
+def _workers(parent: int | str = "self") -> list[str]:
+    """Give the ids of a process's children, zombies included, but for Python's own helper."""
+    lists = [path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")]
+    pids = " ".join(lists).split()
+    return [p for p in pids if "resource_tracker" not in Path(f"/proc/{p}/cmdline").read_text()]
 
 
 def run(
@@ -243,6 +245,40 @@ def test_an_interrupt_keeps_what_there_is() -> None:
     assert execution.interrupted
     assert 1 <= len(execution.results) < 20
     assert time.monotonic() - began < 10
+
+
+def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
+    began = time.monotonic()
+    alarm = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.start()
+    execution = run("SlowToOpen", range(200), jobs=2)
+    assert execution.interrupted
+    assert execution.results == ()
+    assert time.monotonic() - began < 10
+
+
+def test_workers_do_not_outlive_a_killed_parent() -> None:
+    script = (
+        "from tests.test_execute import run\n"
+        "if __name__ == '__main__':\n"
+        "    run('HangsAlways', timeout=60)\n"
+    )
+    root = Path(__file__).parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"}
+    parent = subprocess.Popen([sys.executable, "-c", script], env=environment)
+    try:
+        worker = _eventually(lambda: _workers(parent.pid))
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _eventually(lambda: not Path(f"/proc/{worker[0]}").exists())
+
+
+def _eventually(ask: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 20
+    while not (answer := ask()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return answer
 
 
 def test_a_fault_of_the_listener_ends_the_run() -> None:

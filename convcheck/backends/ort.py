@@ -164,6 +164,9 @@ def _memory(value: OrtValue) -> NDArray[Any]:
     return np.frombuffer((ctypes.c_uint8 * size).from_address(value.data_ptr()), np.uint8)
 
 
+_RUNNING = re.compile(
+    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: "
+)
 _STATUS = re.compile(r"^\[ONNXRuntimeError\] : \d+ : (\w+) : ")
 _SOURCE_LINE = re.compile(r"\S+\.(?:cc|cpp|cu|h):\d+ .*?\)(?: const)? ")  # file:line signature
 _NO_KERNEL = "NOT_IMPLEMENTED"
@@ -191,4 +194,5 @@ def _from_run(message: str) -> Refused | Declined:
 
 def _words(message: str) -> str:
     """Trim a message: the status word is kept, C++ source lines and line breaks are dropped."""
-    return _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
+    text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
+    return _RUNNING.sub("", text)

@@ -37,11 +37,9 @@ class Death:
 
 
 class Child:
-    """A worker with its backend opened."""
+    """A worker process, from its start to its end."""
 
-    info: BackendInfo
-
-    def __init__(self, setup: Setup, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         memory: Any = _context.RawArray(c_int64, messages.ROOM)
         self.notes = messages.Notes(memory)
         self._log = folder / f"worker-{next(_numbers)}.log"
@@ -52,21 +50,20 @@ class Child:
         with _processes:
             self._process.start()
         theirs.close()
-        try:
-            self._open(setup)
-        except BaseException:
-            self.close()
-            raise
 
-    def _open(self, setup: Setup) -> None:
+    def open(self, setup: Setup) -> BackendInfo:
+        """Have the worker open its backend. Raises what that raised, UnavailableError if it died.
+
+        Before anything else is asked of it.
+        """
         self.send(setup)
         first = self.receive(OPENING, starting=True)
+        if isinstance(first, Opened):
+            return first.info
         if isinstance(first, NotOpened):
             raise first.error
-        if isinstance(first, Death):
-            raise UnavailableError(f"backend {setup.address!r}: {first.how} while it was starting")
-        if isinstance(first, Opened):
-            self.info = first.info
+        how = first.how if isinstance(first, Death) else "something else was said"
+        raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 
     def send(self, request: object) -> None:
         """Tell the worker something. That it is dead already is for `receive` to find out."""

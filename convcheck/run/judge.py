@@ -6,7 +6,6 @@ of the rule is taken as the backend's, and what it does not explain fails.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
@@ -21,11 +20,11 @@ from convcheck.numerics.format import (
     Format,
     Numeric,
     Text,
-    Texts,
     is_nan,
     is_negative,
 )
 from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Fault
+from convcheck.run.digest import digest, digest_of_words
 from convcheck.run.kinds import errors_of, kinds_of
 from convcheck.run.result import CaseResult, Example, Group, Verdict, Word, case_verdict
 from convcheck.semantics import expected as pattern
@@ -276,26 +275,3 @@ def _ranges(inputs: Bits, mask: Mask, asked: Mask) -> tuple[tuple[tuple[Word, Wo
         runs = np.concatenate([runs[: _KEPT // 2], runs[-_KEPT // 2 :]])
     codes = inputs[asked]
     return tuple((int(codes[a]), int(codes[b - 1])) for a, b in runs), more
-
-
-def digest(inputs: Bits, got: Bits) -> str:
-    """Sum a 128-bit hash per (input, answer) mod 2^128: the order of elements does not matter."""
-    if inputs.dtype.hasobject or got.dtype.hasobject:
-        texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
-        total = sum(int(digest_of_words(tuple(map(str, pair))), 16) for pair in texts)
-        return f"{total % 2**128:032x}"
-    x, y = cast(Codes, inputs).astype(np.uint64), cast(Codes, got).astype(np.uint64)
-    lanes = [int(_mix(_mix(x + np.uint64(seed)) ^ y).sum(dtype=np.uint64)) for seed in (1, 2)]
-    return f"{lanes[0]:016x}{lanes[1]:016x}"
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
-    z = (z + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def digest_of_words(words: tuple[Word, ...]) -> str:
-    """Hash words to 128 bits."""
-    return hashlib.blake2b(repr(words).encode(), digest_size=16).hexdigest()

@@ -70,9 +70,15 @@ class Desk:
         """Register a worker, so that `stop` ends it too."""
         with self._lock:
             self._children.add(child)
+        if self.stopped:
+            child.kill()
+
+    def introduce(self, info: BackendInfo) -> None:
+        """Tell what the backend says that it is, the first time that it says so."""
+        with self._lock:
             if not self.opened:
                 self.opened = True
-                self.reports.put(child.info)
+                self.reports.put(info)
 
     def leave(self, child: Child) -> None:
         """Forget a worker that has ended."""
@@ -117,21 +123,24 @@ class Lane(threading.Thread):
 
     def worker(self) -> Child:
         """Give the worker, a new one where there is none."""
-        if self.child is None:
-            self.child = self._opened()
-            self.desk.enter(self.child)
+        child = self.child or self._opened(TRIES)
         if self.desk.stopped:
             raise _StopError
-        return self.child
+        return child
 
-    def _opened(self) -> Child:
-        for tried in range(1, TRIES + 1):
-            try:
-                return Child(self.desk.setup, self.desk.folder)
-            except UnavailableError:
-                if tried == TRIES or not self.desk.opened:
-                    raise
-        raise AssertionError("unreachable")
+    def _opened(self, tries: int) -> Child:
+        child = self.child = Child(self.desk.folder)
+        self.desk.enter(child)
+        try:
+            self.desk.introduce(child.open(self.desk.setup))
+        except UnavailableError:
+            self.drop()
+            if self.desk.stopped:
+                raise _StopError from None
+            if tries == 1 or not self.desk.opened:
+                raise
+            return self._opened(tries - 1)
+        return child
 
     def drop(self, patience: float = 0.0) -> None:
         """Do without the worker."""

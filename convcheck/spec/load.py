@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,19 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from convcheck.errors import SpecError
+from convcheck.spec.digest import digest
 from convcheck.spec.extend import extend, rules_of, standalone
 from convcheck.spec.model import (
-    Asking,
-    Attribute,
-    Attributes,
-    Cell,
     DType,
-    Example,
     Source,
     Spec,
-    Spelling,
-    Value,
 )
+from convcheck.spec.parts import elements, read_attribute, read_example, read_spellings
 from convcheck.spec.rules import Context, read_cite, read_rule
 from convcheck.spec.source import Node, read
 from convcheck.spec.types import Types, read_types
@@ -128,9 +121,9 @@ def _unique(files: Sequence[_File]) -> dict[tuple[str, str], _File]:
 
 
 def _op(node: Node) -> str:
-    op = node.need("op", "such as onnx.Cast")
+    op = node.need("op", "family.Operator")
     if not re.fullmatch(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+", op.text()):
-        raise op.error(f"{op.text()!r} is not an operator", "write family.Operator: onnx.Cast")
+        raise op.error(f"{op.text()!r} is not an operator", "write family.Operator")
     return op.text()
 
 
@@ -173,11 +166,11 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         types=_type_lists(node.need("types"), types),
         inputs=_pairs(node.need("inputs")),
         outputs=_pairs(node.need("outputs")),
-        attributes=tuple(_attribute(n, a, context) for n, a in attributes.items()),
-        literals=_literals(node.get("literals")),
+        attributes=tuple(read_attribute(n, a, context) for n, a in attributes.items()),
+        literals=read_spellings(node.get("literals")),
         rules=tuple(read_rule(rule, context) for rule in rules_of(node)),
-        examples=tuple(_example(e, context) for e in _list(node.get("examples"))),
-        notes=tuple(n.text() for n in _list(node.get("notes"))),
+        examples=tuple(read_example(e, context) for e in elements(node.get("examples"))),
+        notes=tuple(n.text() for n in elements(node.get("notes"))),
         place=node.place,
     )
     _check_rule_names(spec)
@@ -192,12 +185,8 @@ def _check_rule_names(spec: Spec) -> None:
         seen[rule.name] = 1
 
 
-def _list(node: Node | None) -> list[Node]:
-    return node.elements() if node else []
-
-
 def _words(node: Node | None) -> tuple[str, ...]:
-    return tuple(e.text() for e in _list(node))
+    return tuple(e.text() for e in elements(node))
 
 
 def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
@@ -222,99 +211,6 @@ def _type_lists(node: Node, types: Types) -> dict[str, tuple[DType, ...]]:
     return lists
 
 
-def _literals(node: Node | None) -> dict[str, Spelling]:
-    literals = {}
-    for name, entry in node.items().items() if node else ():
-        entry.only("matches", "such-as")
-        matches = entry.need("matches")
-        try:
-            re.compile(matches.text())
-        except re.error as error:
-            raise matches.error(f"not a regular expression: {error}") from None
-        samples = tuple(e.text() for e in entry.need("such-as").elements())
-        literals[name] = Spelling(matches.text(), samples, entry.place)
-    return literals
-
-
 def _attribute_nodes(node: Node) -> dict[str, Node]:
     attributes = node.get("attributes")
     return attributes.items() if attributes else {}
-
-
-def _attribute(name: str, node: Node, context: Context) -> Attribute:
-    node.only("type", "carries", "values", "default", "applies", "also")
-    kind = node.need("type").word(("int", "string"), "type of attribute")
-    carries = node.get("carries")
-    values = tuple(_value(kind, e) for e in _list(node.get("values")))
-    if not carries and not values:
-        raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
-    default, applies = node.get("default"), node.get("applies")
-    if applies:
-        applies.only("to")
-    return Attribute(
-        name,
-        "int" if kind == "int" else "string",
-        carries.text() if carries else "",
-        values,
-        _value(kind, default) if default else None,
-        frozenset(context.types.names(applies.need("to")) if applies else context.types.types),
-        tuple(_asking(kind, e, context) for e in _list(node.get("also"))),
-        node.place,
-    )
-
-
-def _asking(kind: str, node: Node, context: Context) -> Asking:
-    node.only("values", "from", "to", "refusal", "cite")
-    refusal = node.get("refusal")
-    return Asking(
-        tuple(_value(kind, e) for e in node.need("values").elements()),
-        frozenset(context.types.names(node.need("from"))),
-        frozenset(context.types.names(node.need("to"))),
-        refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
-        read_cite(node.need("cite"), context),
-    )
-
-
-def _value(kind: str, node: Node) -> Value:
-    return node.integer() if kind == "int" else node.text()
-
-
-def _example(node: Node, context: Context) -> Example:
-    node.only("from", "to", "x", "gives", *context.attributes)
-    attributes: Attributes = tuple(
-        (name, node.items()[name].text()) for name in context.attributes if node.get(name)
-    )
-    source, target = (context.types.names(node.need(key))[0] for key in ("from", "to"))
-    x, gives = node.need("x").text(), node.need("gives").text()
-    return Example(source, target, attributes, x, gives, node.place)
-
-
-def digest(spec: Spec) -> str:
-    """Hash what decides a spec's vectors: formats, attributes, literals, rules.
-
-    Citations, notes and places are left out, so that a better wording regenerates nothing.
-    """
-    cells = [
-        [
-            rule.name, [[k, sorted(map(str, v))] for k, v in rule.when], rule.same_type,
-            repr(rule.rounding), repr(rule.columns),
-            [[row.label, [_cell_key(cell) for cell in row.cells]] for row in rule.rows],
-        ]
-        for rule in spec.rules
-    ]  # fmt: skip
-    types = {v: [[t.name, repr(t.format)] for t in ts] for v, ts in spec.types.items()}
-    attributes = [
-        [a.name, a.kind, a.carries, a.values, a.default, sorted(a.applies), _also_key(a)]
-        for a in spec.attributes
-    ]
-    literals = {name: literal.matches for name, literal in spec.literals.items()}
-    content = [spec.id, types, spec.inputs, spec.outputs, attributes, literals, cells]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _cell_key(cell: Cell) -> object:
-    return [[o.word, o.argument, o.round, o.reading] for o in cell.outcomes], cell.level
-
-
-def _also_key(attribute: Attribute) -> object:
-    return [[a.values, sorted(a.sources), sorted(a.targets), a.refusal] for a in attribute.also]

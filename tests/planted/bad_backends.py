@@ -219,6 +219,11 @@ class CannotOpen(Good):
         raise OSError("libruntime.so: not found")
 
 
+class SlowToOpen(Good):
+    def __init__(self) -> None:
+        time.sleep(30)
+
+
 class DiesOnOpening(Good):
     def __init__(self) -> None:
         die(signal.SIGSEGV)

@@ -1,0 +1,39 @@
+"""The hash of what decides a spec's vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from convcheck.spec.model import Attribute, Cell, Spec
+
+
+def digest(spec: Spec) -> str:
+    """Hash what decides a spec's vectors: formats, attributes, literals, rules.
+
+    Citations, notes and places are left out, so that a better wording regenerates nothing.
+    """
+    cells = [
+        [
+            rule.name, [[k, sorted(map(str, v))] for k, v in rule.when], rule.same_type,
+            repr(rule.rounding), repr(rule.columns),
+            [[row.label, [_cell_key(cell) for cell in row.cells]] for row in rule.rows],
+        ]
+        for rule in spec.rules
+    ]  # fmt: skip
+    types = {v: [[t.name, repr(t.format)] for t in ts] for v, ts in spec.types.items()}
+    attributes = [
+        [a.name, a.kind, a.carries, a.values, a.default, sorted(a.applies), _also_key(a)]
+        for a in spec.attributes
+    ]
+    literals = {name: literal.matches for name, literal in spec.literals.items()}
+    content = [spec.id, types, spec.inputs, spec.outputs, attributes, literals, cells]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _cell_key(cell: Cell) -> object:
+    return [[o.word, o.argument, o.round, o.reading] for o in cell.outcomes], cell.level
+
+
+def _also_key(attribute: Attribute) -> object:
+    return [[a.values, sorted(a.sources), sorted(a.targets), a.refusal] for a in attribute.also]

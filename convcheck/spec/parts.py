@@ -1,0 +1,79 @@
+"""Nodes -> the smaller parts of a spec: attributes, examples, spellings."""
+
+from __future__ import annotations
+
+import re
+
+from convcheck.spec.model import Asking, Attribute, Attributes, Example, Spelling, Value
+from convcheck.spec.rules import Context, read_cite
+from convcheck.spec.source import Node
+
+
+def elements(node: Node | None) -> list[Node]:
+    """Give the entries of a list that may be absent."""
+    return node.elements() if node else []
+
+
+def read_spellings(node: Node | None) -> dict[str, Spelling]:
+    """Build the spellings. Raises SpecError for what is no regular expression."""
+    literals = {}
+    for name, entry in node.items().items() if node else ():
+        entry.only("matches", "such-as")
+        matches = entry.need("matches")
+        try:
+            re.compile(matches.text())
+        except re.error as error:
+            raise matches.error(f"not a regular expression: {error}") from None
+        samples = tuple(e.text() for e in entry.need("such-as").elements())
+        literals[name] = Spelling(matches.text(), samples, entry.place)
+    return literals
+
+
+def read_attribute(name: str, node: Node, context: Context) -> Attribute:
+    """Build an attribute. Raises SpecError."""
+    node.only("type", "carries", "values", "default", "applies", "also")
+    kind = node.need("type").word(("int", "string"), "type of attribute")
+    carries = node.get("carries")
+    values = tuple(_value(kind, e) for e in elements(node.get("values")))
+    if not carries and not values:
+        raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
+    default, applies = node.get("default"), node.get("applies")
+    if applies:
+        applies.only("to")
+    return Attribute(
+        name,
+        "int" if kind == "int" else "string",
+        carries.text() if carries else "",
+        values,
+        _value(kind, default) if default else None,
+        frozenset(context.types.names(applies.need("to")) if applies else context.types.types),
+        tuple(_asking(kind, e, context) for e in elements(node.get("also"))),
+        node.place,
+    )
+
+
+def _asking(kind: str, node: Node, context: Context) -> Asking:
+    node.only("values", "from", "to", "refusal", "cite")
+    refusal = node.get("refusal")
+    return Asking(
+        tuple(_value(kind, e) for e in node.need("values").elements()),
+        frozenset(context.types.names(node.need("from"))),
+        frozenset(context.types.names(node.need("to"))),
+        refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
+        read_cite(node.need("cite"), context),
+    )
+
+
+def _value(kind: str, node: Node) -> Value:
+    return node.integer() if kind == "int" else node.text()
+
+
+def read_example(node: Node, context: Context) -> Example:
+    """Build an example. Raises SpecError."""
+    node.only("from", "to", "x", "gives", *context.attributes)
+    attributes: Attributes = tuple(
+        (name, node.items()[name].text()) for name in context.attributes if node.get(name)
+    )
+    source, target = (context.types.names(node.need(key))[0] for key in ("from", "to"))
+    x, gives = node.need("x").text(), node.need("gives").text()
+    return Example(source, target, attributes, x, gives, node.place)

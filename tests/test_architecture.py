@@ -1,0 +1,108 @@
+"""The house: imports run one way, heavy things are imported when used, files stay small."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import convcheck
+
+PACKAGE = Path(convcheck.__file__).parent
+ROOMS = ("numerics", "spec", "semantics", "vectors", "backends", "run", "report", "cli")
+MAY_IMPORT = {
+    "numerics": set(),
+    "spec": {"numerics"},
+    "semantics": {"numerics", "spec"},
+    "vectors": {"numerics", "spec", "semantics"},
+    "backends": {"numerics", "spec"},
+    "run": {"numerics", "spec", "semantics", "vectors", "backends"},
+    "report": {"numerics", "spec", "semantics", "vectors", "backends", "run"},
+    "cli": set(ROOMS),
+}
+RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto"}
+OWNERS = {
+    "ort.py": {"onnxruntime"},
+    "onnx_reference.py": {"onnx", "ml_dtypes"},
+    "onnx_model.py": {"onnx"},
+}
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    """Name every module that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def room(path: Path) -> str:
+    """Name the room that a file stands in, '' for the package's own files."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+@pytest.mark.parametrize(
+    "path", [f for f in FILES if room(f)], ids=lambda p: str(p.relative_to(PACKAGE))
+)
+def test_imports_run_one_way(path: Path) -> None:
+    here = room(path)
+    allowed = MAY_IMPORT[here] | {here}
+    if path.name == "reference.py" and here == "backends":
+        allowed |= {"semantics"}
+    rooms = {m.split(".")[1] for m in imports(path) if m.startswith("convcheck.") and "." in m}
+    assert rooms & set(ROOMS) <= allowed
+
+
+def test_runtimes_stay_in_their_own_files() -> None:
+    for path in FILES:
+        used = {m.split(".")[0] for m in imports(path)} & RUNTIMES
+        assert used <= OWNERS.get(path.name, set()), path
+
+
+def test_no_eval_and_no_pickle() -> None:
+    for path in FILES:
+        names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+        assert not names & {"eval", "exec", "compile", "__import__"}, path
+        assert not imports(path) & {"pickle", "marshal", "shelve"}, path
+
+
+def test_no_python_file_knows_an_operator() -> None:
+    """Rules live in specs/: no operator's name is in the code, outside examples in docstrings."""
+    for path in FILES:
+        if room(path) in ("cli", ""):
+            continue
+        tree = ast.parse(path.read_text())
+        docs = {ast.get_docstring(n, clean=False) for n in ast.walk(tree)
+                if isinstance(n, ast.Module | ast.FunctionDef | ast.ClassDef)}  # fmt: skip
+        texts = {
+            n.value
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
+        assert not {t for t in texts - docs if "Cast" in t and t != "InsertedPrecisionFreeCast"}, (
+            path
+        )
+
+
+def test_files_are_rooms_not_halls() -> None:
+    long = {str(p): n for p in FILES if (n := len(p.read_text().splitlines())) > 300}
+    assert not long
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from convcheck.cli import group\n"
+        "try: group.main(['--help'], standalone_mode=False)\n"
+        "finally: print([m for m in ('numpy','yaml','onnx','onnxruntime','rich','ml_dtypes')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
