@@ -1,203 +1,45 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from planted.asking import (
+    BAD,
+    BOOL,
+    INT4,
+    INT8,
+    INT32,
+    TEXT,
+    Log,
+    Scripted,
+    asked,
+    case_of,
+    echo,
+    vectors_of,
+)
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused, open_backend
-from convcheck.errors import Place
-from convcheck.numerics.format import Bits, Bool, Int, Text
-from convcheck.run import placements
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.numerics.format import Bits
 from convcheck.run.answers import (
     ANSWERED,
-    CHUNK,
     CRASHED,
     EVERYWHERE,
     NOT_ASKED,
     REFUSED,
-    Answers,
     Avoid,
     Fault,
-    Index,
 )
 from convcheck.run.ask import ask
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading
+from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.spec.model import Case, DType
-from convcheck.vectors.model import VectorSet
-
-PLACE = Place("test", 1)
-INT8 = DType("int8", Int(8, True), (), PLACE)
-INT4 = DType("int4", Int(4, True), (), PLACE)
-INT32 = DType("int32", Int(32, True), (), PLACE)
-BOOL = DType("bool", Bool(), (), PLACE)
-TEXT = DType("string", Text(), (), PLACE)
-DECISION = Decision("rule", "row", "normative", "cite", "source", PLACE)
-BAD = 100
-
-
-def case_of(source: DType = INT8, target: DType = INT8, arity: int = 1) -> Case:
-    return Case("test.Cast-1", "test.Cast", 1, (source,) * arity, (target,), ())
-
-
-def vectors_of(
-    case: Case, inputs: Sequence[Any], patterns: Sequence[int] | int = EXACT, out: Any = None
-) -> VectorSet:
-    codes: Bits = np.array(inputs, case.inputs[0].format.storage)
-    given = np.zeros(len(codes), case.outputs[0].format.storage) if out is None else out
-    filled = np.full(len(codes), patterns, np.uint8)
-    rows = np.zeros(len(codes), np.int16)
-    expected = Expected(rows, (DECISION,), (Reading(given, filled),))
-    return VectorSet(case, (codes,) * len(case.inputs), expected, "sampled", DECISION)
-
-
-class Log:
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Index]] = []
-
-    def __call__(self, placement: str, index: Index) -> None:
-        self.calls.append((placement, index.copy()))
-
-    def of(self, placement: str) -> list[Index]:
-        return [index for name, index in self.calls if name == placement]
-
-
-class Scripted:
-    """A backend made of a function of the inputs."""
-
-    name, version = "scripted", "1"
-
-    def __init__(self, reply: Callable[[Case, Sequence[Bits]], Answer]) -> None:
-        self.reply = reply
-
-    def support(self, case: Case) -> Declined | None:
-        return None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return self.reply(case, inputs)
-
-
-def echo(case: Case, inputs: Sequence[Bits]) -> Answer:
-    return Outputs((inputs[0],), (case.outputs[0].name,))
-
-
-def asked(
-    name: str, vectors: VectorSet | None = None, avoid: Avoid | None = None, **skip: str
-) -> tuple[Answers, Log]:
-    log = Log()
-    backend = open_backend(f"tests.planted.bad_backends:{name}")
-    vectors = vectors or vectors_of(case_of(), range(128))
-    return ask(backend, vectors, log, {int(k[1:]): v for k, v in skip.items()}, avoid), log
 
 
 @pytest.fixture(autouse=True)
 def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parent.parent)
-
-
-def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
-    answers, log = asked("Good")
-    assert (answers.state == ANSWERED).all()
-    assert (answers.got == np.arange(128)).all()
-    assert answers.messages == {}
-    assert (answers.faults, answers.elsewhere, answers.declined) == ((), (), None)
-    assert {name for name, _ in log.calls} == set(EVERYWHERE) - {"", "support"}
-    assert 15 <= len(log.calls) <= 25
-
-
-@pytest.mark.parametrize("n", [*range(1, 40), 255, 600, 601])
-def test_placements_of_every_size(n: int) -> None:
-    vectors = vectors_of(case_of(INT32, INT32), range(n))
-    log = Log()
-    answers = ask(Scripted(echo), vectors, log, {})
-    assert (answers.got == np.arange(n)).all()
-    assert not answers.faults
-    assert not answers.elsewhere
-    assert all(len(i) % 2 and (len(i) - n) % 16 for i in log.of("odd tail"))
-    lasts = [i[-1] for i in log.of("odd tail")]
-    assert len(set(lasts)) == len(lasts) >= min(4, (n - 1) // 2)
-    assert {i.ndim for i in log.of("alone")} == ({0, 1} if n > 1 else {0})
-    assert all(1 < len(i) < 8 for i in log.of("short"))
-    assert [i.shape for i in log.of("empty")] == [(0,)]
-    (four,) = log.of("4-D")
-    assert four.ndim == 4
-    assert n < 4 or min(four.shape[1:3]) > 1
-
-
-def test_the_ends_are_asked_alone() -> None:
-    _, log = asked("Good")
-    alone = {int(i.reshape(-1)[0]) for i in log.of("alone")}
-    assert {0, 127} <= alone
-    assert len(alone) >= 6
-
-
-@pytest.mark.parametrize("n", [2, 3, 7, 8, 64, 101, 128])
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [("OddLastWrong", "odd tail"), ("ScalarWrong", "alone"), ("TailWrong", "odd tail")],
-)
-def test_placements_show_what_only_they_can_show(name: str, where: str, n: int) -> None:
-    answers, _ = asked(name, vectors_of(case_of(), range(n)))
-    wrong_in_bulk = (answers.got != np.arange(n)).any()
-    assert wrong_in_bulk or where in {e.placement for e in answers.elsewhere}
-
-
-def test_a_kernel_for_short_tensors_is_seen() -> None:
-    answers, _ = asked("ShortWrong")
-    found = {e.placement: e for e in answers.elsewhere}
-    assert set(found) == {"alone", "short"}
-    assert len(found["short"].index) >= 20
-    assert (found["short"].got == (found["short"].index ^ 1)).all()
-    assert (answers.got == np.arange(128)).all()
-
-
-def test_a_kernel_for_four_dimensions_is_seen() -> None:
-    answers, _ = asked("FourDimensionalWrong")
-    assert {e.placement for e in answers.elsewhere} == {"4-D"}
-
-
-@pytest.mark.parametrize("judged", range(0, 40, 3))
-def test_the_odd_tail_ends_in_what_is_judged(judged: int) -> None:
-    patterns = np.full(40, UNDEFINED)
-    patterns[judged] = EXACT
-    _, log = asked("Good", vectors_of(case_of(), range(40), patterns))
-    assert log.of("odd tail")[0][-1] == judged
-    assert judged in {int(i.reshape(-1)[0]) for i in log.of("alone")}
-
-
-def test_large_sets_are_asked_in_chunks() -> None:
-    n = 2 * CHUNK + 1000
-    log = Log()
-    answers = ask(Scripted(echo), vectors_of(case_of(INT32, INT32), range(n)), log, {})
-    assert (answers.got == np.arange(n)).all()
-    assert [len(i) for i in log.of("bulk")] == [CHUNK, CHUNK, 1000]
-    assert max(i.size for _, i in log.calls) == CHUNK
-    tails = log.of("odd tail")
-    assert {int(i.min()) < CHUNK // 2 for i in tails} == {True, False}
-    assert len(log.calls) < 30
-
-
-def test_several_inputs_move_together() -> None:
-    def same(case: Case, inputs: Sequence[Bits]) -> Answer:
-        assert (inputs[0] == inputs[1]).all()
-        return echo(case, inputs)
-
-    answers = ask(Scripted(same), vectors_of(case_of(arity=2), range(50)), Log(), {})
-    assert (answers.state == ANSWERED).all()
-
-
-def test_an_adapter_may_write_into_its_inputs() -> None:
-    def spoil(case: Case, inputs: Sequence[Bits]) -> Answer:
-        answer = Outputs((inputs[0].copy(),), (case.outputs[0].name,))
-        inputs[0][...] = 0
-        return answer
-
-    answers = ask(Scripted(spoil), vectors_of(case_of(), range(50)), Log(), {})
-    assert (answers.got == np.arange(50)).all()
-    assert not answers.elsewhere
 
 
 def test_a_refusing_element_is_found() -> None:
@@ -362,11 +204,3 @@ def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
     answers, _ = asked("Good", None, Avoid((), frozenset({"bulk"})))
     assert (answers.state == ANSWERED).all()
     assert not answers.elsewhere
-
-
-def test_samples_are_spread_and_irregular() -> None:
-    pool = np.arange(600)
-    sample = placements.spread(pool, 27)
-    assert len(sample) == 27
-    assert np.diff(sample).max() < 60
-    assert all(len(set((sample % period).tolist())) == period for period in (2, 3, 4, 5))

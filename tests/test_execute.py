@@ -257,14 +257,15 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_workers_do_not_outlive_a_killed_parent() -> None:
+def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     script = (
         "from tests.test_execute import run\n"
         "if __name__ == '__main__':\n"
         "    run('HangsAlways', timeout=60)\n"
     )
     root = Path(__file__).parent.parent
-    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"}
+    path = f"{root}:{root / 'tests'}"
+    environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen([sys.executable, "-c", script], env=environment)
     try:
         worker = _eventually(lambda: _workers(parent.pid))
@@ -272,6 +273,7 @@ def test_workers_do_not_outlive_a_killed_parent() -> None:
         parent.kill()
         parent.wait()
     assert _eventually(lambda: not Path(f"/proc/{worker[0]}").exists())
+    assert _eventually(lambda: not list(tmp_path.iterdir()))
 
 
 def _eventually(ask: Callable[[], Any]) -> Any:

@@ -14,6 +14,7 @@ from ctypes import Array, c_int64
 from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 
 import numpy as np
 
@@ -62,13 +63,17 @@ def _settle(log: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=_die_with_parent, args=(Path(log),), daemon=True).start()
 
 
-def _die_with_parent() -> None:
+def _die_with_parent(log: Path) -> None:
+    """Wait for the parent's end. One that is alive ends its workers, and removes the logs."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
+        with contextlib.suppress(OSError):
+            log.unlink()
+            log.parent.rmdir()  # the last worker's to do
         os._exit(1)
 
 

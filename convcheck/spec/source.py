@@ -15,6 +15,7 @@ import yaml
 
 from convcheck.errors import Place, SpecError
 
+_DEEPEST = 20
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
@@ -140,16 +141,18 @@ def _events(text: str) -> Iterator[yaml.Event]:
     yield from yaml.parse(text, Loader=_LOADER)
 
 
-def _node(node: yaml.Node, name: str) -> Node:
+def _node(node: yaml.Node, name: str, depth: int = 0) -> Node:
     place = Place(name, node.start_mark.line + 1)
+    if depth > _DEEPEST:
+        raise SpecError("nested too deeply for a spec file", place=place)
     if isinstance(node, yaml.SequenceNode):
-        return Node([_node(item, name) for item in node.value], place)
+        return Node([_node(item, name, depth + 1) for item in node.value], place)
     if isinstance(node, yaml.MappingNode):
-        return _mapping(node, name, place)
+        return _mapping(node, name, place, depth)
     return Node(str(node.value), place)
 
 
-def _mapping(node: yaml.MappingNode, name: str, place: Place) -> Node:
+def _mapping(node: yaml.MappingNode, name: str, place: Place, depth: int) -> Node:
     entries: dict[str, Node] = {}
     keys: dict[str, Place] = {}
     for key_node, value_node in node.value:
@@ -159,5 +162,5 @@ def _mapping(node: yaml.MappingNode, name: str, place: Place) -> Node:
         key = str(key_node.value)
         if key in entries:
             raise SpecError(f"duplicate key `{key}` (first in line {keys[key].line})", place=at)
-        entries[key], keys[key] = _node(value_node, name), at
+        entries[key], keys[key] = _node(value_node, name, depth + 1), at
     return Node(entries, place, keys)

@@ -45,6 +45,17 @@ class Good:
         return array
 
 
+class OnBad(Good):
+    """Does harm where BAD is asked."""
+
+    def misbehave(self, array: Bits) -> None:
+        if BAD in array:
+            self.harm()
+
+    def harm(self) -> None:
+        die(signal.SIGSEGV)
+
+
 def die(number: int) -> None:
     os.kill(os.getpid(), number)
     time.sleep(60)
@@ -87,10 +98,8 @@ class ScalarWrong(Good):
 # Deaths
 
 
-class Segfault(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            die(signal.SIGSEGV)
+class Segfault(OnBad):
+    pass
 
 
 class FloatingPoint(Good):
@@ -99,12 +108,11 @@ class FloatingPoint(Good):
             die(signal.SIGFPE)
 
 
-class Abort(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            print("terminate called after throwing an instance of 'int'", file=sys.stderr)
-            sys.stderr.flush()
-            die(signal.SIGABRT)
+class Abort(OnBad):
+    def harm(self) -> None:
+        print("terminate called after throwing an instance of 'int'", file=sys.stderr)
+        sys.stderr.flush()
+        die(signal.SIGABRT)
 
 
 class Together(Good):
@@ -120,15 +128,15 @@ class LongDies(Good):
 
 
 class FourDimensionalDies(Good):
+    rank = 4
+
     def misbehave(self, array: Bits) -> None:
-        if array.ndim == 4:
+        if array.ndim == self.rank:
             die(signal.SIGSEGV)
 
 
-class ScalarDies(Good):
-    def misbehave(self, array: Bits) -> None:
-        if array.ndim == 0:
-            die(signal.SIGSEGV)
+class ScalarDies(FourDimensionalDies):
+    rank = 0
 
 
 class EmptyDies(Good):
@@ -176,10 +184,9 @@ class SupportDies(Good):
         return None
 
 
-class HangsOnOne(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            time.sleep(600)
+class HangsOnOne(OnBad):
+    def harm(self) -> None:
+        time.sleep(600)
 
 
 class HangsAlways(Good):
@@ -187,31 +194,28 @@ class HangsAlways(Good):
         time.sleep(600)
 
 
-class OsExit(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            os._exit(3)
+class OsExit(OnBad):
+    status = 3
+
+    def harm(self) -> None:
+        os._exit(self.status)
 
 
-class OsExitZero(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            os._exit(0)
+class OsExitZero(OsExit):
+    status = 0
 
 
 # The adapter's own faults
 
 
-class Raises(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            raise ValueError("a fault of the adapter")
+class Raises(OnBad):
+    def harm(self) -> None:
+        raise ValueError("a fault of the adapter")
 
 
-class SysExit(Good):
-    def misbehave(self, array: Bits) -> None:
-        if BAD in array:
-            sys.exit(3)
+class SysExit(OnBad):
+    def harm(self) -> None:
+        sys.exit(3)
 
 
 class CannotOpen(Good):

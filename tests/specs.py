@@ -1,0 +1,70 @@
+"""Small spec files for the tests: a good one, and what breaks it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from convcheck.semantics.lint import Finding, lint_spec
+from convcheck.spec.load import load
+
+GOOD = """\
+op: acme.Convert
+version: 1
+sources:
+  text: {title: Acme manual, section: Convert, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types:
+  T: [float32, int8]
+  U: [float8e4m3fn, int8]
+attributes:
+  clamp: {type: int, values: [0, 1], default: 1, applies: {to: int8}}
+rules:
+  - name: to-float8
+    level: normative
+    cite: "Rounds to nearest even and saturates."
+    when: {to: float8e4m3fn}
+    round: nearest-even
+    table:
+      nan:          nan
+      "[x] > max":  +max
+      "[x] < -max": -max
+      else:         "[x]"
+  - name: to-int8
+    level: normative
+    cite: "Rounds toward zero; with clamp, out-of-range values become the nearest."
+    when: {to: int8, clamp: 1}
+    round: toward-zero
+    table:
+      nan:       {gives: undefined, level: undefined}
+      "x > max": +max
+      "x < min": min
+      else:      "[x]"
+  - name: to-int8-unclamped
+    level: normative
+    cite: "Without clamp they are undefined."
+    when: {to: int8, clamp: 0}
+    round: toward-zero
+    table:
+      nan:       {gives: undefined, level: undefined}
+      "x > max": {gives: undefined, level: undefined}
+      "x < min": {gives: undefined, level: undefined}
+      else:      "[x]"
+examples:
+  - {from: float32, to: int8, x: "300", gives: "127"}
+  - {from: float32, to: float8e4m3fn, x: "464", gives: "448"}
+"""
+
+
+def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
+    """Write a spec file into a folder of its own; gives the folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Finding]:
+    """Load a folder beside the built-in specs and lint one spec of it."""
+    catalog = load([folder])
+    return lint_spec(catalog, catalog.specs[spec]).findings
