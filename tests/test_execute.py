@@ -268,7 +268,8 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
     parent = subprocess.Popen([sys.executable, "-c", script], env=environment)
     try:
-        worker = _eventually(lambda: _workers(parent.pid))
+        assert _eventually(lambda: list(tmp_path.glob("*/worker-*.log")))
+        worker = _workers(parent.pid)
     finally:
         parent.kill()
         parent.wait()

@@ -130,7 +130,7 @@ def _corpus(
 def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
     values: dict[str, list[int]] = {}
     for case in cases:
-        values.setdefault(case.spec, []).append(len(corpus.vectors(case)))
+        values.setdefault(case.spec, []).append(corpus.count(case))
     for spec, counts in values.items():
         click.echo(f"{spec:<24} {len(counts):>5} cases  {sum(counts):>12,} values")
     total = sum(map(sum, values.values()))

@@ -30,7 +30,7 @@ def report(result: RunResult, console: Console, verbose: bool) -> None:
 
 def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     text_width = min(width, MAX_WIDTH)
-    yield _title(result)
+    yield from _title(result, text_width)
     for note in result.notes:
         yield from paragraph(f"note: {clean(note)}", text_width, indent=0, hang=6, style="yellow")
     if result.cases:
@@ -48,9 +48,10 @@ def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     yield from _verdict(result, text_width)
 
 
-def _title(result: RunResult) -> Text:
+def _title(result: RunResult, width: int) -> Iterator[Text]:
     backend = f"{result.backend.name} {result.backend.version}".strip()
-    return Text.assemble((backend, "bold"), f"  {result.tier} tier, gate: {result.level}")
+    yield from paragraph(backend, width, indent=0, hang=2, style="bold")
+    yield Text(f"{result.tier} tier, gate: {result.level}")
 
 
 def _matrices(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:

@@ -17,7 +17,7 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.program import compile_case
 from convcheck.spec.load import Catalog
 from convcheck.spec.model import Case
-from convcheck.vectors.generate import GENERATOR, form, vector_set
+from convcheck.vectors.generate import GENERATOR, form, inputs_of, vector_set
 from convcheck.vectors.model import Tier, VectorSet
 from convcheck.vectors.read import (
     Manifest,
@@ -50,6 +50,12 @@ class Corpus:
             return vector_set(spec, case, self.tier, self.seed)
         decisions = compile_case(spec, case).decisions
         return read_vectors(self.folder, self.manifest, spec, case, decisions)
+
+    def count(self, case: Case) -> int:
+        """Count a case's vectors without making them."""
+        if self.words is not None:
+            return len(self.words)
+        return len(inputs_of(case, self.tier, self.seed)[0])
 
     def stored(self, case: Case) -> bool:
         """Tell whether the files have the case as the spec stands now."""

@@ -10,7 +10,7 @@ from convcheck.semantics.expected import Decision
 from convcheck.spec.cases import cases
 from convcheck.spec.model import Case, Spec
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.model import Tier, VectorSet
+from convcheck.vectors.model import Coverage, Tier, VectorSet
 from convcheck.vectors.texts import text_inputs
 
 GENERATOR = 1  # raise it when the selection of inputs changes
@@ -20,13 +20,16 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
     """Make a case's vectors. A source too wide to be asked whole gets the boundary tier instead
     of the exhaustive one, and its coverage says so.
     """
-    source, target = case.inputs[0].format, case.outputs[0].format
-    bits: Bits
-    if isinstance(source, Text):
-        bits, coverage = text_inputs(target, tier, seed)
-    else:
-        bits, coverage = numeric_inputs(source, target, tier, seed)
+    bits, coverage = inputs_of(case, tier, seed)
     return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form(spec))
+
+
+def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
+    """Choose a case's inputs, and say how far they cover its source."""
+    source, target = case.inputs[0].format, case.outputs[0].format
+    if isinstance(source, Text):
+        return text_inputs(target, tier, seed)
+    return numeric_inputs(source, target, tier, seed)
 
 
 def form(spec: Spec) -> Decision:
