@@ -13,7 +13,7 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.numerics.format import Bits
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.program import Program, compile_case
 from convcheck.spec.load import Catalog, load, user_folders
 from convcheck.spec.model import Case
 
@@ -26,6 +26,7 @@ class Reference:
 
     def __init__(self, catalog: Catalog | None = None) -> None:
         self._catalog = catalog or load(user_folders())
+        self._last: tuple[Case, Program] | None = None
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no spec file describes: a user's spec that this process did not load."""
@@ -36,9 +37,14 @@ class Reference:
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Evaluate the case on inputs of any shape."""
         bits = inputs[0]
-        program = compile_case(self._catalog.specs[case.spec], case)
-        reading = run_program(program, case, bits.reshape(-1)).readings[0]
+        reading = run_program(self._program(case), case, bits.reshape(-1)).readings[0]
         if len(bits.reshape(-1)) and (reading.patterns == REFUSED).all():
             return Refused("the spec expects a refusal")
         codes = reading.codes.reshape(bits.shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))
+
+    def _program(self, case: Case) -> Program:
+        """Compile a case once: it is asked many times in a row."""
+        if self._last is None or self._last[0] is not case:
+            self._last = (case, compile_case(self._catalog.specs[case.spec], case))
+        return self._last[1]

@@ -1,0 +1,56 @@
+"""Speed of the evaluator's direct path, in values/s of one core; and against a witness, as a ratio.
+
+Run with: pytest tests/bench -n 0 --benchmark-enable
+They report, and assert nothing about time: machines differ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.program import compile_case
+from convcheck.spec.cases import defaults, make_case
+from convcheck.spec.load import load
+
+CATALOG = load()
+VALUES = 1 << 18
+PAIRS = [
+    "float32-to-float8e4m3fn", "float32-to-float16", "float32-to-bfloat16",
+    "float64-to-float32", "float32-to-int8", "int64-to-float32", "int32-to-int8",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_evaluator(benchmark: Any, pair: str) -> None:
+    source, target = pair.split("-to-")
+    spec = CATALOG.specs["onnx.Cast-21"]
+    types = CATALOG.types.types
+    case = make_case(spec, types[source], types[target], defaults(spec, types[target]))
+    rng = np.random.default_rng(0)
+    storage = types[source].format.storage
+    bits = rng.integers(0, 2 ** (8 * storage.itemsize), VALUES, np.uint64).astype(storage)
+    program = compile_case(spec, case)
+    benchmark.extra_info["values"] = VALUES
+    expected = benchmark(run_program, program, case, bits)
+    assert len(expected) == VALUES
+    if benchmark.stats:
+        benchmark.extra_info["million values/s"] = VALUES / benchmark.stats["median"] / 1e6
+
+
+def test_ratio_to_numpy(benchmark: Any) -> None:
+    """How many times slower than numpy's own float32 to float16 (which says no rule)."""
+    import timeit
+
+    spec, types = CATALOG.specs["onnx.Cast-21"], CATALOG.types.types
+    case = make_case(spec, types["float32"], types["float16"], ())
+    bits = np.random.default_rng(0).integers(0, 2**32, VALUES, np.uint64).astype(np.uint32)
+    program = compile_case(spec, case)
+    benchmark(run_program, program, case, bits)
+    with np.errstate(all="ignore"):
+        theirs = min(timeit.repeat(lambda: bits.view(np.float32).astype(np.float16), number=3)) / 3
+    if benchmark.stats:
+        benchmark.extra_info["times numpy's astype"] = benchmark.stats["median"] / theirs
