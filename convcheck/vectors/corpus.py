@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,11 +124,10 @@ def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
 
 def _checked(word: str, fmt: Format, place: Place) -> str:
     assert not isinstance(fmt, Text)  # noqa: S101
-    try:
-        code = int(word.removeprefix("0x").removeprefix("0X"), 16)
-    except ValueError:
+    if not re.fullmatch(r"(0x)?[0-9a-fA-F]+", word):
         hint = "one bit pattern a line: 0x3f800000"
-        raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint) from None
-    if not 0 <= code < 1 << fmt.bits:
+        raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint)
+    code = int(word, 16)
+    if code >= 1 << fmt.bits:
         raise UsageError(f"{word} has more than {fmt.bits} bits", place=place)
     return f"{code:x}"
