@@ -1,0 +1,70 @@
+"""Evaluator and oracle agree around every rounding boundary of every destination of up to 8 bits.
+
+The inputs are found without the tool: a boundary (the oracle's, exact) is packed by `struct`, and
+its neighbours in the source are one up and one down in the bit pattern.
+"""
+
+from __future__ import annotations
+
+import struct
+from fractions import Fraction
+
+import pytest
+from comparing import array, held_against_the_oracle, numeric, questions, type_names
+from oracle import boundaries, decode
+
+LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}
+DESTINATIONS = [(25, name) for name in type_names(25, 1, 8)]
+DESTINATIONS += [(28, "float6e2m3"), (28, "float6e3m2")]
+
+
+def pattern(source: str, x: Fraction) -> int:
+    """The code of an exact value, or of the infinity past which it lies."""
+    real, integer, sign, infinity = LAYOUTS[source]
+    exact = float(x)
+    assert Fraction(exact) == x
+    try:
+        code = int(struct.unpack(integer, struct.pack(real, exact))[0])
+    except OverflowError:
+        return infinity | (x < 0) << sign
+    assert decode(source, code) == x
+    return code
+
+
+def neighbours(source: str, code: int) -> list[int]:
+    """The code, the next one below and the next one above; around zero, zeros of both signs."""
+    sign = 1 << LAYOUTS[source][2]
+    if code in (0, sign):
+        return [sign | 1, sign, 0, 1]
+    return [code - 1, code, code + 1]
+
+
+def inputs(source: str, destination: str) -> list[int]:
+    codes = [pattern(source, x) for x in boundaries(destination)]
+    return sorted({near for code in codes for near in neighbours(source, code)})
+
+
+@pytest.mark.parametrize("source", LAYOUTS)
+@pytest.mark.parametrize(("version", "destination"), DESTINATIONS)
+def test_every_rounding_boundary(version: int, destination: str, source: str) -> None:
+    codes = inputs(source, destination)
+    assert len(codes) > 2 * len(boundaries(destination))
+    asked = questions(version, source, [destination])
+    for case in asked:
+        assert held_against_the_oracle(case, array(case, codes)) == len(codes)
+    assert {case.outputs[0].name for case in asked} == {destination}
+
+
+@pytest.mark.parametrize("source", LAYOUTS)
+def test_the_inputs_are_next_to_each_other(source: str) -> None:
+    fmt = numeric(source)
+    assert neighbours(source, pattern(source, Fraction(464)))[1] == pattern(source, Fraction(464))
+    for x in (Fraction(464), Fraction(-3, 1024), Fraction(1, 2**129)):
+        below, at, above = (decode(source, c) for c in neighbours(source, pattern(source, x)))
+        assert at == x
+        assert isinstance(below, Fraction)
+        assert isinstance(above, Fraction)
+        low, high = sorted((below, above))
+        assert low < x < high
+    assert pattern("float32", Fraction(2) ** 129) == 0x7F800000
+    assert fmt.bits == LAYOUTS[source][2] + 1
