@@ -57,6 +57,7 @@ def test_loading_refuses(name: str, tmp_path: Path) -> None:
     assert caught.value.place is not None
     assert caught.value.place.file == "mine/convert-1.yaml"
     assert caught.value.place.line == line
+    assert caught.value.hint
 
 
 FOUND = {

@@ -44,7 +44,7 @@ Examples:
     "--level",
     default="disputed",
     show_default=True,
-    type=click.Choice(["normative", "implied", "disputed", "undefined"]),
+    type=click.Choice(["normative", "implied", "disputed"]),
     help="Fail on rules of this level and stronger.",
 )
 @click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core.")

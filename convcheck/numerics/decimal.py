@@ -21,27 +21,37 @@ DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _OUT_OF_SIGHT = 6000  # decimal exponents beyond this are outside every format here
+_TOLD_APART = 4000  # more digits than any midpoint of a format has (float64: 768)
 
 
 def parse_decimal(text: str) -> Fraction | None:
     """Read plain or scientific decimal text exactly; None where it is neither.
 
     Beyond 10^6000 in either direction the value is moved to 10^±6000, which is as far outside
-    every format. The sign of a zero is not in the answer (see `numbers_of_texts`).
+    every format; of more than 4000 digits the rest is one digit that says whether it is zero,
+    which no format can tell from the rest itself. The sign of a zero is not in the answer (see `numbers_of_texts`).
     """
     match = DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):
         return None
-    digits = match[2] + (match[3] or "")
-    significand = int(digits.lstrip("0")[:_OUT_OF_SIGHT] or "0")
-    if significand == 0:
+    digits = (match[2] + (match[3] or "")).lstrip("0")
+    if not digits:
         return Fraction(0)
-    exponent = int((match[4] or "0")[:9]) - len(match[3] or "")
-    top = exponent + len(digits.lstrip("0"))
+    exponent = _exponent(match[4] or "0") - len(match[3] or "")
+    top = exponent + len(digits)
     if abs(top) > _OUT_OF_SIGHT:
         significand, exponent = 1, _OUT_OF_SIGHT if top > 0 else -_OUT_OF_SIGHT
+    else:
+        kept = digits[:_TOLD_APART] + ("1" if digits[_TOLD_APART:].strip("0") else "")
+        significand, exponent = int(kept), top - len(kept)
     value = significand * Fraction(10) ** exponent
     return -value if match[1] == "-" else value
+
+
+def _exponent(text: str) -> int:
+    """Read a decimal exponent; of more than nine digits nine, which is far enough."""
+    size = int(text.lstrip("+-").lstrip("0")[:9] or "0")
+    return -size if text.startswith("-") else size
 
 
 def significant_digits(text: str) -> int:

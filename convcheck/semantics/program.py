@@ -191,7 +191,8 @@ def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
             return Step(pattern, constant(question.format))
         except NotInFormatError:
             message = f"{question.target} has no {word}"
-            raise SpecError(message, place=cell.place) from None
+            hint = "give the destination a column or a rule of its own"
+            raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
         compute, pattern = COMPUTATIONS[word]
         mode = _mode(question, rule, word, cell, outcome.round)
@@ -210,7 +211,11 @@ def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
 def _as_real(question: Question, rule: Rule, cell: Cell) -> Program:
     """Match again, from the number that the input denotes."""
     if question.source == REAL:
-        raise SpecError("a real cannot go on as a real", place=cell.place)
+        raise SpecError(
+            "a real cannot go on as a real",
+            place=cell.place,
+            hint="leave `real` out of the rule's `from`",
+        )
     return _program(replace(question, source=REAL), question.spec.rules)
 
 

@@ -40,7 +40,7 @@ def standalone(root: Node) -> Node:
     for rule in rules_of(root):
         for verb in ("before", "after"):
             if node := rule.get(verb):
-                raise node.error(f"`{verb}` in a file that extends nothing")
+                raise node.error(f"`{verb}` in a file that extends nothing", "rules match in order")
     return root
 
 
@@ -63,7 +63,9 @@ def _types(before: Node, node: Node) -> Node:
     for verb, changes in verbs.items():
         for variable, types in changes.items().items():
             if variable not in entries:
-                raise types.error(f"the parent has no type variable {variable!r}")
+                raise types.error(
+                    f"the parent has no type variable {variable!r}", f"it has {', '.join(entries)}"
+                )
             entries[variable] = _changed(entries[variable], types, verb)
     return replace(before, value=entries)
 
@@ -74,7 +76,9 @@ def _changed(before: Node, node: Node, verb: str) -> Node:
     gone = {element.text() for element in node.elements()}
     missing = gone - {element.text() for element in before.elements()}
     if missing:
-        raise node.error(f"the parent does not list {', '.join(sorted(missing))}")
+        raise node.error(
+            f"the parent does not list {', '.join(sorted(missing))}", "see its `types`"
+        )
     return replace(before, value=[e for e in before.elements() if e.text() not in gone])
 
 

@@ -76,7 +76,9 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
         spec = _spec(resolved, types, parent)
         if spec.id in specs:
             other = specs[spec.id].place
-            raise file.node.error(f"{spec.id} is already defined in {other.file}")
+            raise file.node.error(
+                f"{spec.id} is already defined in {other.file}", "give it another op or version"
+            )
         specs[spec.id] = spec
     return Catalog(types, dict(sorted(specs.items(), key=lambda s: (s[1].op, s[1].version))))
 
@@ -98,7 +100,7 @@ def _merge_types(before: Node, node: Node) -> Node:
     for section, more in node.items().items():
         known = entries[section].items() if section in entries else {}
         for name in known.keys() & more.items().keys():
-            raise more.items()[name].error(f"{name!r} is defined already")
+            raise more.items()[name].error(f"{name!r} is defined already", "choose another name")
         entries[section] = replace(more, value={**known, **more.items()})
     return replace(before, value=entries)
 
@@ -137,7 +139,8 @@ def _resolved(
         return standalone(file.node), ""
     name, op = extends.text(), _op(file.node)
     if name in (*seen, file.name):
-        raise extends.error(f"`extends` goes in a circle: {' -> '.join((*seen, file.name, name))}")
+        circle = " -> ".join((*seen, file.name, name))
+        raise extends.error(f"`extends` goes in a circle: {circle}", "one file extends nothing")
     parent = files.get((op, name)) or next((f for k, f in files.items() if k[1] == name), None)
     if parent is None:
         known = ", ".join(sorted(stem for _, stem in files))
@@ -181,7 +184,11 @@ def _check_rule_names(spec: Spec) -> None:
     seen: dict[str, int] = {}
     for rule in spec.rules:
         if rule.name in seen:
-            raise SpecError(f"two rules are named {rule.name!r}", place=rule.place)
+            raise SpecError(
+                f"two rules are named {rule.name!r}",
+                place=rule.place,
+                hint="to change a parent's rule, state it once",
+            )
         seen[rule.name] = 1
 
 

@@ -23,7 +23,7 @@ def read_spellings(node: Node | None) -> dict[str, Spelling]:
         try:
             re.compile(matches.text())
         except re.error as error:
-            raise matches.error(f"not a regular expression: {error}") from None
+            raise matches.error(f"not a regular expression: {error}", "Python's syntax") from None
         samples = tuple(e.text() for e in entry.need("such-as").elements())
         literals[name] = Spelling(matches.text(), samples, entry.place)
     return literals

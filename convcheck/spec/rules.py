@@ -47,7 +47,7 @@ def read_rule(node: Node, context: Context) -> Rule:
     width = len(columns[0][1]) if columns else 1
     table = node.need("table")
     if not table.items():
-        raise table.error("the table has no rows")
+        raise table.error("the table has no rows", "at least `else: OUTCOME`")
     rows = tuple(
         _row(label, cells, width, (level, cite), context) for label, cells in table.items().items()
     )
@@ -116,7 +116,7 @@ def _columns(node: Node | None, context: Context) -> tuple[tuple[str, tuple[Valu
     node.only("from", "to", *context.attributes)
     columns = tuple((key, _column(key, value, context)) for key, value in node.items().items())
     if not columns or len({len(values) for _, values in columns}) != 1:
-        raise node.error("the lists of `columns` have to be of one length, an entry a column")
+        raise node.error("the lists of `columns` differ in length", "one entry a column")
     return columns
 
 
@@ -135,7 +135,10 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
     if not many:
         cells *= width
     if len(cells) != width:
-        raise node.error(f"row {label!r} has {len(cells)} cells, the rule has {width} columns")
+        raise node.error(
+            f"row {label!r} has {len(cells)} cells, the rule has {width} columns",
+            "one cell a column, or a single one for all",
+        )
     return Row(label, tuple(cells), node.place)
 
 
@@ -159,7 +162,7 @@ def _cell(node: Node, default: tuple[Level, Cite], context: Context) -> Cell:
     else:
         outcomes = tuple(_reading(e, context) for e in readings.elements())
         if len(outcomes) < 2 or level not in ("disputed", "undefined"):
-            raise node.error("readings are of a disputed cell, and two or more of them")
+            raise node.error("readings need a disputed cell, and two or more", "level: disputed")
     text = " | ".join(f"{o.word} {o.argument}".strip() for o in outcomes)
     return Cell(outcomes, level, cite, node.place, text)
 

@@ -30,13 +30,13 @@ class Node:
     def text(self) -> str:
         """Give a scalar's string; raises SpecError for a list or mapping."""
         if not isinstance(self.value, str):
-            raise self.error(f"expected a word, found a {self.kind}")
+            raise self.error(f"expected a word, found a {self.kind}", "quote it if it is one")
         return self.value
 
     def items(self) -> dict[str, Node]:
         """Give a mapping's entries; raises SpecError for anything else."""
         if not isinstance(self.value, dict):
-            raise self.error(f"expected a mapping, found a {self.kind}")
+            raise self.error(f"expected a mapping, found a {self.kind}", "write {key: value}")
         return self.value
 
     def elements(self) -> list[Node]:
@@ -48,12 +48,14 @@ class Node:
         try:
             return int(self.text())
         except ValueError:
-            raise self.error(f"expected a whole number, found {self.text()!r}") from None
+            raise self.error(
+                f"expected a whole number, found {self.text()!r}", "write digits"
+            ) from None
 
     def flag(self) -> bool:
         """Give a yes or no."""
         if self.text() not in ("yes", "no"):
-            raise self.error(f"expected yes or no, found {self.text()!r}")
+            raise self.error(f"expected yes or no, found {self.text()!r}", "write yes or no")
         return self.text() == "yes"
 
     def word(self, allowed: tuple[str, ...], what: str) -> str:
@@ -100,7 +102,9 @@ def read(path: Path, name: str) -> Node:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"cannot be read: {error}", place=Place(name, 0)) from error
+        raise SpecError(
+            f"cannot be read: {error}", place=Place(name, 0), hint="a UTF-8 text file"
+        ) from error
     return parse(text, name)
 
 
@@ -113,12 +117,16 @@ def parse(text: str, name: str) -> Node:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
         problem = error.problem or str(error)
-        raise SpecError(f"not YAML: {problem}", place=Place(name, line)) from None
+        raise SpecError(
+            f"not YAML: {problem}", place=Place(name, line), hint="brackets, quotes, indents?"
+        ) from None
     except (yaml.YAMLError, RecursionError) as error:
         message = str(error).splitlines()[0]
-        raise SpecError(f"not YAML: {message}", place=Place(name, 0)) from None
+        raise SpecError(
+            f"not YAML: {message}", place=Place(name, 0), hint="brackets, quotes, indents?"
+        ) from None
     if root is None:
-        raise SpecError("the file is empty", place=Place(name, 1))
+        raise SpecError("the file is empty", place=Place(name, 1), hint="start with `op:`")
     return _node(root, name)
 
 
@@ -128,7 +136,11 @@ def _refuse_tags(text: str, name: str) -> None:
     for event in _events(text):
         place = Place(name, event.start_mark.line + 1 if event.start_mark else 0)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise SpecError("anchors and aliases are not used in spec files", place=place)
+            raise SpecError(
+                "anchors and aliases are not used in spec files",
+                place=place,
+                hint="write the value out, or quote it",
+            )
         if tag := getattr(event, "tag", None):
             raise SpecError(
                 f"tag {tag!r}: spec files are data and have no tags",
@@ -144,7 +156,7 @@ def _events(text: str) -> Iterator[yaml.Event]:
 def _node(node: yaml.Node, name: str, depth: int = 0) -> Node:
     place = Place(name, node.start_mark.line + 1)
     if depth > _DEEPEST:
-        raise SpecError("nested too deeply for a spec file", place=place)
+        raise SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
     if isinstance(node, yaml.SequenceNode):
         return Node([_node(item, name, depth + 1) for item in node.value], place)
     if isinstance(node, yaml.MappingNode):
@@ -158,9 +170,13 @@ def _mapping(node: yaml.MappingNode, name: str, place: Place, depth: int) -> Nod
     for key_node, value_node in node.value:
         at = Place(name, key_node.start_mark.line + 1)
         if not isinstance(key_node, yaml.ScalarNode):
-            raise SpecError("a key has to be a word", place=at)
+            raise SpecError("a key has to be a word", place=at, hint="key: value")
         key = str(key_node.value)
         if key in entries:
-            raise SpecError(f"duplicate key `{key}` (first in line {keys[key].line})", place=at)
+            raise SpecError(
+                f"duplicate key `{key}` (first in line {keys[key].line})",
+                place=at,
+                hint="keep one of them",
+            )
         entries[key], keys[key] = _node(value_node, name, depth + 1), at
     return Node(entries, place, keys)

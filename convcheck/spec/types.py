@@ -45,7 +45,7 @@ def read_types(root: Node) -> Types:
         section = root.get(kind)
         for name, node in section.items().items() if section else ():
             if name in types:
-                raise node.error(f"dtype {name!r} is defined twice")
+                raise node.error(f"dtype {name!r} is defined twice", "keep one of them")
             names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
             types[name] = DType(name, reader(node), names, node.place)
     return Types(types, _sets(root.get("sets"), types))
@@ -61,7 +61,7 @@ def _float(node: Node) -> Format:
         if (value := node.get(key))
     }
     if not (1 <= widths["exponent"] <= 11 and 0 <= widths["mantissa"] <= 52):
-        raise node.error("a float has 1 to 11 exponent bits and 0 to 52 mantissa bits")
+        raise node.error("the format is too wide", "1 to 11 exponent, 0 to 52 mantissa bits")
     return Float(**widths, nan=nan, **flags)  # type: ignore[arg-type]  # `word` checked it
 
 
@@ -69,7 +69,7 @@ def _integer(node: Node) -> Format:
     node.only("bits", "signed", *RUNTIMES)
     bits = node.need("bits").integer()
     if not 1 <= bits <= 64:
-        raise node.need("bits").error("an integer has 1 to 64 bits")
+        raise node.need("bits").error("the integer is too wide", "1 to 64 bits")
     return Int(bits, node.need("signed").flag())
 
 
@@ -82,7 +82,7 @@ def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[s
     sets: dict[str, tuple[str, ...]] = {}
     for name, node in section.items().items() if section else ():
         if name in types:
-            raise node.error(f"{name!r} is a dtype already")
+            raise node.error(f"{name!r} is a dtype already", "choose another name")
         # Families are resolved in order, so a family may name those before it, and none itself.
         sets[name] = Types(types, sets).names(node)
     return sets

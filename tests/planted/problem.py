@@ -1,0 +1,122 @@
+"""What a planted bug has to work with: a case, its program, and inputs with the right answers.
+
+The evaluation is a plain one of its own: whole arrays, and the first reading where there are
+several. A bug changes the program, the inputs as they are seen, or the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.number import Numbers
+from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
+from convcheck.semantics.program import Entry, Program, Step
+from convcheck.semantics.vocabulary import Points
+from convcheck.spec.model import Case
+
+
+def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
+    """To nearest, ties toward zero: a mode that no spec has."""
+    return first & later
+
+
+BAD_MODES: dict[str, Mode] = {**MODES, "nearest-toward-zero": nearest_toward_zero}
+
+
+class BadPoints(Points):
+    """Points that know the bad rounding modes too."""
+
+    def rounded(self, mode: str) -> Rounded:
+        if mode not in self._rounded:
+            self._rounded[mode] = round_to(self.x, self.target, BAD_MODES[mode])
+        return self._rounded[mode]
+
+
+def answers(program: Program, points: Points) -> Bits:
+    """Evaluate a program under its first reading: codes, or texts."""
+    storage = points.target.storage
+    codes = np.full(len(points.bits), "" if storage.hasobject else 0, storage)
+    todo = np.ones(len(codes), bool)
+    for entry in program.entries:
+        here = todo if entry.test is None else todo & entry.test(points, entry.mode)
+        if here.any():
+            codes[here] = _answers_of_step(entry.steps[0], points, here)
+        todo = todo & ~here
+    return codes
+
+
+def _answers_of_step(step: Step, points: Points, here: Mask) -> Bits | int | str:
+    if step.compute is not None:
+        return step.compute(points, step.mode)[here]
+    if step.program is not None:
+        return answers(step.program, points)[here]
+    return "" if points.target.storage.hasobject else step.code
+
+
+@dataclass
+class Problem:
+    """Inputs of one case. What is computed of them is kept, and shared by the bugs."""
+
+    case: Case
+    program: Program
+    bits: Bits
+
+    @property
+    def source(self) -> Format:
+        return self.case.inputs[0].format
+
+    @property
+    def target(self) -> Format:
+        return self.case.outputs[0].format
+
+    @cached_property
+    def points(self) -> Points:
+        return BadPoints(self.source, self.target, self.bits, decode(self.source, self.bits))
+
+    @cached_property
+    def right(self) -> Bits:
+        return answers(self.program, self.points)
+
+    @property
+    def x(self) -> Numbers:
+        return self.points.x
+
+    def seen(self, bits: Bits, source: Format | None = None, target: Format | None = None) -> Bits:
+        """Answer as if the inputs were others, or the formats."""
+        source, target = source or self.source, target or self.target
+        return answers(self.program, BadPoints(source, target, bits, decode(source, bits)))
+
+    def denoting(self, x: Numbers) -> Bits:
+        """Answer as if the inputs denoted other numbers."""
+        return answers(self.program, BadPoints(self.source, self.target, self.bits, x))
+
+    def tried(self, program: Program) -> Bits:
+        """Answer by another program."""
+        return answers(program, self.points)
+
+
+def reworked(program: Program, change: Callable[[Entry], Entry]) -> Program:
+    """The same program with every entry changed, those of programs within it too."""
+
+    def inside(step: Step) -> Step:
+        return replace(step, program=step.program and reworked(step.program, change))
+
+    changed = [change(entry) for entry in program.entries]
+    entries = [replace(e, steps=tuple(map(inside, e.steps))) for e in changed]
+    return replace(program, entries=tuple(entries))
+
+
+def rounding_by(program: Program, modes: dict[str, str]) -> Program:
+    """The same program with rounding modes exchanged."""
+
+    def change(entry: Entry) -> Entry:
+        steps = tuple(replace(s, mode=modes.get(s.mode, s.mode)) for s in entry.steps)
+        return replace(entry, mode=modes.get(entry.mode, entry.mode), steps=steps)
+
+    return reworked(program, change)
