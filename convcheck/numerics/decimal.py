@@ -143,11 +143,11 @@ def _readable(decimal: Decimal) -> str:
     if decimal == 0:
         return "0"
     decimal = decimal.normalize(Context(prec=60, Emax=999999, Emin=-999999))
-    return f"{decimal:f}" if -6 <= decimal.adjusted() < 17 else f"{decimal:e}"
+    return f"{decimal:f}" if -6 <= decimal.adjusted() < 20 else f"{decimal:e}"
 
 
 def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
-    exact = _divide(value, 9)
+    exact = _divide(value, 20 if value.denominator == 1 else 9)
     if Fraction(exact) == value:  # 448, not the 450 that would round to it
         return exact
     for digits in range(6, 40):
