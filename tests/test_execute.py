@@ -68,7 +68,6 @@ def test_every_case_is_asked_and_reported_in_plan_order() -> None:
     assert sorted(map(id, seen)) == sorted(map(id, execution.results))
     assert execution.backend == BackendInfo("planted", "1")
     assert (execution.interrupted, execution.notes) == (False, ())
-    assert all(r.seconds > 0 for r in seen)
 
 
 def test_nothing_to_do() -> None:

@@ -154,13 +154,10 @@ def _run(
     fail_fast: bool,
     level: Level,
 ) -> RunResult:
-    import time
-
     from convcheck.cli.progress import progress
     from convcheck.run.execute import execute
     from convcheck.run.result import FAILURES, RunResult
 
-    began = time.perf_counter()
     notes = corpus.check(cases)
     with progress(len(cases), backend) as advance:
         done = execute(
@@ -170,7 +167,7 @@ def _run(
         )  # fmt: skip
     return RunResult(
         done.backend, corpus.tier, level, corpus.digest(cases), done.results,
-        (*notes, *done.notes), done.interrupted, time.perf_counter() - began,
+        (*notes, *done.notes), done.interrupted,
     )  # fmt: skip
 
 

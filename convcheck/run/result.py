@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.semantics.expected import Decision
@@ -59,10 +59,7 @@ class Group:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one case. `message` is the runtime's own words where it could not be asked.
-
-    `seconds` is the time spent in the worker; it is not part of what is compared or reported.
-    """
+    """The result of one case. `message` is the runtime's own words where it could not be asked."""
 
     case: Case
     verdict: Verdict
@@ -70,7 +67,6 @@ class CaseResult:
     coverage: Coverage
     groups: tuple[Group, ...]
     message: str = ""
-    seconds: float = field(default=0.0, compare=False)
 
     def gates(self, level: Level) -> bool:
         """Tell whether the case fails a run gated at `level` and stronger."""
@@ -98,11 +94,6 @@ class RunResult:
     cases: tuple[CaseResult, ...]
     notes: tuple[str, ...] = ()  # e.g. vectors regenerated because a spec was edited
     interrupted: bool = False
-    seconds: float = field(default=0.0, compare=False)
-
-    def with_cases(self, cases: tuple[CaseResult, ...]) -> RunResult:
-        """Give the same run with other cases."""
-        return replace(self, cases=cases)
 
 
 def gates(group: Group, level: Level) -> bool:

@@ -7,11 +7,9 @@ import os
 import resource
 import signal
 import threading
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from ctypes import Array, c_int64
-from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -143,12 +141,10 @@ class _Worker:
 
     def serve_job(self, job: Job) -> bool:
         _empty_log()
-        began = time.perf_counter()
         try:
             result = self.result(job)
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
             result = CaseResult(job.case, "error", 0, "edge", (), _last_words(error))
-        result = replace(result, seconds=time.perf_counter() - began)
         self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
         return not self.backend.broken
 

@@ -216,8 +216,3 @@ class Spec:
     notes: tuple[str, ...]
     place: Place
     digest: str = field(compare=False, default="")  # hash of what decides vectors
-
-    @property
-    def operator(self) -> str:
-        """The operator's name in its own world: Cast."""
-        return self.op.rpartition(".")[2]

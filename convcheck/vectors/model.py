@@ -10,7 +10,6 @@ from convcheck.semantics.expected import Decision, Expected
 from convcheck.spec.model import Case
 
 Tier = Literal["edge", "boundary", "exhaustive"]
-TIERS: tuple[Tier, ...] = ("edge", "boundary", "exhaustive")
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive"]
 
 
