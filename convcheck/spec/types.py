@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
@@ -35,6 +35,18 @@ class Types:
                 known = ", ".join([*self.types, *self.sets, *pseudo])
                 raise element.error(f"unknown dtype {word!r}", f"known: {known}")
         return tuple(dict.fromkeys(found))
+
+    def folded(self, names: Iterable[str]) -> list[str]:
+        """Name types by their families where a whole family is there, the largest first."""
+        left = dict.fromkeys(names)
+        found: list[str] = []
+        for family, members in sorted(self.sets.items(), key=lambda item: -len(item[1])):
+            if all(member in left for member in members):
+                found.append(family)
+                left = {name: None for name in left if name not in members}
+        known = list(self.types)
+        rest = sorted(left, key=lambda name: known.index(name) if name in known else len(known))
+        return [*found, *rest]
 
 
 def read_types(root: Node) -> Types:

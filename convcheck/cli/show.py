@@ -1,0 +1,51 @@
+"""`convcheck show`: the rule tables of a spec, or what changed between two versions."""
+
+from __future__ import annotations
+
+import click
+
+from convcheck.cli.options import catalog, complete_specs
+from convcheck.cli.options import specs_option as specs
+from convcheck.errors import UsageError
+
+EXAMPLE = """\b
+Examples:
+  convcheck show onnx.Cast-21
+  convcheck show --diff onnx.Cast-23 onnx.Cast-24
+"""
+
+
+@click.command("show", epilog=EXAMPLE)
+@click.argument("names", nargs=-1, metavar="SPEC [SPEC]", shell_complete=complete_specs)
+@click.option("--diff", is_flag=True, help="Show what changed from the first SPEC to the second.")
+@specs
+def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
+    """Print the rule tables of a spec as the standard prints them, or what changed.
+
+    A number in brackets beside a cell is that of the level and the citation it rests on, where it
+    is not the first one.
+    """
+    from rich.console import Console
+
+    from convcheck.report import page, tables
+    from convcheck.run.plan import select_specs
+    from convcheck.spec.diff import diff as changes_between
+
+    wanted = 2 if diff else 1
+    if len(names) != wanted:
+        raise UsageError(
+            f"`show{' --diff' if diff else ''}` takes {wanted} spec{'s' if diff else ''}",
+            hint="convcheck show onnx.Cast-21, or convcheck show --diff onnx.Cast-23 onnx.Cast-24",
+        )
+    loaded = catalog(specs)
+    chosen = [select_specs(loaded, [name]) for name in names]
+    console = Console()
+    width = page.width_of(console)
+    if diff:
+        old, new = chosen[0][0], chosen[1][0]
+        found = changes_between(old, new, loaded.types)
+        page.put(tables.changes(old, new, found, width), console)
+        return 0
+    for spec in chosen[0]:
+        page.put(tables.show(spec, loaded.types, width), console)
+    return 0
