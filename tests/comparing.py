@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from oracle import Pattern, expect
+from oracle import Pattern, decode, expect
 
 from convcheck.numerics.format import Bits, Numeric, Text
 from convcheck.semantics.evaluate import evaluate
@@ -16,6 +18,7 @@ from convcheck.spec.load import Catalog, load
 from convcheck.spec.model import Case, Spec
 
 SHOWN = 5  # differences in a message
+LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}
 VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
 
 Said = tuple[str, tuple[Pattern, ...]]
@@ -63,6 +66,33 @@ def array(case: Case, inputs: Sequence[int | str]) -> Bits:
     bits: Bits = np.empty(len(inputs), case.inputs[0].format.storage)
     bits[:] = inputs
     return bits
+
+
+# Inputs found without the tool ---------------------------------------------------------------
+
+
+def pattern(source: str, x: Fraction) -> int:
+    """The code of an exact value, or of the infinity past which it lies."""
+    real, integer, sign, infinity = LAYOUTS[source]
+    exact = float(x)
+    assert Fraction(exact) == x
+    try:
+        code = int(struct.unpack(integer, struct.pack(real, exact))[0])
+    except OverflowError:
+        return infinity | (x < 0) << sign
+    assert decode(source, code) == x
+    return code
+
+
+def neighbours(source: str, code: int) -> list[int]:
+    """The code, the next one below and the next one above; around zero, zeros of both signs."""
+    sign = 1 << LAYOUTS[source][2]
+    if code in (0, sign):
+        return [sign | 1, sign, 0, 1]
+    return [code - 1, code, code + 1]
+
+
+# The comparison ------------------------------------------------------------------------------
 
 
 def held_against_the_oracle(case: Case, bits: Bits, expected: Expected | None = None) -> int:

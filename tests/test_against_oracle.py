@@ -46,7 +46,10 @@ def test_every_edge_vector(version: int) -> None:
 def test_a_difference_is_found_and_shown() -> None:
     """The comparison itself: an expectation of other inputs is not what the oracle says."""
     vectors = next(v for v in vector_sets(cast(21), "edge") if v.case.name == "int8-to-int16")
-    with pytest.raises(AssertionError, match=r"of 256 differ\n  '0x80': .*fixed-to-fixed / else at specs/onnx/cast-\d+\.yaml:\d+"):
+    with pytest.raises(
+        AssertionError,
+        match=r"of 256 differ\n  '0x80': .*fixed-to-fixed / else at specs/onnx/cast-\d+\.yaml:\d+",
+    ):
         held_against_the_oracle(
             vectors.case, vectors.inputs[0], vectors.expected.take(np.arange(len(vectors))[::-1])
         )

@@ -6,37 +6,23 @@ its neighbours in the source are one up and one down in the bit pattern.
 
 from __future__ import annotations
 
-import struct
 from fractions import Fraction
 
 import pytest
-from comparing import array, held_against_the_oracle, numeric, questions, type_names
+from comparing import (
+    LAYOUTS,
+    array,
+    held_against_the_oracle,
+    neighbours,
+    numeric,
+    pattern,
+    questions,
+    type_names,
+)
 from oracle import boundaries, decode
 
-LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}
 DESTINATIONS = [(25, name) for name in type_names(25, 1, 8)]
 DESTINATIONS += [(28, "float6e2m3"), (28, "float6e3m2")]
-
-
-def pattern(source: str, x: Fraction) -> int:
-    """The code of an exact value, or of the infinity past which it lies."""
-    real, integer, sign, infinity = LAYOUTS[source]
-    exact = float(x)
-    assert Fraction(exact) == x
-    try:
-        code = int(struct.unpack(integer, struct.pack(real, exact))[0])
-    except OverflowError:
-        return infinity | (x < 0) << sign
-    assert decode(source, code) == x
-    return code
-
-
-def neighbours(source: str, code: int) -> list[int]:
-    """The code, the next one below and the next one above; around zero, zeros of both signs."""
-    sign = 1 << LAYOUTS[source][2]
-    if code in (0, sign):
-        return [sign | 1, sign, 0, 1]
-    return [code - 1, code, code + 1]
 
 
 def inputs(source: str, destination: str) -> list[int]:

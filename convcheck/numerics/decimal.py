@@ -28,8 +28,8 @@ def parse_decimal(text: str) -> Fraction | None:
     """Read plain or scientific decimal text exactly; None where it is neither.
 
     Beyond 10^6000 in either direction the value is moved to 10^±6000, which is as far outside
-    every format; of more than 4000 digits the rest is one digit that says whether it is zero,
-    which no format can tell from the rest itself. The sign of a zero is not in the answer (see `numbers_of_texts`).
+    every format. Digits after the 4000th become one that says whether they are all zero, which
+    rounds alike. The sign of a zero is not in the answer (see `numbers_of_texts`).
     """
     match = DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):

@@ -37,9 +37,18 @@ def read_manifest(folder: Path) -> Manifest:
     data, text = _read(folder / MANIFEST)
     _check_version(data, "convcheck-manifest", folder / MANIFEST)
     try:
+        _check_entries(data)
         return Manifest(data["seed"], data["tier"], data["specs"], data["files"], sha256(text))
-    except KeyError as error:
-        raise _broken(folder / MANIFEST, f"no {error} in it") from None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _broken(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
+
+
+def _check_entries(data: Mapping[str, Any]) -> None:
+    """Touch what will be looked up later, so that a gap is found here."""
+    for entry in data["specs"].values():
+        entry["spec_sha256"], entry["cases"].keys()
+    for entry in data["files"].values():
+        entry["sha256"]
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:

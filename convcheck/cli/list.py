@@ -1,0 +1,131 @@
+"""`convcheck list`: specs, cases, backends and types, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog, selection_options, spec_arguments
+from convcheck.cli.options import specs_option as specs
+
+if TYPE_CHECKING:
+    from convcheck.spec.load import Catalog
+    from convcheck.spec.model import Case
+
+EXAMPLES = """\b
+Examples:
+  convcheck list specs
+  convcheck list cases onnx.Cast-21 --to float8 --count
+  convcheck list backends
+  convcheck list types
+"""
+
+
+@click.group("list", epilog=EXAMPLES)
+def command() -> None:
+    """List specs, cases, backends or types, a line each."""
+
+
+@command.command("specs", epilog="Example: convcheck list specs 'onnx.*'")
+@spec_arguments
+@specs
+def _specs(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
+    """List specs, and the texts that they encode."""
+    from convcheck.report.listing import columns, spec_rows
+    from convcheck.run.plan import select_specs
+
+    return _echo(columns(spec_rows(select_specs(catalog(specs), patterns)), frozenset((1, 2, 3))))
+
+
+@command.command("types", epilog="Example: convcheck list types | grep float8")
+@specs
+def _types(specs: tuple[str, ...]) -> int:
+    """List types, their names in each runtime, and families.
+
+    s/e/m are the bits of sign, exponent and mantissa. --from and --to take families, too.
+    """
+    from convcheck.report.listing import columns, name_rows, type_rows
+
+    loaded = catalog(specs).types
+    types = list(loaded.types.values())
+    _echo(columns(type_rows(types), frozenset((1, 3))))
+    _echo(["", *columns(name_rows(types)), ""])
+    return _echo(columns([[name, " ".join(members)] for name, members in loaded.sets.items()]))
+
+
+@command.command("cases", epilog="Example: convcheck list cases onnx.Cast-21 --to float8 --count")
+@spec_arguments
+@selection_options
+@click.option("--count", is_flag=True, help="Count the inputs of each case.")
+@click.option(
+    "--tier", type=click.Choice(["edge", "boundary", "exhaustive"]), default="edge",
+    show_default=True, help="Of which tier to count the inputs.",
+)  # fmt: skip
+@specs
+def _cases(
+    patterns: tuple[str, ...],
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+    where: tuple[str, ...],
+    globs: tuple[str, ...],
+    count: bool,
+    tier: str,
+    specs: tuple[str, ...],
+) -> int:
+    """List the ids of cases. `convcheck run` asks those that the same options select."""
+    from convcheck.run.plan import Selection, select
+
+    loaded = catalog(specs)
+    cases = select(loaded, Selection(patterns, sources, targets, where, globs))
+    return _count(loaded, cases, tier) if count else _echo(case.id for case in cases)
+
+
+def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
+    from typing import cast
+
+    from convcheck.report.words import plural
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+    from convcheck.vectors.model import Tier
+
+    corpus = open_corpus(loaded, cast(Tier, tier), 0, data_dir("vectors"))
+    total = 0
+    for case in cases:
+        count = corpus.count(case)
+        total += count
+        click.echo(f"{count:>9}  {case.id}")
+    return _echo([f"{total:>9}  in {plural(len(cases), 'case')}"])
+
+
+@command.command("backends", epilog="Example: convcheck list backends")
+def _backends() -> int:
+    """List backends, and what is missing to use them."""
+    from convcheck.backends.protocol import backend_names
+    from convcheck.report.listing import columns
+
+    return _echo(columns([[name, _state(name)] for name in backend_names()]))
+
+
+def _state(name: str) -> str:
+    """Say which version of a backend there is, or why there is none."""
+    from convcheck.backends.protocol import open_backend
+    from convcheck.errors import ConvcheckError
+    from convcheck.report.words import clean
+
+    try:
+        return clean(str(open_backend(name).version))
+    except ConvcheckError as error:
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError) and cause.name:
+            return f"not available: {clean(str(cause))}; pip install {cause.name.partition('.')[0]}"
+        return f"not available: {clean(error.message)}" + (f"; {error.hint}" if error.hint else "")
+    except Exception as error:  # of another package: whatever its runtime raises
+        return f"not available: {type(error).__name__}: {clean(str(error))}"
+
+
+def _echo(lines: Iterable[str]) -> int:
+    for line in lines:
+        click.echo(line)
+    return 0
