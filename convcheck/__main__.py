@@ -19,7 +19,7 @@ def main() -> None:
     from convcheck.errors import ConvcheckError
 
     try:
-        code = group.main(standalone_mode=False)
+        code = group.main(prog_name="convcheck", standalone_mode=False)
     except ConvcheckError as error:
         _complain(str(error))
         code = error.exit_code

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import _backends as complete_backends
 from convcheck.cli.options import catalog, complete_specs, complete_types
+from convcheck.cli.options import complete_backends as complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 

@@ -51,8 +51,7 @@ def _types(specs: tuple[str, ...]) -> int:
     loaded = catalog(specs).types
     types = list(loaded.types.values())
     _echo(columns(type_rows(types), frozenset((1, 3))))
-    _echo(["", *columns(name_rows(types)), ""])
-    return _echo(columns([[name, " ".join(members)] for name, members in loaded.sets.items()]))
+    return _echo(["", *columns(name_rows(loaded))])
 
 
 @command.command("cases", epilog="Example: convcheck list cases onnx.Cast-21 --to float8 --count")
@@ -100,7 +99,7 @@ def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
 
 
 @command.command("backends", epilog="Example: convcheck list backends")
-def _backends() -> int:
+def complete_backends() -> int:
     """List backends, and what is missing to use them."""
     from convcheck.backends.protocol import backend_names
     from convcheck.report.listing import columns

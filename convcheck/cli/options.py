@@ -67,7 +67,7 @@ def _completer(
     return complete
 
 
-def _backends(
+def complete_backends(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     from convcheck.backends.protocol import backend_names
@@ -85,7 +85,7 @@ spec_arguments = click.argument(
     "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs
 )
 backend_option = click.option(
-    "--backend", metavar="NAME", shell_complete=_backends,
+    "--backend", metavar="NAME", shell_complete=complete_backends,
     help="reference, ort, ort:PROVIDER, onnx-reference, or package.module:Class.",
 )  # fmt: skip
 

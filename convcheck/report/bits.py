@@ -56,10 +56,10 @@ def _row(label: str, fmt: Format, word: Word) -> _Row:
     if isinstance(word, str) or isinstance(fmt, TextFormat):
         return _Row(label, words=pattern(word) or cut(quote(str(word)), _LONG))
     code = f"({hexadecimal(fmt, word)})"
-    return _Row(label, tuple(_bit_lines(fmt, word)), spell(fmt, word), code)
+    return _Row(label, tuple(bit_lines(fmt, word)), spell(fmt, word), code)
 
 
-def _bit_lines(fmt: Numeric, code: int) -> Iterator[Text]:
+def bit_lines(fmt: Numeric, code: int) -> Iterator[Text]:
     if isinstance(fmt, Float):
         fields = _fields(fmt, code)
         yield Text(" ").join(Text(bits, _FIELD_STYLES[name]) for name, bits in fields)

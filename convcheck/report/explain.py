@@ -11,7 +11,7 @@ from rich.text import Text
 from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
-from convcheck.report.bits import _bit_lines
+from convcheck.report.bits import bit_lines
 from convcheck.report.layout import cut, paragraph, spread
 from convcheck.report.status import STATUSES
 from convcheck.report.words import clean, hexadecimal, pattern, quote
@@ -189,7 +189,7 @@ def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Itera
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         yield from _line(label, cut(quote(str(code)), _LONG), width, style)
         return
-    *front, last = _bit_lines(fmt, code)
+    *front, last = bit_lines(fmt, code)
     value = Text.assemble((spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim"))
     for i, bits in enumerate(front):
         yield Text.assemble(_label("" if i else label), bits)

@@ -30,7 +30,11 @@ def find_case(
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
     if not slash:
-        return _made(catalog, spec, _need("--from", source), _need("--to", target), where)
+        if source is None or target is None:
+            missing = "--from" if source is None else "--to"
+            hint = f"give --from and --to, or a case's id: {next(cases(spec)).id}"
+            raise UsageError(f"which types? {missing} is missing", hint=hint)
+        return _made(catalog, spec, source, target, where)
     if source or target or where:
         raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
     types, *attributes = rest.split("/")
@@ -39,13 +43,6 @@ def find_case(
         hint = f"write {head}/SOURCE-to-DESTINATION, such as {next(cases(spec)).id}"
         raise UsageError(f"{name!r} is not a case", hint=hint)
     return _made(catalog, spec, before, after, attributes)
-
-
-def _need(option: str, value: str | None) -> str:
-    if value is None:
-        hint = "give --from and --to, or a case's id: onnx.Cast-21/float32-to-int8"
-        raise UsageError(f"which types? {option} is missing", hint=hint)
-    return value
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:

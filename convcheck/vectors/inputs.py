@@ -10,6 +10,7 @@ values next to that one.
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_right
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -25,6 +26,7 @@ from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+Binades = list[tuple[int, int]]  # (first magnitude, number of magnitudes)
 _BUDGET = 240  # about this many edge inputs come from the destination's binades
 _BEYOND = 2  # binades past max in which the grid goes on, at the destination's precision
 _SMALL = 8  # sources of up to so many bits are always asked whole
@@ -32,8 +34,10 @@ _WHOLE = 16  # and of up to so many from the boundary tier on
 
 # What is asked in a binade of the finer format: (offset of the boundary, source ulps from it).
 # Odd offsets are midpoints: of an even and of an odd value, and the one that carries over (-1).
+# Next to a value itself (0) is where directed rounding tells.
 _PROBES = (
-    (1, 0), (3, 0), (1, 1), (3, -1), (-1, 0), (1, -1), (3, 1), (2, 0), (-1, -1), (0, 0),
+    (1, 0), (3, 0), (1, 1), (3, -1), (-1, 0), (1, -1),
+    (3, 1), (0, 1), (2, 0), (-1, -1), (0, -1), (0, 0),
 )  # fmt: skip
 
 
@@ -171,7 +175,7 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
 # Boundaries of a float destination ----------------------------------------------------------
 
 
-def _finer(target: Float) -> tuple[Float, int, int]:
+def boundaries_of(target: Float) -> tuple[Float, int, int]:
     """The format of the boundaries; the magnitude past max there; the last one of the grid."""
     finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
     past = (target.max_magnitude + 1) << 1
@@ -180,12 +184,12 @@ def _finer(target: Float) -> tuple[Float, int, int]:
 
 def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
     """Every boundary of a narrow destination; of a wide one all probes and some in each binade."""
-    finer, past, last = _finer(target)
+    finer, past, last = boundaries_of(target)
     if target.bits <= _WHOLE:
         magnitudes = np.arange(last + 1, dtype=np.uint64)
     else:
         chosen = [past + d for d in range(-6, 6)]
-        for start, size in _binades(finer, last):
+        for start, size in binades_of(finer, last):
             random = (int(r) for r in rng.integers(0, size, 4))
             chosen += [start + offset % size for offset, _ in _PROBES]
             chosen += [start + offset for offset in random]
@@ -194,29 +198,40 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
 
 
 def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
-    """Probes in every binade of the destination, as many as the budget allows, in rotation.
+    """Probes in every binade of the destination within reach, in rotation, as the budget allows.
 
     The signs alternate; the notable binades get every probe, those around max in both signs.
+    A probe that may round out of its binade comes with the binade's first value, so that every
+    binade has a result of its own.
     """
-    finer, past, last = _finer(target)
-    binades = _binades(finer, last)
+    finer, past, last = boundaries_of(target)
+    every = binades_of(finer, last)
+    notable = {every[index] for index in _notable(every, finer)}
+    binades = _within_reach(source, finer, every)
     each = min(max(_BUDGET // len(binades), 1), len(_PROBES))
     stride = max(1, len(binades) // _BUDGET)
     chosen: list[tuple[int, int, bool]] = []
     for index, (start, size) in enumerate(binades):
         turns = range(index * each, index * each + each) if index % stride == 0 else range(0)
-        if index in _notable(binades, finer):
+        if (start, size) in notable:
             turns = range(len(_PROBES))
-        for turn in turns:
-            offset, ulps = _PROBES[turn % len(_PROBES)]
-            chosen.append((start + offset % size, ulps, (turn + index) % 2 == 1))
+        probes = [(*_PROBES[turn % len(_PROBES)], (turn + index) % 2 == 1) for turn in turns]
+        if probes and all(_may_leave(offset % size, ulps, size) for offset, ulps, _ in probes):
+            probes.append((0, 0, index % 2 == 1))
+        chosen += [(start + offset % size, ulps, negative) for offset, ulps, negative in probes]
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
     magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)
     numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
-    return _at(source, numbers, np.array(offsets, np.int64), np.array(signs, bool))
+    negative = np.array(signs, bool) & target.signed
+    return _at(source, numbers, np.array(offsets, np.int64), negative)
 
 
-def _binades(finer: Float, last: int) -> list[tuple[int, int]]:
+def _may_leave(offset: int, ulps: int, size: int) -> bool:
+    """Tell whether a probe may be rounded into the binade above, or be below its own."""
+    return (offset, ulps) > (size - 2, 0) or ulps < 0
+
+
+def binades_of(finer: Float, last: int) -> Binades:
     """(first magnitude, number of magnitudes) of each binade, subnormal binades included."""
     size = 1 << finer.mantissa
     normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
@@ -224,7 +239,16 @@ def _binades(finer: Float, last: int) -> list[tuple[int, int]]:
     return subnormal + normal
 
 
-def _notable(binades: list[tuple[int, int]], finer: Float) -> set[int]:
+def _within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
+    """The binades in which the source has values: the budget is for those."""
+    least = source.value(int(source.zero)) if isinstance(source, Float) else Fraction(1)
+    most = max(source.max, -source.min)
+    starts = [finer.value(start) for start, _ in binades]
+    first = max(bisect_right(starts, least) - 1, 0)
+    return binades[first : max(bisect_right(starts, most), first + 1)]
+
+
+def _notable(binades: Binades, finer: Float) -> set[int]:
     """The lowest binades, the first normal one, that of one, the highest and those past max."""
     normal = finer.mantissa if finer.zero else 0  # index of the first normal binade
     one = normal + finer.bias - finer.zero

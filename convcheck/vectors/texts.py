@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 
 from convcheck.numerics.format import Float, Format, Int, Texts
+from convcheck.vectors.inputs import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits that a literal may have before specs call it undefined
+_BINADES = 300  # about so many literals at most, one a binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
     "0", "-0", "+0", "0.0", "-0.0", "1", "-1", "+1", "007", "3.14", "1000", "1e-5", "1E8", "1e+2",
@@ -45,18 +46,35 @@ def _integer_literals(target: Int) -> list[str]:
 
 def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
     """Values and midpoints of the destination as literals, with the nearest literals around."""
-    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
-    past = (target.max_magnitude + 1) << 1
-    one = (2 if target.zero else 1) * target.bias << target.mantissa
-    around = (1, 2, 3, 2 << target.mantissa, one + 1, one + 3, past - 3, past - 2, past - 1, past)
+    finer, past, last = boundaries_of(target)
+    binade = 1 << finer.mantissa
+    one = target.bias * binade
+    whole = one + (target.mantissa + 1) * binade  # from here on, the midpoints are odd integers
+    around = {1, 2, 3, binade, one + 1, one + 3, whole + 1, whole + 3}
+    around |= {past - 3, past - 2, past - 1, past}
     rng = np.random.default_rng(seed)
     many = 24 if tier == "edge" else 2000
     random = rng.integers(1, past + (1 << finer.mantissa), many, np.uint64)
-    chosen = sorted({*around, *(int(r) for r in random)})
+    chosen = sorted(around | {int(r) for r in random})
     literals: list[str] = []
     for index, magnitude in enumerate(chosen):
-        sign = "-" if index % 2 else ""
+        sign = "-" if index % 2 and target.signed else ""
         literals += [sign + text for text in _literals_near(finer.value(magnitude))]
+    return literals + _one_a_binade(finer, binades_of(finer, last), rng)
+
+
+def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
+    """A literal in every binade, of very many in one of several; the signs alternate.
+
+    It lies between two boundaries, not so high in its binade that it is rounded out of it.
+    """
+    stride = -(-len(binades) // _BINADES)
+    literals = []
+    for index, (start, size) in enumerate(binades[::stride]):
+        low = start + int(rng.integers(0, max(size - 2, 1)))
+        value = (finer.value(low) + finer.value(low + 1)) / 2
+        sign = "-" if index % 2 and finer.signed else ""
+        literals.append(sign + str(_divide(value, ROUND_FLOOR)))
     return literals
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Format
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
-from convcheck.semantics.program import Entry, Program, Step
+from convcheck.semantics.program import Entry, Program, Step, compile_case
 from convcheck.semantics.vocabulary import Points
+from convcheck.spec.load import Catalog, load
 from convcheck.spec.model import Case
 
 
@@ -59,6 +60,18 @@ def _answers_of_step(step: Step, points: Points, here: Mask) -> Bits | int | str
     return "" if points.target.storage.hasobject else step.code
 
 
+@cache
+def catalog() -> Catalog:
+    """The built-in specs, loaded once a process."""
+    return load()
+
+
+@cache
+def compiled(case: Case) -> Program:
+    """The program of a case."""
+    return compile_case(catalog().specs[case.spec], case)
+
+
 @dataclass
 class Problem:
     """Inputs of one case. What is computed of them is kept, and shared by the bugs."""
@@ -95,6 +108,10 @@ class Problem:
     def denoting(self, x: Numbers) -> Bits:
         """Answer as if the inputs denoted other numbers."""
         return answers(self.program, BadPoints(self.source, self.target, self.bits, x))
+
+    def compiled(self, case: Case) -> Program:
+        """The program of another case."""
+        return compiled(case)
 
     def tried(self, program: Program) -> Bits:
         """Answer by another program."""

@@ -1,0 +1,28 @@
+"""The command line, called in this process or in one of its own, and golden files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def convcheck(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line; warnings in it are errors."""
+    command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
+    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
+    return subprocess.run(
+        command, env=surroundings, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def check_golden(name: str, text: str) -> None:
+    """Hold a text to its golden file; CONVCHECK_UPDATE_GOLDEN=1 writes it anew."""
+    path = GOLDEN / name
+    if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) <= 80

@@ -1,0 +1,285 @@
+"""Is a bug observable on a case, and is it caught?
+
+Observable: on a rich set of inputs, made without looking at the edge vectors, the answers with
+the bug are judged wrong. Caught: the edge vectors, asked and judged as in a run, fail.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from planted.bugs import OF_OLD_TABLES, Bug, tiny
+from planted.problem import BadPoints, Problem, catalog, compiled
+
+from convcheck.backends.protocol import Answer, Declined, Outputs
+from convcheck.numerics.codec import decode, decode_magnitudes
+from convcheck.numerics.format import Bits, Float, Format, Int, Numeric, Text
+from convcheck.numerics.neighbours import around, special_codes
+from convcheck.numerics.number import Numbers, normalised
+from convcheck.run.answers import Avoid
+from convcheck.run.ask import ask
+from convcheck.run.judge import judge, matching
+from convcheck.run.result import FAILURES
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import EXACT, REFUSED, Expected
+from convcheck.spec.cases import cases
+from convcheck.spec.model import Case
+from convcheck.vectors.generate import vector_set
+from convcheck.vectors.model import VectorSet
+
+NARROW = 16  # sources of up to so many bits are rich only as a whole
+BOUNDARIES, RANDOM, TEXTS, PRINTS = 3000, 5000, 400, 300
+SPELLINGS = (
+    "INF", "+INF", "-INF", "inf", "Inf", "+inf", "-inf", "NaN", "nan", "NAN", "0", "-0", "+0",
+    "0.0", "-0.0", "-0e5", "007", ".5", "-.5", "5.", "1e400", "-1e400", "1e-400", "-1e-400",
+    "2.718", "Hello World!", "", " 1", "é", "a日本語b", "tab\there",
+)  # fmt: skip
+
+
+# Cases ------------------------------------------------------------------------------------------
+
+
+@cache
+def all_cases(version: int) -> tuple[Case, ...]:
+    """The cases of a version of Cast where an answer is due."""
+    spec = catalog().specs[f"onnx.Cast-{version}"]
+    return tuple(
+        case for case in cases(spec) if compiled(case).entries[0].steps[0].pattern != REFUSED
+    )
+
+
+def cases_for(bug: Bug) -> list[Case]:
+    """All of version 25; of 28 those of float6; of 21 all where its tables are others."""
+    small = [c for c in all_cases(28) if "float6e" in c.name]
+    return [*all_cases(25), *small, *(all_cases(21) if bug in OF_OLD_TABLES else ())]
+
+
+# Rich inputs ------------------------------------------------------------------------------------
+
+
+@cache
+def rich_inputs(source: Format, target: Format) -> tuple[Bits, Numbers]:
+    """Inputs that show a bug wherever it can be seen, in an order without meaning."""
+    rng = np.random.default_rng(zlib.crc32(f"{source!r} {target!r}".encode()))
+    bits: Bits
+    if isinstance(source, Text):
+        bits = np.array(list(dict.fromkeys(_texts(target, rng))), object)
+    elif isinstance(target, Text):
+        bits = np.concatenate([special_codes(source), _random(source, rng)[:PRINTS]])
+    elif source.bits <= NARROW:
+        return _whole(source)
+    else:
+        parts = (special_codes(source), _random(source, rng), *_boundaries(source, target, rng))
+        bits = rng.permutation(np.unique(np.concatenate(parts)))
+    return bits, decode(source, bits)
+
+
+@cache
+def _whole(source: Numeric) -> tuple[Bits, Numbers]:
+    """Every code of a narrow source."""
+    bits = np.random.default_rng(1).permutation(1 << source.bits).astype(source.storage)
+    return bits, decode(source, bits)
+
+
+def _texts(target: Format, rng: np.random.Generator) -> Iterator[str]:
+    """Spellings, decimals of every size, whole numbers, and what is next to boundaries."""
+    yield from SPELLINGS
+    for exponent in range(-330, 330, 3):
+        yield f"-{rng.random():.9f}e{exponent}"
+        yield f"{rng.integers(1, 10**18)}e{exponent}"
+    for bits in range(70):
+        whole = int(rng.integers(0, 1 << 62)) % (1 << bits) + (1 << bits)
+        yield from (str(whole | 1), str(-whole), str(whole + 1), f"+{whole}")
+    if isinstance(target, Float):
+        finer, magnitudes = _grid(target, rng)
+        for magnitude in rng.permutation(magnitudes)[:TEXTS]:
+            yield from _digits(finer.value(int(magnitude)))
+        for past in range(-3, 4):
+            yield from _digits(finer.value(2 * target.max_magnitude + past))
+
+
+def _digits(value: Fraction) -> Iterator[str]:
+    """The decimals of twenty digits that are next to a value, or it and those of one more ulp."""
+    for sign, way in (("", ROUND_FLOOR), ("-", ROUND_FLOOR), ("", ROUND_CEILING)):
+        context = Context(prec=20, rounding=way, Emax=9999, Emin=-9999)
+        yield sign + str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def _random(source: Numeric, rng: np.random.Generator) -> Bits:
+    """Random bit patterns; of integers also of every length."""
+    codes = rng.integers(0, 1 << source.bits, RANDOM, np.uint64)
+    if isinstance(source, Int):
+        codes >>= rng.integers(0, source.bits, RANDOM, np.uint64)
+        codes = np.where(rng.random(RANDOM) < 0.5, codes, ~codes & np.uint64(source.mask))
+    return codes.astype(source.storage)
+
+
+def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> Iterator[Bits]:
+    """Values of the destination and the midpoints between them, and what is next to those."""
+    if isinstance(target, Float):
+        yield around(source, decode_magnitudes(*_grid(target, rng)))
+    elif isinstance(target, Int):
+        shifts = rng.integers(max(62 - target.bits, 0), 64, BOUNDARIES, np.uint64)
+        halves = rng.integers(0, 1 << 64, BOUNDARIES, np.uint64) >> shifts
+        ends = np.array([target.max, -target.min], object) * 2
+        near = [int(end) + d for end in ends for d in range(-4, 5) if 0 <= end + d < 1 << 64]
+        exponent, significand = normalised(np.append(halves, np.array(near, np.uint64)), -1)
+        blank = np.zeros(len(exponent), np.uint8)
+        yield around(source, Numbers(blank, blank.astype(bool), exponent, significand))
+
+
+def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
+    """Boundaries are the values of the format with one more bit of mantissa."""
+    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
+    past = (target.max_magnitude + 1) << 1
+    last = min(past + (2 << finer.mantissa), (1 << 64) - 1)
+    low = np.arange(64, dtype=np.uint64)
+    spread = rng.integers(0, last, BOUNDARIES, np.uint64)
+    subnormal = spread >> rng.integers(0, 64, BOUNDARIES, np.uint64)
+    if last <= 2 * BOUNDARIES:
+        spread = np.arange(last, dtype=np.uint64)
+    near = np.uint64(past) + low - np.uint64(32)
+    chosen = np.unique(np.concatenate([low, near, spread, np.minimum(subnormal, np.uint64(last))]))
+    return finer, chosen[chosen > 0]
+
+
+# Observable -------------------------------------------------------------------------------------
+
+
+@cache
+def _rich_answers(case: Case) -> Expected:
+    bits, _ = rich_inputs(case.inputs[0].format, case.outputs[0].format)
+    return run_program(compiled(case), case, bits)
+
+
+def rich(case: Case) -> tuple[Problem, Expected]:
+    """The rich set of a case with the right answers; what is large is not kept."""
+    source, target = case.inputs[0].format, case.outputs[0].format
+    bits, x = rich_inputs(source, target)
+    expected = _rich_answers(case)
+    problem = Problem(case, compiled(case), bits)
+    problem.points = BadPoints(source, target, bits, x)
+    problem.right = expected.readings[0].codes
+    return problem, expected
+
+
+def observable(bug: Bug, case: Case) -> bool:
+    """Tell whether answers with the bug are judged wrong somewhere."""
+    problem, expected = rich(case)
+    got = bug.where_hit(problem)
+    if got is None or np.array_equal(got, problem.right):
+        return False
+    return wrong(case, problem.bits, expected, got)
+
+
+def wrong(case: Case, bits: Bits, expected: Expected, got: Bits) -> bool:
+    """Tell whether no reading, taken as a whole, explains all answers of some rule."""
+    source, target = case.inputs[0].format, case.outputs[0].format
+    rights = [matching(r, got, target, source, bits) for r in expected.readings]
+    rules: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for index, decision in enumerate(expected.decisions):
+        rules.setdefault((decision.rule, decision.readings), []).append(index)
+    for (_, readings), rows in rules.items():
+        here = np.isin(expected.rows, rows)
+        if not any(right[here].all() for right in rights[: len(readings)]):
+            return True
+    return False
+
+
+# Caught -----------------------------------------------------------------------------------------
+
+
+class Planted:
+    """A backend that answers every case rightly, but for one bug."""
+
+    name = "planted"
+    version = "1"
+
+    def __init__(self, bug: Bug) -> None:
+        self.bug = bug
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        problem = Problem(case, compiled(case), inputs[0].reshape(-1))
+        got = self.bug.answers(problem)
+        codes = problem.right if got is None else got
+        shape = (-1,) if self.bug.flat else inputs[0].shape
+        return Outputs((codes.reshape(shape),), (case.outputs[0].name,))
+
+
+@cache
+def edge(case: Case) -> VectorSet:
+    """The edge vectors of a case."""
+    return vector_set(catalog().specs[case.spec], case, "edge")
+
+
+def caught(bug: Bug, vectors: VectorSet) -> bool:
+    """Ask and judge a backend with the bug, as a run does."""
+    avoid = Avoid(placements=bug.avoided)
+    answers = ask(Planted(bug), vectors, lambda *call: None, {}, avoid)
+    return judge(vectors, answers).verdict in FAILURES
+
+
+@dataclass
+class Tally:
+    """Cases on which a bug is observable, and those of them on which it is caught."""
+
+    observable: list[str] = field(default_factory=list)
+    caught: list[str] = field(default_factory=list)
+
+    @property
+    def missed(self) -> list[str]:
+        return [name for name in self.observable if name not in self.caught]
+
+
+def tally(bug: Bug) -> Tally:
+    """Plant a bug in every case."""
+    result = Tally()
+    for case in cases_for(bug):
+        if observable(bug, case):
+            result.observable.append(case.id)
+            if caught(bug, edge(case)):
+                result.caught.append(case.id)
+    return result
+
+
+# One binade -------------------------------------------------------------------------------------
+
+
+def exposed_binades(case: Case, bits: Bits, expected: Expected) -> set[int]:
+    """The binades of results in which an answer that is one ulp too high is judged wrong."""
+    fmt = case.outputs[0].format
+    codes = expected.readings[0].codes
+    magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+    here = (expected.readings[0].patterns == EXACT) & (magnitude < fmt.max_magnitude)
+    if fmt.zero:
+        here &= magnitude > 0
+    higher = np.where(here, codes + codes.dtype.type(1), codes)
+    for reading in expected.readings:
+        here &= ~matching(reading, higher, fmt, case.inputs[0].format, bits)
+    return set(binade_of(fmt, magnitude[here]).tolist())
+
+
+def binade_of(fmt: Float, magnitude: Bits) -> Bits:
+    """Number the binades: by the exponent field, those of subnormals from 0 downwards."""
+    field_ = (magnitude >> magnitude.dtype.type(fmt.mantissa)).astype(np.int64)
+    low = np.frexp(magnitude.astype(np.float64))[1] - fmt.mantissa
+    return np.where(tiny(fmt, magnitude), low, field_) if fmt.zero else field_
+
+
+def binades(case: Case) -> tuple[set[int], set[int]]:
+    """The binades that can be reached from the source, and those that the edge vectors expose."""
+    problem, expected = rich(case)
+    vectors = edge(case)
+    return (
+        exposed_binades(case, problem.bits, expected),
+        exposed_binades(case, vectors.inputs[0], vectors.expected),
+    )

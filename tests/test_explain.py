@@ -1,0 +1,165 @@
+"""`convcheck explain`: the trace agrees with the evaluator, golden pages, bad input."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import check_golden, convcheck
+
+from convcheck import __version__
+from convcheck.report.words import explain_arguments
+from convcheck.run.result import Example
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import EXACT
+from convcheck.semantics.program import compile_case
+from convcheck.semantics.trace import trace
+from convcheck.spec.cases import cases
+from convcheck.spec.load import load
+from convcheck.spec.model import Case
+from convcheck.vectors.generate import inputs_of
+
+CATALOG = load()
+ROOT = Path(__file__).parent.parent
+CASES = {
+    "nan": "onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25",
+    "rounded": "onnx.Cast-21/float32-to-bfloat16 0.1 -v",
+    "negative": "onnx.Cast-21/float64-to-float8e5m2 -1.5",
+    "hex-float": "onnx.Cast-21/float32-to-int8 -0x1.9p6",
+    "text": "-- onnx.Cast-9/string-to-float16 -1e400",
+    "markup": "onnx.Cast-13/string-to-float32 '[bold]1[/bold]'",
+    "far": "onnx.Cast-13/string-to-float64 1e999999999",
+    "disputed": "onnx.Cast-21/float32-to-int4 -1.5",
+    "by-rule": "onnx.Cast-28/float8e5m2-to-float8e5m2 inf",
+    "to-text": "onnx.Cast-21/float32-to-string 0x00000001",
+    "refused": "onnx.Cast-24/float32-to-float8e8m0/round_mode=sideways 1",
+    "may-refuse": "onnx.Cast-19/float32-to-float8e5m2/saturate=2 -0",
+    "integers": "onnx.Cast-21/int64-to-uint64 -1",
+    "subnormal": "onnx.Cast-21/float32-to-float16 -0x1p-24",
+    "reference": "onnx.Cast-21/float32-to-bfloat16 0x3f808001 --backend reference",
+}
+BAD = {
+    "onnx.Cast-2/float32-to-int8 1": "did you mean onnx.Cast-2",
+    "onnx.Cast-21/flot32-to-int8 1": "did you mean float32",
+    "onnx.Cast-1/bfloat16-to-int8 1": "onnx.Cast-1 has no bfloat16 as its input",
+    "onnx.Cast-21 --from ieee --to bool 1": "choose one of float16, bfloat16",
+    "onnx.Cast-21 1": "--from is missing",
+    "onnx.Cast-21 --from int8 1": "--to is missing",
+    "onnx.Cast-21/float32 1": "'onnx.Cast-21/float32' is not a case",
+    "onnx.Cast-21/float32-to-int8 --to int8 1": "leave out --from, --to and --where",
+    "onnx.Cast-21/float32-to-float8e5m2/saturate=x 1": "its values are 0, 1",
+    "onnx.Cast-21/float32-to-float8e5m2/clamp=1 1": "onnx.Cast-21 has saturate",
+    "onnx.Cast-21/float32-to-float8e5m2/saturate=0/saturate=1 1": "saturate is given twice",
+    "onnx.Cast-21/int8-to-int4/saturate=0 1": "saturate does not apply to int4",
+    "onnx.Cast-21/float8e4m3fn-to-float32 0x1ff": "more than 8 bits",
+    "onnx.Cast-21/uint8-to-float32 300": "from 0 to 255",
+    "onnx.Cast-21/int8-to-float32 1.5": "from -128 to 127",
+    "onnx.Cast-21/float32-to-int8 1e400": "-3.40282347e+38 to 3.40282347e+38",
+    "onnx.Cast-21/float32-to-int8 -1e400": "outside the format",
+    "onnx.Cast-21/float8e4m3fn-to-int8 inf": "has no inf",
+    "onnx.Cast-21/float8e4m3fnuz-to-int8 -0": "float8e4m3fnuz has no -0",
+    "onnx.Cast-24/float8e8m0-to-int8 0": "5.87747175e-39 to 1.70141183e+38",
+    "onnx.Cast-21/float32-to-int8 twelve": "'twelve' is not a number",
+    "onnx.Cast-21/float32-to-int8": "Missing argument 'VALUE'",
+    "onnx.Cast-21/float32-to-int8 1 --form float32": "No such option '--form'",
+    "onnx.Cast-21/float32-to-int8 1 --backend nowhere": "unknown backend 'nowhere'",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pages(name: str) -> None:
+    done = convcheck("explain", *shlex.split(CASES[name]))
+    assert (done.returncode, done.stderr) == (0, "")
+    check_golden(f"explain-{name}.txt", done.stdout.replace(__version__, "VERSION"))
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_input(line: str) -> None:
+    done = convcheck("explain", *shlex.split(line))
+    assert done.returncode == 2, done.stdout
+    assert BAD[line] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("spec", CATALOG.specs.values(), ids=lambda spec: spec.id)
+def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
+    rng = random.Random(0)
+    spec = CATALOG.specs[spec.id]  # type: ignore[attr-defined]
+    for case in rng.sample(list(cases(spec)), 40):
+        bits, _ = inputs_of(case, "edge", 0)
+        program = compile_case(spec, case)
+        expected = run_program(program, case, bits)
+        for i in rng.sample(range(len(bits)), min(25, len(bits))):
+            found = trace(spec, program, case, bits[i : i + 1])
+            decision = expected.decisions[expected.rows[i]]
+            assert found.decision is decision
+            assert found.links[-1].place == decision.place
+            assert " > ".join(link.rule for link in found.links) == decision.rule
+            assert tuple(g.outcome.reading for g in found.given) == decision.readings
+            for r, reading in enumerate(expected.readings):
+                given = found.given[min(r, len(found.given) - 1)]
+                assert given.pattern == reading.patterns[i]
+                assert given.pattern != EXACT or given.code == reading.codes[i]
+
+
+def test_the_rounded_value_is_exact_however_far() -> None:
+    """[x] of numbers far beyond max, where the evaluator only needs to know that they are."""
+    spec = CATALOG.specs["onnx.Cast-21"]
+    case = next(c for c in cases(spec) if c.name == "float64-to-float8e4m3fn/saturate=1")
+    bits = np.array([2**0.5 * 2.0**900, -(2.0**1023)]).view(np.uint64)
+    for code, want in zip(bits, (1.375 * 2**900, -(2**1023)), strict=True):
+        given = trace(spec, compile_case(spec, case), case, np.array([code])).given[0]
+        assert given.rounded
+        assert given.rounded.value == want
+
+
+def first(spec: str, name: str) -> Case:
+    return next(c for c in cases(CATALOG.specs[spec]) if c.name.startswith(name))
+
+
+@pytest.mark.parametrize(
+    ("case", "word"),
+    [
+        (first("onnx.Cast-9", "string-to-float16"), "-1e400"),
+        (first("onnx.Cast-9", "string-to-int8"), "it's $HOME\n\t\\ \x01"),
+        (first("onnx.Cast-9", "string-to-int8"), ""),
+        (first("onnx.Cast-21", "int4-to-float32"), 0xF),
+        (first("onnx.Cast-21", "bool-to-string"), 1),
+    ],
+)
+def test_the_report_s_command_works_in_a_shell(case: Case, word: int | str) -> None:
+    arguments = explain_arguments(case, Example((word,), 0, 0))
+    line = "exec python -m convcheck explain " + " ".join(arguments)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(case.id + "\n")
+
+
+@pytest.mark.parametrize(
+    ("question", "backend", "said"),
+    [
+        ("float32-to-bfloat16 0x3f808001", "rounding_backends:Truncating", "WRONG: one ulp too"),
+        ("uint8-to-uint8 100", "bad_backends:Segfault", "CRASHED"),
+    ],
+)
+def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> None:
+    name, value = question.split()
+    line = ("explain", f"onnx.Cast-21/{name}", value, "--backend", f"planted.{backend}")
+    done = convcheck(*line, PYTHONPATH=str(ROOT / "tests"))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert said in done.stdout
+
+
+def test_onnxruntime_can_be_asked() -> None:
+    done = convcheck(
+        *("explain", "onnx.Cast-21/float32-to-float16", "inf", "--backend", "ort"),
+        *("--backend", "reference"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("verdict   as expected") == 2

@@ -1,0 +1,110 @@
+"""`convcheck list`, and what a shell completes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import check_golden, convcheck
+
+from specs import write_spec
+
+LINES = {
+    "specs": ["specs"],
+    "types": ["types"],
+    "cases": ["cases", "onnx.Cast-24", "--from", "int8", "--to", "float8e8m0"],
+}
+BAD = {
+    ("cases", "onnx.Cast-2"): "no spec matches 'onnx.Cast-2'",
+    ("cases", "--to", "flot32"): "did you mean float32",
+    ("cases", "--where", "clamp=1"): "not NAME=VALUE of a known attribute",
+    ("cases", "--case", "*complex*"): "matches no case",
+    ("cases", "--tier", "huge"): "'huge' is not one of",
+    ("specs", "acme.*"): "no spec matches 'acme.*'",
+    ("specs", "--specs", "/nowhere"): "/nowhere is not a folder",
+    ("colours",): "No such command 'colours'",
+}
+COMPLETED = {
+    ("convcheck explain onnx.Cast-2", 2): "onnx.Cast-28",
+    ("convcheck explain onnx.Cast-21 --from uin", 4): "uint8",
+    ("convcheck explain --backend refer", 3): "reference",
+    ("convcheck show onnx.Cast-2", 2): "onnx.Cast-24",
+    ("convcheck list cases onnx.Cast-2", 3): "onnx.Cast-21",
+    ("convcheck list cases --to float8", 4): "float8e4m3fnuz",
+    ("convcheck run --to float8", 3): "float8",
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lists(name: str) -> None:
+    done = convcheck("list", *LINES[name])
+    assert (done.returncode, done.stderr) == (0, "")
+    check_golden(f"list-{name}.txt", done.stdout)
+
+
+def test_counts() -> None:
+    """The same cases with the same numbers of inputs as a run asks, and their sum."""
+    options = ("onnx.Cast-21", "--to", "int4")
+    *lines, last = convcheck("list", "cases", *options, "--count").stdout.splitlines()
+    assert [line.split()[1] for line in lines] == convcheck(
+        *("list", "cases", *options)
+    ).stdout.splitlines()
+    total = sum(int(line.split()[0]) for line in lines)
+    assert last.split() == [str(total), "in", str(len(lines)), "cases"]
+    planned = convcheck("run", *options, "--dry-run").stdout.splitlines()[-1]
+    assert f"{total:,} values" in planned
+
+
+@pytest.mark.parametrize("arguments", BAD)
+def test_bad_input(arguments: tuple[str, ...]) -> None:
+    done = convcheck("list", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert BAD[arguments] in done.stderr
+
+
+def test_specs_of_one_s_own(tmp_path: Path) -> None:
+    write_spec(tmp_path)
+    done = convcheck("list", "specs", "acme.*", "--specs", tmp_path)
+    assert done.stdout.splitlines()[1].split() == [
+        *("acme.Convert-1", "3", "3", "6", "-", "Acme", "manual,", "Convert")
+    ]
+
+
+def test_backends() -> None:
+    done = convcheck("list", "backends")
+    assert done.returncode == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert {"ort", "reference", "onnx-reference"} <= lines.keys()
+    assert "onnxruntime" in lines["ort"]
+
+
+def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
+    """Backends of another package: one whose runtime is not installed, one that is broken."""
+    (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
+    (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")
+    facts = tmp_path / "elsewhere-1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text(
+        "[convcheck.backends]\nelsewhere = elsewhere:B\nshattered = shattered:B\n"
+    )
+    done = convcheck("list", "backends", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0
+    wanted = "not available: No module named 'no_such_runtime'; pip install no_such_runtime"
+    assert wanted in done.stdout
+    assert "not available: RuntimeError: driver too old" in done.stdout
+
+
+@pytest.mark.parametrize(("line", "at"), COMPLETED)
+def test_completion(line: str, at: int) -> None:
+    asking = {"_CONVCHECK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(at)}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("convcheck")],
+        env={**os.environ, **asking}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    words = [entry.partition(",")[2] for entry in done.stdout.splitlines()]
+    assert COMPLETED[line, at] in words
+    assert all(word.startswith(line.split()[-1]) for word in words)
