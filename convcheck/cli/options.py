@@ -70,6 +70,7 @@ def _completer(
 def complete_backends(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
+    """Complete the name of an installed backend."""
     from convcheck.backends.protocol import backend_names
 
     return [CompletionItem(name) for name in backend_names() if name.startswith(incomplete)]

@@ -60,6 +60,7 @@ def _row(label: str, fmt: Format, word: Word) -> _Row:
 
 
 def bit_lines(fmt: Numeric, code: int) -> Iterator[Text]:
+    """Give a code's bits: a float's fields apart, an integer's by fours, on lines that fit."""
     if isinstance(fmt, Float):
         fields = _fields(fmt, code)
         yield Text(" ").join(Text(bits, _FIELD_STYLES[name]) for name, bits in fields)
