@@ -39,7 +39,7 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
 
 def _integer_literals(target: Int) -> list[str]:
     ends = {int(target.max) + d for d in (-1, 0, 1)} | {int(target.min) + d for d in (-1, 0, 1)}
-    powers = {1 << k for k in range(0, target.bits, 3)}
+    powers = {(1 << k) + d for k in range(0, target.bits, 3) for d in (0, 1)}
     values = sorted({*ends, *powers, *(-p for p in powers), 2, 3, 7, -2, -3, -7})
     return [str(v) for v in values] + [f"+{target.max}"]
 

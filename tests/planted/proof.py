@@ -26,11 +26,11 @@ from convcheck.run.answers import Avoid
 from convcheck.run.ask import ask
 from convcheck.run.judge import judge, matching
 from convcheck.run.result import FAILURES
-from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.evaluate import evaluate, run_program
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
 from convcheck.spec.cases import cases
 from convcheck.spec.model import Case
-from convcheck.vectors.generate import vector_set
+from convcheck.vectors.generate import form, vector_set
 from convcheck.vectors.model import VectorSet
 
 NARROW = 16  # sources of up to so many bits are rich only as a whole
@@ -144,9 +144,9 @@ def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
     subnormal = spread >> rng.integers(0, 64, BOUNDARIES, np.uint64)
     if last <= 2 * BOUNDARIES:
         spread = np.arange(last, dtype=np.uint64)
-    near = np.uint64(past) + low - np.uint64(32)
-    chosen = np.unique(np.concatenate([low, near, spread, np.minimum(subnormal, np.uint64(last))]))
-    return finer, chosen[chosen > 0]
+    near = np.uint64(max(past - 32, 0)) + low
+    chosen = np.unique(np.concatenate([low, near, spread, subnormal]))
+    return finer, chosen[(chosen > 0) & (chosen <= np.uint64(last))]
 
 
 # Observable -------------------------------------------------------------------------------------
@@ -240,6 +240,12 @@ class Tally:
         return [name for name in self.observable if name not in self.caught]
 
 
+def only(case: Case, bits: Bits) -> VectorSet:
+    """Vectors of some inputs of a case, and no others."""
+    spec = catalog().specs[case.spec]
+    return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
+
+
 def tally(bug: Bug) -> Tally:
     """Plant a bug in every case."""
     result = Tally()
@@ -273,6 +279,12 @@ def binade_of(fmt: Float, magnitude: Bits) -> Bits:
     field_ = (magnitude >> magnitude.dtype.type(fmt.mantissa)).astype(np.int64)
     low = np.frexp(magnitude.astype(np.float64))[1] - fmt.mantissa
     return np.where(tiny(fmt, magnitude), low, field_) if fmt.zero else field_
+
+
+def binade_count(case: Case) -> int:
+    """Count the binades of a case's destination, those of subnormals included."""
+    fmt = case.outputs[0].format
+    return (fmt.max_magnitude >> fmt.mantissa) + fmt.mantissa * fmt.zero
 
 
 def binades(case: Case) -> tuple[set[int], set[int]]:
