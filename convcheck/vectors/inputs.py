@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode_magnitudes
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+from convcheck.numerics.neighbours import around, at, signed, special_codes, top
 from convcheck.numerics.number import Numbers, from_fractions, normalised
-from convcheck.numerics.rounding import round_to, toward_zero
 from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
@@ -54,7 +54,7 @@ def numeric_inputs(
     pair = zlib.crc32(f"{source!r} {target!r}".encode())
     rng = np.random.Generator(np.random.PCG64([seed, pair]))
     edge = tier == "edge"
-    chosen = [_specials(source)]
+    chosen = [special_codes(source)]
     if isinstance(target, Float):
         chosen.append((_edge_of_float if edge else _all_of_float)(source, target, rng))
     elif isinstance(target, Int) and isinstance(source, Float):
@@ -86,63 +86,11 @@ def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
     return codes
 
 
-# Numbers -> codes of the source ------------------------------------------------------------
-
-
-def _at(source: Numeric, numbers: Numbers, offsets: I64, negative: NDArray[np.bool_]) -> Codes:
-    """Codes of the source values `offsets` ulps from each number, with the signs given."""
-    below = round_to(numbers, source, toward_zero).magnitude
-    top = np.uint64(_top(source))
-    near = np.minimum(below, top).astype(np.uint64) + offsets.astype(np.uint64)
-    near = np.where((offsets < 0) & (below == 0), np.uint64(0), near)
-    return _signed(source, np.minimum(near, top), negative)
-
-
-def _around(source: Numeric, numbers: Numbers) -> Codes:
-    """Codes of the source at each number and next to it on either side, in both signs."""
-    n = len(numbers)
-    parts = [
-        _at(source, numbers, np.full(n, offset), np.full(n, negative))
-        for offset in (-1, 0, 1)
-        for negative in (False, True)
-    ]
-    return np.unique(np.concatenate(parts))
-
-
-def _top(source: Numeric) -> int:
-    if isinstance(source, Float):
-        return source.max_magnitude
-    return int(source.max) + source.signed  # |min| is one more than max
-
-
-def _signed(source: Numeric, magnitudes: U64, negative: NDArray[np.bool_]) -> Codes:
-    """Codes of magnitudes with signs; what a format has no sign or room for is not negative."""
-    if isinstance(source, Float):
-        sign = np.where(negative, np.uint64(source.sign_bit), np.uint64(0))
-        return (magnitudes | sign).astype(source.storage)
-    negative = (negative & source.signed) | (magnitudes > np.uint64(int(source.max)))
-    signed = np.where(negative, np.uint64(0) - magnitudes, magnitudes)
-    return (signed & np.uint64(source.mask)).astype(source.storage)
+# The source's own structure ------------------------------------------------------------------
 
 
 def _alternating(n: int) -> NDArray[np.bool_]:
     return np.asarray(np.arange(n) % 2 == 1)
-
-
-def _specials(source: Numeric) -> Codes:
-    """Zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads."""
-    if not isinstance(source, Float):
-        ends = [0, 1, 2, int(source.max), int(source.min) & source.mask, source.mask]
-        return np.array(ends, np.uint64).astype(source.storage)
-    one = source.bias << source.mantissa
-    first_normal = 1 << source.mantissa
-    codes = [0, 1, first_normal - 1, first_normal, one - 1, one, one + 1, source.max_magnitude]
-    if source.infinity:
-        codes.append(source.infinity_code)
-    if source.nan == "ieee":
-        quiet = source.nan_code
-        codes += [quiet, source.infinity_code + 1, quiet + 1, source.magnitude_mask]
-    return np.array([c | s for c in codes for s in (0, source.sign_bit)], source.storage)
 
 
 def _all_powers(source: Numeric) -> U64:
@@ -157,9 +105,9 @@ def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
     """Every power of two of the source with its neighbours, and a sample of the rest."""
     powers = _all_powers(source)
     near = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])
-    random = rng.integers(0, _top(source), 4096, np.uint64, endpoint=True)
-    inside = np.minimum(np.unique(np.concatenate([near, random])), np.uint64(_top(source)))
-    return np.concatenate([_signed(source, inside, np.full(len(inside), s)) for s in (False, True)])
+    random = rng.integers(0, top(source), 4096, np.uint64, endpoint=True)
+    inside = np.minimum(np.unique(np.concatenate([near, random])), np.uint64(top(source)))
+    return np.concatenate([signed(source, inside, np.full(len(inside), s)) for s in (False, True)])
 
 
 def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
@@ -167,9 +115,9 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
     powers = _all_powers(source)
     powers = powers[:: max(1, len(powers) // 24)]
     turn = np.array([0, 1, 0, -1])[np.arange(len(powers)) % 4].astype(np.uint64)
-    random = rng.integers(0, _top(source), 16, np.uint64, endpoint=True)
-    inside = np.minimum(np.concatenate([powers + turn, random]), np.uint64(_top(source)))
-    return _signed(source, inside, _alternating(len(inside)))
+    random = rng.integers(0, top(source), 16, np.uint64, endpoint=True)
+    inside = np.minimum(np.concatenate([powers + turn, random]), np.uint64(top(source)))
+    return signed(source, inside, _alternating(len(inside)))
 
 
 # Boundaries of a float destination ----------------------------------------------------------
@@ -194,7 +142,7 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
             chosen += [start + offset % size for offset, _ in _PROBES]
             chosen += [start + offset for offset in random]
         magnitudes = np.unique(np.array(chosen, np.uint64))
-    return _around(source, decode_magnitudes(finer, magnitudes))
+    return around(source, decode_magnitudes(finer, magnitudes))
 
 
 def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
@@ -223,7 +171,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
     magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)
     numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
     negative = np.array(signs, bool) & target.signed
-    return _at(source, numbers, np.array(offsets, np.int64), negative)
+    return at(source, numbers, np.array(offsets, np.int64), negative)
 
 
 def _may_leave(offset: int, ulps: int, size: int) -> bool:
@@ -266,7 +214,7 @@ def _all_of_integer(source: Float, target: Int) -> Codes:
     top = int(max(target.max, -target.min)) + 2
     exponent, significand = normalised(np.arange(2 * top + 1, dtype=np.uint64), -1)
     zeros = np.zeros(len(exponent), np.uint8)
-    return _around(source, Numbers(zeros, zeros.astype(bool), exponent, significand))
+    return around(source, Numbers(zeros, zeros.astype(bool), exponent, significand))
 
 
 def _edge_of_integer(source: Float, target: Int) -> Codes:
@@ -277,8 +225,8 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
     full = sorted({abs(v) for v in [*ends, *(k * half for k in range(8))]})
     powers = from_fractions([Fraction(2**k) + half * (k % 2) for k in range(target.bits + 2)])
     turns = np.array([0, -1, 1])[np.arange(len(powers)) % 3]
-    between = _at(source, powers, turns, _alternating(len(powers)))
-    return np.concatenate([_around(source, from_fractions(full)), between])
+    between = at(source, powers, turns, _alternating(len(powers)))
+    return np.concatenate([around(source, from_fractions(full)), between])
 
 
 def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:

@@ -137,3 +137,13 @@ def rounding_by(program: Program, modes: dict[str, str]) -> Program:
         return replace(entry, mode=modes.get(entry.mode, entry.mode), steps=steps)
 
     return reworked(program, change)
+
+
+Bugged = Callable[[Problem], Bits | None]
+
+
+def put(p: Problem, here: Mask, codes: Bits | int | str) -> Bits:
+    """The right answers, but for other codes in some places."""
+    answers = p.right.copy()
+    np.copyto(answers, codes, where=here, casting="unsafe")
+    return answers

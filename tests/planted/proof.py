@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from planted.bugs import OF_OLD_TABLES, Bug, tiny
+from planted.bugs import OF_OLD_TABLES, Bug
+from planted.float_bugs import tiny
 from planted.problem import BadPoints, Problem, catalog, compiled
 
 from convcheck.backends.protocol import Answer, Declined, Outputs
