@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric, Texts, is_nan
+from convcheck.numerics.format import Bool, Float, Int, Numeric, Texts, is_nan
 from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, from_fractions
 from convcheck.numerics.rounding import nearest_even, round_to
 
@@ -156,15 +156,3 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
         if round_to(numbers, fmt, nearest_even).magnitude[0] == magnitude:
             break
     return decimal
-
-
-def nearest(fmt: Numeric, value: Fraction) -> tuple[int, bool]:
-    """Give (magnitude, exact) of a value rounded to nearest-even on the grid of `fmt`."""
-    rounded = int(round_to(from_fractions([value]), fmt, nearest_even).magnitude[0])
-    back = fmt.value(rounded) if isinstance(fmt, Float) else Fraction(rounded)
-    return rounded, back == abs(value)
-
-
-def codes_of(fmt: Numeric, values: list[int]) -> Codes:
-    """Make an array of codes of `fmt`."""
-    return np.array(values, fmt.storage)
