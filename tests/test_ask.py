@@ -204,3 +204,30 @@ def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
     answers, _ = asked("Good", None, Avoid((), frozenset({"bulk"})))
     assert (answers.state == ANSWERED).all()
     assert not answers.elsewhere
+
+
+def test_a_placement_may_refuse_what_is_undefined() -> None:
+    """Only a refusal of a value that an answer is due for is a fault."""
+    from convcheck.backends.protocol import Outputs, Refused
+    from convcheck.run.ask import ask as ask_backend
+    from convcheck.spec.cases import cases
+    from convcheck.spec.load import load
+    from convcheck.vectors.generate import vector_set
+
+    spec = load().specs["onnx.Cast-25"]
+    case = next(c for c in cases(spec) if c.name == "string-to-bool")  # undefined throughout
+    vectors = vector_set(spec, case, "edge")
+
+    class NoScalars:
+        name, version = "no scalars", "1"
+
+        def support(self, case: object) -> None:
+            return None
+
+        def answer(self, case: object, inputs: object) -> Outputs | Refused:
+            if not inputs[0].shape:
+                return Refused("no scalars here")
+            return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("bool",))
+
+    answers = ask_backend(NoScalars(), vectors, lambda *call: None, {})
+    assert [fault.kind for fault in answers.faults] == []

@@ -186,7 +186,9 @@ class _Asking:
         if len(index) == 1 and NOT_ASKED in states:
             self._mark_refused(index, message)
         elif states != {REFUSED}:
-            self._fault("refused", placement, message, index)
+            due = index[~self.undefined[index] & ~self.to_refuse[index]]
+            if len(due) or not len(index):  # to refuse the undefined is allowed in any placement
+                self._fault("refused", placement, message, due)
 
     def _put(self, placement: str, index: Index) -> Refused | None:
         """Make one call and record what came of it; give back a refusal."""
