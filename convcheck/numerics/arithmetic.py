@@ -1,0 +1,191 @@
+"""Exact arithmetic on arrays of numbers, and one rounding of what comes out.
+
+The four operations of IEEE 754-2019, 5.4.1, computed in 64-bit integers: a result is right to at
+least 62 bits and a sticky bit, so that one rounding to any format of up to 53 bits gives what
+rounding the exact result would. Zeros, infinities and NaN go by clauses 6.1 to 6.3, the sign of
+an exact zero sum as in rounding to nearest. A NaN has no sign and no payload here.
+
+Operands are exact and have up to 53 significant bits: values of the float formats, and products
+of two values of up to 26 bits each, which is what fuses a multiplication with an addition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode, encode
+from convcheck.numerics.format import Codes, Float
+from convcheck.numerics.number import FAR, FINITE, INFINITY, NAN, Numbers, normalised
+from convcheck.numerics.rounding import MODES, Mode, round_to
+
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+_SPARE = np.uint64((1 << 11) - 1)  # the low bits that an operand of 53 bits does not have
+_HALF, _LOW = np.uint64(32), np.uint64((1 << 32) - 1)
+_ONE = np.uint64(1)
+_LEADING = np.uint64(1 << 63)
+
+
+def add(a: Numbers, b: Numbers) -> Numbers:
+    """Give ``a + b`` of arrays of shape (n,). Raises ValueError for operands that do not fit."""
+    _check(a, b)
+    swap = (b.exponent > a.exponent) | (
+        (b.exponent == a.exponent) & (b.significand > a.significand)
+    )
+    exponent = np.where(swap, b.exponent, a.exponent)
+    large, small = (np.where(s, b.significand, a.significand) for s in (swap, ~swap))
+    apart = np.minimum(np.abs(a.exponent - b.exponent), 63).view(np.uint64)
+    opposite = a.sign != b.sign
+    total, sticky = _sum(large >> _ONE, small >> _ONE, apart, opposite)
+    length, significand = normalised(total, -62)
+    zero = significand == 0
+    sign = np.where(zero, a.sign & b.sign, np.where(swap, b.sign, a.sign))
+    infinite = (a.kind == INFINITY) | (b.kind == INFINITY)
+    nan = (a.kind == INFINITY) & (b.kind == INFINITY) & opposite
+    return _result(a, b, sign, exponent + length, significand, sticky, infinite, nan)
+
+
+def subtract(a: Numbers, b: Numbers) -> Numbers:
+    """Give ``a - b``. Raises ValueError for operands that do not fit."""
+    return add(a, negate(b))
+
+
+def multiply(a: Numbers, b: Numbers) -> Numbers:
+    """Give ``a * b``. Raises ValueError for operands that do not fit."""
+    _check(a, b)
+    high, low = _product(a.significand, b.significand)
+    short = high < _LEADING
+    significand = np.where(short, (high << _ONE) | (low >> np.uint64(63)), high)
+    sticky = np.where(short, low << _ONE, low) != 0
+    exponent = a.exponent + b.exponent + ~short
+    infinite = (a.kind == INFINITY) | (b.kind == INFINITY)
+    nan = infinite & ((a.significand == 0) | (b.significand == 0))
+    return _result(a, b, a.sign ^ b.sign, exponent, significand, sticky, infinite, nan)
+
+
+def divide(a: Numbers, b: Numbers) -> Numbers:
+    """Give ``a / b``; a finite number by zero is infinite, and zero by zero NaN.
+
+    Raises ValueError for operands that do not fit.
+    """
+    _check(a, b)
+    by_zero = b.significand == 0
+    short = a.significand < b.significand
+    significand, sticky = _quotient(a.significand, np.where(by_zero, _LEADING, b.significand))
+    vanishing = b.kind == INFINITY
+    significand, sticky = np.where(vanishing, np.uint64(0), significand), sticky & ~vanishing
+    exponent = a.exponent - b.exponent - short
+    both = (a.kind == INFINITY) & (b.kind == INFINITY)
+    infinite = (a.kind == INFINITY) | by_zero
+    nan = both | (by_zero & (a.significand == 0))
+    return _result(a, b, a.sign ^ b.sign, exponent, significand, sticky, infinite, nan)
+
+
+def negate(x: Numbers) -> Numbers:
+    """Give ``-x``: the sign of zeros and infinities turns too."""
+    return Numbers(x.kind, ~x.sign, x.exponent, x.significand, x.sticky)
+
+
+def rounded_codes(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Codes:
+    """Round to a format and encode, zeros with their signs, NaN as the format's canonical one.
+
+    What is beyond max becomes infinity, or max where the mode does not round up from there
+    (IEEE 754-2019, 7.4). Raises ValueError for a format without infinity or NaN.
+    """
+    if not fmt.infinity or fmt.nan == "none":
+        raise ValueError("rounding overflows to infinity, which the format does not have")
+    magnitude = round_to(x, fmt, MODES[mode]).magnitude
+    far = magnitude > np.uint64(fmt.max_magnitude)
+    if far.any():
+        np.copyto(magnitude, _overflow(x.sign, fmt, MODES[mode]), where=far)
+    np.copyto(magnitude, np.uint64(fmt.infinity_code), where=x.kind == INFINITY)
+    np.copyto(magnitude, np.uint64(fmt.nan_code), where=x.kind == NAN)
+    return encode(fmt, magnitude, x.sign)
+
+
+def rounded(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Numbers:
+    """Round to a format, as exact numbers again; see `rounded_codes`."""
+    return decode(fmt, rounded_codes(x, fmt, mode))
+
+
+def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
+    """Give the elements of an index array of shape (m,), repeated and reordered as it says."""
+    sticky = None if x.sticky is None else x.sticky[index]
+    return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
+
+
+def _overflow(sign: Mask, fmt: Float, mode: Mode) -> U64:
+    """Infinity where a mode rounds up from more than half way past max, which is odd; or max."""
+    yes = np.ones(len(sign), bool)
+    up = mode(sign, yes, yes, yes)
+    return np.where(up, np.uint64(fmt.infinity_code), np.uint64(fmt.max_magnitude))
+
+
+def _check(*operands: Numbers) -> None:
+    for x in operands:
+        if x.sticky is not None and x.sticky.any():
+            raise ValueError("an operand is not exact: it has a sticky bit")
+        if ((x.significand & _SPARE) != 0).any():
+            raise ValueError("an operand has more than 53 significant bits")
+
+
+def _result(
+    a: Numbers,
+    b: Numbers,
+    sign: Mask,
+    exponent: I64,
+    significand: U64,
+    sticky: Mask,
+    infinite: Mask,
+    invalid: Mask,
+) -> Numbers:
+    """Put specials in: NaN of a NaN or an invalid operation, then infinities, then zeros."""
+    nan = invalid | (a.kind == NAN) | (b.kind == NAN)
+    if infinite.any() or nan.any():
+        kind = np.where(nan, NAN, np.where(infinite, INFINITY, FINITE))
+        special = nan | infinite
+        exponent = np.where(special, FAR, exponent)
+        significand = np.where(special, _LEADING, significand)
+        sticky, sign = sticky & ~special, sign & ~nan
+    else:
+        kind = np.zeros(len(sign), np.uint8)
+    exponent = np.where(significand == 0, -FAR, exponent)
+    return Numbers(kind, sign, exponent, significand, sticky if sticky.any() else None)
+
+
+def _sum(large: U64, small: U64, apart: U64, opposite: Mask) -> tuple[U64, Mask]:
+    """Add or take away magnitudes of which the second is `apart` binades lower.
+
+    Both have a spare bit at the top and ten at the bottom, so that nothing is lost unless they
+    are so far apart that at most one leading bit cancels.
+    """
+    shifted = small >> apart
+    sticky = (shifted << apart) != small
+    less = large - shifted - sticky.astype(np.uint64)
+    return np.where(opposite, less, large + shifted), sticky
+
+
+def _product(a: U64, b: U64) -> tuple[U64, U64]:
+    """The 128 bits of a product, high and low half, from products of 32-bit halves."""
+    ah, al, bh, bl = a >> _HALF, a & _LOW, b >> _HALF, b & _LOW
+    low, cross, other = al * bl, ah * bl, al * bh
+    middle = (low >> _HALF) + (cross & _LOW) + (other & _LOW)
+    high = ah * bh + (cross >> _HALF) + (other >> _HALF) + (middle >> _HALF)
+    return high, (middle << _HALF) | (low & _LOW)
+
+
+def _quotient(a: U64, b: U64) -> tuple[U64, Mask]:
+    """64 bits of ``a / b``, the leading one at the top, and whether a remainder is left.
+
+    Long division, eleven bits at a time: a remainder is below 2^53, so that it can be shifted by
+    as much. Where a is less than b it is doubled first; zero by anything is zero.
+    """
+    divisor = b >> np.uint64(11)
+    rest = (a >> np.uint64(11)) << (a < b).astype(np.uint64)
+    quotient, rest = np.divmod(rest, divisor)
+    for bits in (11, 11, 11, 11, 11, 8):
+        digit, rest = np.divmod(rest << np.uint64(bits), divisor)
+        quotient = (quotient << np.uint64(bits)) | digit
+    return quotient, rest != 0

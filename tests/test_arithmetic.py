@@ -1,0 +1,226 @@
+"""Arithmetic on arrays of numbers, held to Fractions: one rounding of the exact result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from comparing import numeric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.formats import FLOATS, nearest_even
+from oracle.formats import decode as value_of_code
+
+from convcheck.numerics.arithmetic import (
+    add,
+    divide,
+    multiply,
+    negate,
+    rounded,
+    rounded_codes,
+    subtract,
+    take,
+)
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Codes, Float
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, from_fractions, to_fraction
+from convcheck.numerics.rounding import MODES
+
+STABLE = settings(deadline=None, derandomize=True, max_examples=200)
+IEEE = ("float16", "bfloat16", "float32", "float64")
+Operation = Callable[[Numbers, Numbers], Numbers]
+OPERATIONS: dict[str, tuple[Operation, Callable[[Fraction, Fraction], Fraction]]] = {
+    "add": (add, lambda a, b: a + b),
+    "subtract": (subtract, lambda a, b: a - b),
+    "multiply": (multiply, lambda a, b: a * b),
+    "divide": (divide, lambda a, b: a / b),
+}
+
+
+def floats(name: str) -> Float:
+    fmt = numeric(name)
+    assert isinstance(fmt, Float)
+    return fmt
+
+
+def codes(fmt: Float, values: list[int]) -> Codes:
+    return np.array(values, np.uint64).astype(fmt.storage)
+
+
+@st.composite
+def fields(draw: st.DrawFn, bits: int) -> int:
+    """A bit pattern: anything, or a run of ones somewhere, one more or less."""
+    top = (1 << bits) - 1
+    if draw(st.booleans()):
+        return draw(st.integers(0, top))
+    run = (1 << draw(st.integers(0, bits))) - 1
+    return ((run << draw(st.integers(0, bits))) + draw(st.integers(-1, 1))) & top
+
+
+@st.composite
+def pairs(draw: st.DrawFn, name: str) -> tuple[int, int]:
+    """Finite codes of a format; now and then close to each other, so that they cancel."""
+    fmt = FLOATS[name]
+    exponent = fmt.bits - 1 - fmt.mantissa
+    first = draw(fields(exponent)) << fmt.mantissa | draw(fields(fmt.mantissa))
+    second = draw(fields(exponent)) << fmt.mantissa | draw(fields(fmt.mantissa))
+    if draw(st.booleans()):
+        second = first + draw(st.integers(-3, 3)) * (1 << draw(st.integers(0, fmt.mantissa + 4)))
+    a, b = (min(max(c, 0), fmt.largest) for c in (first, second))
+    return a | draw(st.sampled_from([0, fmt.sign])), b | draw(st.sampled_from([0, fmt.sign]))
+
+
+def exact(name: str, code: int) -> Fraction:
+    value = value_of_code(name, code)
+    return Fraction(0) if value == "-0" else Fraction(value)
+
+
+def due(name: str, value: Fraction) -> int:
+    """The magnitude of a value, rounded once by the oracle; the code of infinity beyond max."""
+    return min(nearest_even(name, abs(value)), FLOATS[name].largest + 1)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("name", IEEE)
+@given(data=st.data())
+@STABLE
+def test_one_rounding_of_the_exact_result(operation: str, name: str, data: st.DataObject) -> None:
+    a, b = data.draw(pairs(name))
+    x, y = exact(name, a), exact(name, b)
+    if operation == "divide" and y == 0:
+        return
+    ours, right = OPERATIONS[operation]
+    fmt = floats(name)
+    result = ours(decode(fmt, codes(fmt, [a])), decode(fmt, codes(fmt, [b])))
+    target = data.draw(st.sampled_from([*IEEE]))
+    code = int(rounded_codes(result, floats(target))[0])
+    value = right(x, y)
+    assert code & (FLOATS[target].sign - 1) == due(target, value)
+    if value != 0:
+        assert bool(code & FLOATS[target].sign) == (value < 0)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+@given(data=st.data())
+@STABLE
+def test_a_product_is_exact_and_fuses_with_a_sum(name: str, data: st.DataObject) -> None:
+    (a, b), (c, _) = data.draw(pairs(name)), data.draw(pairs(name))
+    fmt = floats(name)
+    x, y, z = (decode(fmt, codes(fmt, [code])) for code in (a, b, c))
+    product = multiply(x, y)
+    assert product.sticky is None
+    assert to_fraction(product, 0) == exact(name, a) * exact(name, b)
+    value = exact(name, a) * exact(name, b) - exact(name, c)
+    code = int(rounded_codes(subtract(product, z), fmt)[0])
+    assert code & (FLOATS[name].sign - 1) == due(name, value)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> None:
+    """All codes against a few, specials included, held to numpy's own float32 and float64.
+
+    Both formats are exact in float64, whose sums, products and quotients of them, rounded once
+    more, are right: float64 has more than twice their bits, and two.
+    """
+    fmt = floats(name)
+    every = np.arange(1 << 16, dtype=np.uint16)
+    x = decode(fmt, every)
+    for other in (0x0000, 0x8001, 0x3C01, 0x7BFF, 0xC2AB, fmt.infinity_code, fmt.nan_code):
+        y = take(decode(fmt, codes(fmt, [other])), np.zeros(len(every), np.intp))
+        got = rounded_codes(OPERATIONS[operation][0](x, y), fmt)
+        with np.errstate(all="ignore"):
+            theirs = getattr(np, operation)(
+                as_float64(name, every), as_float64(name, y_codes(y, other, fmt))
+            )
+        assert same(name, got, theirs)
+
+
+def y_codes(y: Numbers, code: int, fmt: Float) -> Codes:
+    return np.full(len(y), code, fmt.storage)
+
+
+def as_float64(name: str, code: Codes) -> np.ndarray:
+    if name == "float16":
+        return code.view(np.float16).astype(np.float64)
+    return (code.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+
+
+def same(name: str, got: Codes, theirs: np.ndarray) -> bool:
+    """Compare codes with float64 results: rounded to float16 by numpy, to bfloat16 by hand."""
+    with np.errstate(all="ignore"):
+        if name == "float16":
+            right = theirs.astype(np.float16).view(np.uint16)
+        else:
+            right = bfloat16_of(theirs)
+    nan = np.isnan(theirs)
+    fmt = floats(name)
+    return bool(np.array_equal(got[~nan], right[~nan]) and (got[nan] == fmt.nan_code).all())
+
+
+def bfloat16_of(values: np.ndarray) -> np.ndarray:
+    fmt = floats("bfloat16")
+    bits = values.view(np.uint64)
+    return rounded_codes(decode(floats("float64"), bits), fmt)
+
+
+ZEROS = {  # signs of zero results, IEEE 754-2019, 6.3
+    ("add", "+0", "+0"): "+0", ("add", "+0", "-0"): "+0", ("add", "-0", "-0"): "-0",
+    ("add", "1", "-1"): "+0", ("subtract", "1", "1"): "+0", ("subtract", "-0", "+0"): "-0",
+    ("subtract", "+0", "+0"): "+0", ("multiply", "-1", "+0"): "-0", ("multiply", "-0", "-0"): "+0",
+    ("divide", "-0", "1"): "-0", ("divide", "1", "-inf"): "-0", ("divide", "+0", "-1"): "-0",
+    ("add", "inf", "-1"): "inf", ("add", "inf", "-inf"): "nan", ("subtract", "inf", "inf"): "nan",
+    ("subtract", "inf", "-inf"): "inf", ("add", "-1", "-inf"): "-inf", ("add", "nan", "1"): "nan",
+    ("multiply", "inf", "-1"): "-inf", ("multiply", "inf", "+0"): "nan",
+    ("multiply", "nan", "+0"): "nan", ("divide", "1", "-0"): "-inf", ("divide", "+0", "-0"): "nan",
+    ("divide", "inf", "inf"): "nan", ("divide", "inf", "+0"): "inf", ("divide", "1", "nan"): "nan",
+}  # fmt: skip
+WORDS = {
+    "+0": 0, "-0": 0x8000, "1": 0x3C00, "-1": 0xBC00, "inf": 0x7C00, "-inf": 0xFC00, "nan": 0x7E00,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", ZEROS, ids=" ".join)
+def test_zeros_infinities_and_nans(question: tuple[str, str, str]) -> None:
+    operation, a, b = question
+    fmt = floats("float16")
+    x, y = (decode(fmt, codes(fmt, [WORDS[word]])) for word in (a, b))
+    result = OPERATIONS[operation][0](x, y)
+    assert int(rounded_codes(result, fmt)[0]) == WORDS[ZEROS[question]]
+    again = rounded(result, fmt)
+    assert again.kind[0] == result.kind[0]
+
+
+def test_kinds_do_not_leak_between_elements() -> None:
+    fmt = floats("float16")
+    x = decode(fmt, codes(fmt, [WORDS[w] for w in ("1", "inf", "nan", "+0")]))
+    y = decode(fmt, codes(fmt, [WORDS[w] for w in ("1", "1", "1", "1")]))
+    assert add(x, y).kind.tolist() == [FINITE, INFINITY, NAN, FINITE]
+    assert negate(x).sign.tolist() == [True, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("mode", "plus", "minus"),
+    [
+        ("nearest-even", 0x7C00, 0xFC00), ("nearest-away", 0x7C00, 0xFC00),
+        ("toward-zero", 0x7BFF, 0xFBFF), ("away", 0x7C00, 0xFC00), ("floor", 0x7BFF, 0xFC00),
+        ("ceil", 0x7C00, 0xFBFF), ("odd", 0x7BFF, 0xFBFF),
+    ],
+)  # fmt: skip
+def test_overflow_goes_by_the_mode(mode: str, plus: int, minus: int) -> None:
+    far = from_fractions([Fraction(10) ** 9, -(Fraction(10) ** 9)])
+    assert rounded_codes(far, floats("float16"), mode).tolist() == [plus, minus]
+    assert mode in MODES
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    third, wide = from_fractions([Fraction(1, 3)]), from_fractions([Fraction(2**60 + 1)])
+    one = from_fractions([Fraction(1)])
+    for bad in (third, wide):
+        for operation, _ in OPERATIONS.values():
+            with pytest.raises(ValueError, match="operand"):
+                operation(one, bad)
+    with pytest.raises(ValueError, match="infinity"):
+        rounded_codes(one, floats("float8e4m3fn"))
