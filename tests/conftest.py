@@ -1,12 +1,31 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what the planted bugs came to: on how many cases they show, and are caught."""
+    """Say what the planted bugs came to, by operator: on how many cases they show, are caught."""
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
-    found = [counts for r in reports for name, counts in r.user_properties if name == "planted"]
-    if found:
-        observable, caught = (sum(column) for column in zip(*found, strict=True))
-        terminalreporter.write_line(f"planted bugs: {observable} observable, {caught} caught")
+    found: dict[str, list[tuple[int, int]]] = {}
+    for name, counts in (pair for report in reports for pair in report.user_properties):
+        if name.startswith("planted"):
+            operator = name.removeprefix("planted").strip(" ()") or "onnx.Cast"
+            found.setdefault(operator, []).append(counts)
+    for operator, pairs in sorted(found.items()):
+        observable, caught = (sum(column) for column in zip(*pairs, strict=True))
+        terminalreporter.write_line(
+            f"planted bugs ({operator}): {observable} observable, {caught} caught"
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where every runtime is installed, a skipped test fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CONVCHECK_NO_SKIPS") and reporter:
+        skipped = reporter.getreports("skipped")
+        for report in skipped:
+            reporter.write_line(f"\nskipped, and nothing may be: {report.nodeid} {report.longrepr}")
+        if skipped and not session.exitstatus:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED

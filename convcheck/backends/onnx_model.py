@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from convcheck.backends.protocol import Declined
 from convcheck.numerics.format import Texts
-from convcheck.spec.model import Case, DType, Value
+from convcheck.spec.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
@@ -27,6 +27,11 @@ def cannot_ask(case: Case) -> Declined | None:
         if not _number(dtype.name_in(WORLD)):
             return Declined(f"the installed onnx package has no type {dtype}", missing=True)
     return None
+
+
+def is_of_onnx(spec: Spec) -> bool:
+    """Tell whether a spec is one of ONNX."""
+    return spec.op.partition(".")[0] == WORLD
 
 
 def element_type(dtype: DType) -> int:

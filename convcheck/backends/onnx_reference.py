@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.onnx_model import build, cannot_ask, element_type, input_names
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.onnx_model import (
+    build,
+    cannot_ask,
+    element_type,
+    input_names,
+    is_of_onnx,
+)
+from convcheck.backends.packing import too_large
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.numerics.format import Bits, Text
 from convcheck.spec.model import Case, DType
 
@@ -36,6 +43,8 @@ class OnnxReference:
         self._case: Case | None = None
         self._evaluator: ReferenceEvaluator | Declined = Declined("no case yet")
 
+    takes = staticmethod(is_of_onnx)
+
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say."""
         return cannot_ask(case)
@@ -51,11 +60,14 @@ class OnnxReference:
             return evaluator
         feeds = _feeds(case, inputs)
         try:
-            arrays = _evaluate(evaluator, feeds)
+            found = _evaluate(evaluator, feeds)
         except Exception as error:  # operators raise whatever numpy and Python raise
             return _failure(evaluator, case, error)
-        results = [_codes(array, (*case.outputs, *case.inputs)) for array in arrays]
-        return Outputs(tuple(bits for bits, _ in results), tuple(name for _, name in results))
+        results = [_codes(array, (*case.outputs, *case.inputs)) for array in found]
+        arrays, names = tuple(bits for bits, _ in results), tuple(name for _, name in results)
+        if any(too_large(bits.shape, inputs) for bits in arrays):
+            return Oversized(tuple(bits.shape for bits in arrays), names)
+        return Outputs(arrays, names)
 
     def _load(self, case: Case) -> ReferenceEvaluator | Declined:
         from onnx.reference import ReferenceEvaluator

@@ -12,6 +12,7 @@ import ctypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,11 +24,12 @@ from convcheck.backends.onnx_model import (
     cannot_ask,
     element_type,
     input_names,
+    is_of_onnx,
     output_names,
     text_source,
 )
-from convcheck.backends.packing import pack, unpack
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.packing import pack, too_large, unpack
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Codes, Text, Texts
 from convcheck.spec.model import Case, DType
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession, OrtValue, SessionOptions
 
 CPU = "CPUExecutionProvider"
+_KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
 FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
 
 
@@ -46,6 +49,8 @@ class _Loaded:
     case: Case
     session: InferenceSession | Declined
     types: dict[int, DType]
+    inputs: tuple[tuple[str, DType, int], ...]  # name, type and its number
+    outputs: list[str]
 
 
 class OnnxRuntime:
@@ -63,11 +68,15 @@ class OnnxRuntime:
         self._provider = variant or CPU
         self._check_provider()
         self._loaded: _Loaded | None = None
+        # to make a tensor of texts takes a session, and the same ones are asked of many cases
+        self._texts = lru_cache(maxsize=_KEPT_TEXTS)(self._make_texts)
         self.name = f"ort:{variant}" if variant else "ort"
         self.version = (
             f"onnxruntime {onnxruntime.__version__}, {self._provider}, graph inputs, "
             "optimisation off, 1 thread"
         )
+
+    takes = staticmethod(is_of_onnx)
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say."""
@@ -82,17 +91,15 @@ class OnnxRuntime:
         loaded = self._load(case)
         if isinstance(loaded.session, Declined):
             return loaded.session
-        feeders: list[InferenceSession] = []  # a string tensor needs its session to stay alive
         feeds = {
-            name: self._feed(dtype, bits, feeders)
-            for name, dtype, bits in zip(input_names(case), case.inputs, inputs, strict=True)
+            name: self._feed(dtype, number, bits)
+            for (name, dtype, number), bits in zip(loaded.inputs, inputs, strict=True)
         }
         try:
-            values = loaded.session.run_with_ort_values(output_names(case), feeds)
+            values = loaded.session.run_with_ort_values(loaded.outputs, feeds)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_run(str(error))
-        results = [_fetch(value, loaded.types) for value in values]
-        return Outputs(tuple(bits for bits, _ in results), tuple(name for _, name in results))
+        return _answer(values, loaded.types, inputs)
 
     def _check_provider(self) -> None:
         available = self._runtime.get_available_providers()
@@ -103,10 +110,12 @@ class OnnxRuntime:
             )
 
     def _load(self, case: Case) -> _Loaded:
-        if self._loaded is None or self._loaded.case != case:
+        if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
             self._loaded = None  # frees the last session before the next one is made
             types = {element_type(dtype): dtype for dtype in (*case.inputs, *case.outputs)}
-            self._loaded = _Loaded(case, self._session(case), types)
+            numbers = (element_type(dtype) for dtype in case.inputs)
+            named = tuple(zip(input_names(case), case.inputs, numbers, strict=True))
+            self._loaded = _Loaded(case, self._session(case), types, named, output_names(case))
         return self._loaded
 
     def _session(self, case: Case) -> InferenceSession | Declined:
@@ -122,6 +131,8 @@ class OnnxRuntime:
         options = self._runtime.SessionOptions()
         options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = 1
+        options.enable_mem_pattern = False
+        options.enable_cpu_mem_arena = False
         options.log_severity_level = FATAL_ONLY
         return options
 
@@ -133,35 +144,52 @@ class OnnxRuntime:
             model, options, providers=[provider], enable_fallback=False
         )
 
-    def _feed(self, dtype: DType, bits: Bits, feeders: list[InferenceSession]) -> OrtValue:
+    def _feed(self, dtype: DType, number: int, bits: Bits) -> OrtValue:
         if isinstance(dtype.format, Text):
-            source = text_source(cast(Texts, bits))
-            feeders.append(self._make_session(source, self._options(), CPU))
-            return feeders[-1].run_with_ort_values([TEXT_NAME], {})[0]
-        number = element_type(dtype)
+            return self._texts(bits.shape, tuple(bits.flat))[0]
         value = self._runtime.OrtValue.ortvalue_from_shape_and_type(bits.shape, number)
-        _memory(value)[:] = pack(dtype.format, cast(Codes, bits))
+        memory = pack(dtype.format, cast(Codes, bits))
+        if memory.size:  # an empty tensor may have no address
+            ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
         return value
 
+    def _make_texts(
+        self, shape: tuple[int, ...], texts: tuple[str, ...]
+    ) -> tuple[OrtValue, InferenceSession]:
+        """Give a tensor of texts, and the session that has to stay alive for it."""
+        array = np.array(texts, object).reshape(shape)
+        session = self._make_session(text_source(array), self._options(), CPU)
+        return session.run_with_ort_values([TEXT_NAME], {})[0], session
 
-def _fetch(value: OrtValue, types: dict[int, DType]) -> tuple[Bits, str]:
-    """Read an output in its own shape, and name its type: of an unknown one, the bytes."""
-    dtype = types.get(value.element_type())
+
+def _answer(
+    values: Sequence[OrtValue], types: dict[int, DType], inputs: Sequence[Bits]
+) -> Outputs | Oversized:
+    """Read the outputs in their own shapes, and name their types."""
+    known = [types.get(value.element_type()) for value in values]
+    both = list(zip(values, known, strict=True))
+    names = tuple(dtype.name if dtype else str(value.data_type()) for value, dtype in both)
+    shapes = tuple(tuple(value.shape()) for value in values)
+    if any(too_large(shape, inputs) for shape in shapes):
+        return Oversized(shapes, names)
+    fetched = (_fetch(*pair, shape) for pair, shape in zip(both, shapes, strict=True))
+    return Outputs(tuple(fetched), names)
+
+
+def _fetch(value: OrtValue, dtype: DType | None, shape: tuple[int, ...]) -> Bits:
+    """Read an output in its own shape: of an unknown type, the bytes."""
     if dtype is None:
-        return _memory(value).copy(), str(value.data_type())
-    shape = tuple(value.shape())
+        return _memory(value)
     if isinstance(dtype.format, Text):
         texts: Texts = np.asarray(value.numpy(), dtype=object).reshape(shape)
-        return texts, dtype.name
-    return unpack(dtype.format, _memory(value), shape), dtype.name
+        return texts
+    return unpack(dtype.format, _memory(value), shape)
 
 
 def _memory(value: OrtValue) -> NDArray[Any]:
-    """View a numeric tensor's memory as bytes: good only while the value lives."""
+    """Copy a numeric tensor's memory as bytes."""
     size = value.tensor_size_in_bytes()
-    if not size:
-        return np.empty(0, np.uint8)  # an empty tensor may have no address
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(value.data_ptr()), np.uint8)
+    return np.frombuffer(ctypes.string_at(value.data_ptr(), size) if size else b"", np.uint8)
 
 
 _RUNNING = re.compile(

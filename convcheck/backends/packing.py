@@ -1,13 +1,16 @@
-"""Packing of sub-byte codes: low bits first, n codes of w bits in ⌈n·w/8⌉ bytes."""
+"""Tensors' memory: sub-byte codes low bits first, n of w bits in ⌈n·w/8⌉ bytes; its size."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Bool, Codes, Numeric
+from convcheck.backends.protocol import max_elements
+from convcheck.numerics.format import Bits, Bool, Codes, Numeric
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
@@ -35,6 +38,15 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
     bits = np.unpackbits(memory, count=count * fmt.bits, bitorder="little")
     codes = np.packbits(bits.reshape(count, fmt.bits), axis=1, bitorder="little")
     return codes.reshape(shape)
+
+
+def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
+    """Tell whether an output has more elements than convcheck fetches or has a runtime make.
+
+    One that is no larger than an input is as large as it was asked to be.
+    """
+    size = math.prod(shape)
+    return all(size > bits.size for bits in inputs) and size > max_elements()
 
 
 def _packed(fmt: Numeric) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.numerics.format import Bits
-from convcheck.spec.model import Case
+from convcheck.spec.model import Case, Spec
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,34 @@ class Declined:
     missing: bool = False
 
 
-Answer = Outputs | Refused | Declined
+@dataclass(frozen=True)
+class Oversized:
+    """An answer with an output of more than `max_elements` elements, which was left where it was.
+
+    Shapes and types are those of all outputs.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    types: tuple[str, ...]
+
+
+Answer = Outputs | Refused | Declined | Oversized
+
+LIMIT_VARIABLE = "CONVCHECK_MAX_ELEMENTS"
+DEFAULT_LIMIT = 1 << 24
+
+
+def max_elements() -> int:
+    """Count the elements that an output may have for an adapter to fetch it.
+
+    The command line puts its --max-elements into the environment, where workers see it. Raises
+    UsageError where something else stands there.
+    """
+    said = os.environ.get(LIMIT_VARIABLE, str(DEFAULT_LIMIT))
+    if not re.fullmatch(r"[0-9]{1,18}", said) or not int(said):
+        hint = "a whole number of elements, from 1 on"
+        raise UsageError(f"{LIMIT_VARIABLE} is {said!r} in the environment", hint=hint)
+    return int(said)
 
 
 class Backend(Protocol):
@@ -99,6 +128,32 @@ def open_backend(address: str) -> Backend:
         f"unknown backend {address!r}",
         hint=f"one of {', '.join(sorted(points))}, NAME:VARIANT, or package.module:Class",
     )
+
+
+def prepare_backend(address: str, say: Callable[[str], None]) -> None:
+    """Have a backend do what takes long and is done once on a machine, if it has a `prepare`.
+
+    In the parent, before workers open it: what they print nobody sees. Imports no runtime. `say`
+    is told what is going on. Raises UnavailableError where it cannot be done; that a backend is
+    not there at all is for `open_backend` to say.
+    """
+    for point in entry_points(group=GROUP, name=address.partition(":")[0]):
+        with contextlib.suppress(ImportError):
+            prepare = getattr(point.load(), "prepare", None)
+            if prepare is not None:
+                prepare(say)
+
+
+def takes(address: str, spec: Spec) -> bool:
+    """Tell whether a run without a choice of specs asks a backend this one.
+
+    A backend's class may say it in `takes`, a static method; without it, every spec is asked.
+    """
+    for point in entry_points(group=GROUP, name=address.partition(":")[0]):
+        with contextlib.suppress(ImportError):
+            choice = getattr(point.load(), "takes", None)
+            return choice is None or bool(choice(spec))
+    return True
 
 
 def _from_module(module: str, attribute: str) -> Backend:

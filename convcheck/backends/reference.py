@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from convcheck import __version__
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import (
+    Answer,
+    Declined,
+    Outputs,
+    Oversized,
+    Refused,
+    max_elements,
+)
 from convcheck.numerics.format import Bits
+from convcheck.semantics.bodies import compile_calls
 from convcheck.semantics.evaluate import run_program
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.semantics.program import Program, compile_case
 from convcheck.spec.load import Catalog, load, user_folders
 from convcheck.spec.model import Case
@@ -36,12 +44,25 @@ class Reference:
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Evaluate the case on inputs of any shape."""
+        if case.whole_calls:
+            return self._call(case, inputs)
         bits = inputs[0]
         reading = run_program(self._program(case), case, bits.reshape(-1)).readings[0]
         if len(bits.reshape(-1)) and (reading.patterns == REFUSED).all():
             return Refused("the spec expects a refusal")
         codes = reading.codes.reshape(bits.shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))
+
+    def _call(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Answer a whole call."""
+        calls = compile_calls(self._catalog.specs[case.spec], case)
+        if (size := calls.size(inputs)) > max_elements():
+            return Oversized(((size,),), tuple(t.name for t in case.outputs))
+        reading = calls.expect(inputs).readings[0]
+        if reading.pattern != EXACT:
+            return Refused("the spec expects a refusal, or nothing")
+        arrays = tuple(due.codes.reshape(due.shape) for due in reading.outputs)
+        return Outputs(arrays, tuple(due.dtype.name for due in reading.outputs))
 
     def _program(self, case: Case) -> Program:
         """Compile a case once: it is asked many times in a row."""

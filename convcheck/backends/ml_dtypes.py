@@ -1,0 +1,82 @@
+"""numpy with ml_dtypes as a backend: `astype`, as the specs' `calls` say.
+
+Bits go in and come out by views; sub-byte types have a byte an element. numpy raises no exception
+on a value: what it warns of is in what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Answer, Declined, Outputs
+from convcheck.errors import UsageError
+from convcheck.numerics.format import Bits
+from convcheck.spec.calling import why_not
+from convcheck.spec.load import Catalog, load, user_folders
+from convcheck.spec.model import Case, DType, Spec
+
+RUNTIME = "ml_dtypes"  # its column in specs/dtypes.yaml and its key in `calls`
+FUNCTION = "astype"
+
+
+class MlDtypes:
+    """numpy's arrays of its own types and of those that ml_dtypes adds."""
+
+    name = RUNTIME
+
+    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
+        """Take the specs' `calls` from a catalog: that of the built-in and the user's specs.
+
+        Raises UsageError for a variant, of which there are none.
+        """
+        if variant:
+            raise UsageError(f"{RUNTIME} has no variant {variant!r}", hint=f"write {RUNTIME}")
+        import ml_dtypes  # registers its types with numpy
+
+        self.version = f"ml_dtypes {ml_dtypes.__version__}, numpy {np.__version__}"
+        self._given = catalog
+
+    @staticmethod
+    def takes(spec: Spec) -> bool:
+        """Tell whether a run without a choice of specs asks this one."""
+        return RUNTIME in spec.calls
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline types that numpy has not, and what its function cannot be asked."""
+        spec = self._catalog.specs.get(case.spec)
+        reason = why_not(spec, RUNTIME, case)
+        if not reason and spec and spec.calls[RUNTIME].function != FUNCTION:
+            reason = f"this adapter calls no {spec.calls[RUNTIME].function}"
+        return Declined(reason, missing=True) if reason else None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Convert the first input, its shape kept; a second one would only name the type.
+
+        TypeError, which says that no loop for the pair is registered, is Declined.
+        """
+        source, target = case.inputs[0], case.outputs[0]
+        array = np.asarray(inputs[0], source.format.storage).view(_numpy_type(source))
+        try:
+            with np.errstate(all="ignore"):  # overflow, NaN to integer: what comes out is judged
+                result = array.astype(_numpy_type(target))
+        except TypeError as error:
+            return Declined(str(error), missing=True)
+        return Outputs((_codes(result),), (target.name,))
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return self._given or load(user_folders())
+
+
+def _codes(array: NDArray[Any]) -> Bits:
+    codes: Bits = array.view(f"u{array.dtype.itemsize}")
+    return codes
+
+
+def _numpy_type(dtype: DType) -> np.dtype[Any]:
+    return np.dtype(dtype.name_in(RUNTIME))

@@ -1,0 +1,203 @@
+"""pypto's calculator: the library that computes its golden values, built once on this machine.
+
+The pypto package carries it as a CMake project, to be linked with the torch that is installed. It
+is built in the user's cache folder, one library per versions of both and C++ ABI. Neither package
+is imported here: the command line builds before it starts the workers, in which they live.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from convcheck.errors import UnavailableError
+
+Say = Callable[[str], None]
+
+PACKAGES = ("pypto", "torch")
+LIBRARY = "libtile_fwk_calculator.so"
+INSTALL = "pip install 'convcheck[pypto]'"
+TOOLS_HINT = "install CMake and a C++ compiler, such as by `apt install cmake g++ make`"
+SHOWN = 5  # lines of a failed build's output
+_ABI = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The packages that the calculator is made of: their folders, and their versions."""
+
+    pypto: Path
+    torch: Path
+    pypto_version: str
+    torch_version: str
+
+    @property
+    def project(self) -> Path:
+        """The folder of the CMake project."""
+        return self.pypto / "lib" / "calculator"
+
+    @property
+    def abi(self) -> str:
+        """Tell whether torch was compiled with the C++11 ABI of libstdc++: '1' or '0'."""
+        config = self.torch / "share" / "cmake" / "Torch" / "TorchConfig.cmake"
+        try:
+            found = _ABI.search(config.read_text())
+        except OSError:
+            found = None
+        return found[1] if found else "1"  # every wheel since torch 2.6 has it
+
+    @property
+    def label(self) -> str:
+        """Say what answers: the golden interpreter on this machine, not the device."""
+        torch = self.torch_version.partition("+")[0]
+        machine = platform.machine().replace("_", "-")
+        return f"pypto {self.pypto_version} golden interpreter (torch {torch}, {machine})"
+
+    @property
+    def library(self) -> Path:
+        """Where the built calculator is, or is going to be."""
+        versions = f"pypto-{self.pypto_version}-torch-{self.torch_version}"
+        return cache_folder() / f"{versions}-abi{self.abi}-{platform.machine()}" / LIBRARY
+
+
+def cache_folder() -> Path:
+    """Give this backend's folder in the user's cache (XDG Base Directory Specification 0.8)."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
+    return base / "convcheck" / "pypto"
+
+
+def installed() -> Installed:
+    """Find pypto and torch without importing them. Raises UnavailableError for what is missing."""
+    folders = {name: _folder(name) for name in PACKAGES}
+    missing = [name for name, folder in folders.items() if folder is None]
+    if missing:
+        raise UnavailableError(f"{' and '.join(missing)} not installed", hint=INSTALL)
+    pypto, torch = (Path(folders[name] or "") for name in PACKAGES)
+    found = Installed(pypto, torch, metadata.version("pypto"), metadata.version("torch"))
+    if not (found.project / "CMakeLists.txt").is_file():
+        raise UnavailableError(
+            f"pypto {found.pypto_version} has no calculator in {found.project}",
+            hint="pip install pypto==0.2.0",
+        )
+    return found
+
+
+def check_tools() -> None:
+    """Raise UnavailableError where CMake, a compiler or a build program is not there."""
+    missing = [
+        what
+        for what, found in (
+            ("cmake", _which("cmake")),
+            ("a C compiler", os.environ.get("CC") or _which("cc", "gcc", "clang")),
+            ("a C++ compiler", os.environ.get("CXX") or _which("c++", "g++", "clang++")),
+            ("make or ninja", _which("make", "ninja")),
+        )
+        if not found
+    ]
+    if missing:
+        message = f"pypto's calculator cannot be built without {', '.join(missing)}"
+        raise UnavailableError(message, hint=TOOLS_HINT)
+
+
+def calculator(say: Say) -> Path:
+    """Give the path of the calculator for the installed packages; build it where there is none.
+
+    `say` is told before a build starts, or is waited for. Raises UnavailableError where something
+    that is needed is missing, or the build fails.
+    """
+    found = installed()
+    library = found.library
+    if not library.is_file():
+        check_tools()
+        once(library, lambda folder: _make(found, folder), say)
+    return library
+
+
+def once(library: Path, make: Callable[[Path], Path], say: Say) -> None:
+    """Have `make` build a file in an empty folder and move it into place, whole or not at all.
+
+    Of several processes one builds, and the others wait for it.
+    """
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(library.parent / "lock", say):
+            if not library.is_file():
+                say("building pypto's calculator, about a minute, once for these versions ...")
+                _build(library, make)
+    except OSError as error:
+        message = f"pypto's calculator could not be put into {library.parent}: {error}"
+        raise UnavailableError(message, hint="set XDG_CACHE_HOME to a folder to write to") from None
+
+
+def _build(library: Path, make: Callable[[Path], Path]) -> None:
+    for old in library.parent.glob("build-*"):  # of a build that was killed: the lock is ours
+        shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="build-", dir=library.parent) as folder:
+        os.replace(make(Path(folder)), library)
+
+
+@contextmanager
+def _locked(path: Path, say: Say) -> Iterator[None]:
+    """Hold a file's lock, which the system takes back from a process that dies."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for pypto's calculator, which another process is building ...")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make(found: Installed, folder: Path) -> Path:
+    """Build the calculator in a folder, Release: a Debug build aborts on some types."""
+    options = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_SKIP_RPATH": "ON",  # what it links to is loaded before it, from wherever it is then
+        "PY3_MOD_TORCH_VERSION": found.torch_version,
+        "PY3_MOD_TORCH_ROOT_PATH": str(found.torch),
+        "PY3_MOD_TORCH_C_GLIBCXX_USE_CXX11_ABI": found.abi,
+    }
+    generator = ["-G", "Ninja"] if not _which("make") else []
+    settings = [f"-D{name}={value}" for name, value in options.items()]
+    build = str(folder / "build")
+    _run("cmake", "-S", str(found.project), "-B", build, *generator, *settings)
+    _run("cmake", "--build", build, "--parallel", str(os.cpu_count() or 1))
+    return folder / "build" / LIBRARY
+
+
+def _run(*command: str) -> None:
+    """Run a command. Raises UnavailableError with the end of what it printed where it fails."""
+    done = subprocess.run(  # noqa: S603 the command is ours
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        message = f"building pypto's calculator failed: {' / '.join(lines[-SHOWN:])}"
+        raise UnavailableError(message, hint=TOOLS_HINT)
+
+
+def _folder(name: str) -> str | None:
+    """Give a package's folder; what is imported already is what there is."""
+    module = sys.modules.get(name)
+    spec = module.__spec__ if module else find_spec(name)
+    # A folder of that name without an __init__.py, which has no origin, is not the package.
+    places = spec.submodule_search_locations if spec and spec.origin else None
+    return next(iter(places), None) if places else None
+
+
+def _which(*names: str) -> str | None:
+    return next((path for name in names if (path := shutil.which(name))), None)

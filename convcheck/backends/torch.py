@@ -1,0 +1,169 @@
+"""PyTorch as a backend: its functions in the place of operators, as the specs' `calls` say.
+
+Bits go in and come out by views of the storage; no value is converted here. PyTorch has no
+operators with attributes: a question that its function cannot be asked is declined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from convcheck.backends.packing import too_large
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.errors import UsageError
+from convcheck.numerics.format import Bits, Codes
+from convcheck.spec.calling import why_not
+from convcheck.spec.load import Catalog, load, user_folders
+from convcheck.spec.model import Case, DType, Spec
+
+if TYPE_CHECKING:
+    import torch
+
+RUNTIME = "torch"  # its column in specs/dtypes.yaml and its key in `calls`
+
+
+class Torch:
+    """PyTorch on the CPU, eager, one thread."""
+
+    name = RUNTIME
+
+    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
+        """Take the specs' `calls` from a catalog: that of the built-in and the user's specs.
+
+        Raises UsageError for a variant, of which there are none.
+        """
+        if variant:
+            raise UsageError(f"{RUNTIME} has no variant {variant!r}", hint=f"write {RUNTIME}")
+        import torch
+
+        torch.set_num_threads(1)
+        self.version = f"torch {torch.__version__}, CPU, 1 thread"
+        self._given = catalog
+
+    @staticmethod
+    def takes(spec: Spec) -> bool:
+        """Tell whether a run without a choice of specs asks this one."""
+        return RUNTIME in spec.calls
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline types that torch has not, and what its function cannot be asked."""
+        reason = why_not(self._catalog.specs.get(case.spec), RUNTIME, case)
+        if not reason and self._function(case) is None:
+            reason = f"this adapter calls no {self._function_name(case)}"
+        return Declined(reason, missing=True) if reason else None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Call the function on tensors of the inputs' bits, shapes kept.
+
+        What torch does not implement is Declined, whatever else it raises is Refused.
+        """
+        function = self._function(case)
+        if function is None:
+            return Declined(f"this adapter calls no {self._function_name(case)}", missing=True)
+        tensors = [_tensor(t, bits) for t, bits in zip(case.inputs, inputs, strict=True)]
+        try:
+            results = function(case, tensors)
+        except NotImplementedError as error:
+            return Declined(_words(error), missing=True)
+        except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+            return Refused(_words(error))
+        names = tuple(self._type_name(result) for result in results)
+        shapes = tuple(tuple(result.shape) for result in results)
+        if any(too_large(shape, inputs) for shape in shapes):
+            return Oversized(shapes, names)
+        return Outputs(tuple(_codes(result) for result in results), names)
+
+    def _type_name(self, tensor: torch.Tensor) -> str:
+        """Give convcheck's name of a tensor's type; torch's of an unknown one."""
+        dtype = self._names.get(tensor.dtype)
+        return dtype.name if dtype else str(tensor.dtype)
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return self._given or load(user_folders())
+
+    @cached_property
+    def _names(self) -> dict[torch.dtype, DType]:
+        types = self._catalog.types.types.values()
+        return {_torch_type(dtype): dtype for dtype in types if dtype.name_in(RUNTIME)}
+
+    def _function_name(self, case: Case) -> str:
+        return self._catalog.specs[case.spec].calls[RUNTIME].function
+
+    def _function(self, case: Case) -> Function | None:
+        return FUNCTIONS.get(self._function_name(case))
+
+
+Function = Callable[[Case, "Sequence[torch.Tensor]"], "list[torch.Tensor]"]
+
+
+def _to(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Tensor.to: the first input as the output type; a second one would only name that type."""
+    return [tensors[0].to(_torch_type(case.outputs[0]))]
+
+
+def _result_type(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """torch.result_type of two tensors, which looks at types and ranks, and both as that type."""
+    import torch
+
+    try:
+        common = torch.result_type(tensors[0], tensors[1])
+    except RuntimeError as error:  # no values were looked at: "Promotion for … is not supported"
+        raise NotImplementedError(str(error)) from error
+    return [tensor.to(common) for tensor in tensors]
+
+
+def _arange(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """torch.arange of Python numbers, which hold every value of the input types exactly.
+
+    A sequence that is too large is asked on the meta device, which has shapes and no values.
+    """
+    import torch
+
+    start, stop, step = (tensor.item() for tensor in tensors)
+    kind = _torch_type(case.outputs[0])
+    device = "meta" if too_large((_about(start, stop, step),), ()) else "cpu"
+    return [torch.arange(start, stop, step, dtype=kind, device=device)]
+
+
+FUNCTIONS: Mapping[str, Function] = {"to": _to, "result_type": _result_type, "arange": _arange}
+
+
+def _about(start: float, stop: float, step: float) -> int:
+    """Estimate the length of a sequence; 0 where there is none to be had."""
+    try:
+        return math.ceil(abs((stop - start) / step))
+    except (ValueError, OverflowError, ZeroDivisionError):  # NaN, infinity, step 0
+        return 0
+
+
+def _torch_type(dtype: DType) -> torch.dtype:
+    import torch
+
+    return cast("torch.dtype", getattr(torch, dtype.name_in(RUNTIME)))
+
+
+def _tensor(dtype: DType, bits: Bits) -> torch.Tensor:
+    """View a fresh copy of codes as a tensor of the type; torch shares numpy's memory."""
+    import torch
+
+    codes = np.array(bits, dtype.format.storage, order="C")
+    return torch.from_numpy(codes).view(_torch_type(dtype))
+
+
+def _codes(tensor: torch.Tensor) -> Codes:
+    """View a tensor's memory as codes."""
+    import torch
+
+    storage: torch.dtype = getattr(torch, f"uint{8 * tensor.itemsize}")
+    codes: Codes = tensor.contiguous().view(storage).numpy()
+    return codes
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())
