@@ -6,10 +6,12 @@ from convcheck.errors import Place
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.run.result import (
     BackendInfo,
+    CallExample,
     CaseResult,
     Example,
     Group,
     RunResult,
+    Strip,
     Verdict,
     Word,
     case_verdict,
@@ -26,6 +28,8 @@ FORMATS: dict[str, Format] = {
     "float8e4m3fnuz": Float(4, 3, 8, "sign-only", negative_zero=False),
     "float8e8m0": Float(8, 0, 127, "all-ones", negative_zero=False, signed=False, zero=False),
     "int64": Int(64, True),
+    "int16": Int(16, True),
+    "int8": Int(8, True),
     "uint8": Int(8, False),
     "int4": Int(4, True),
     "bool": Bool(),
@@ -66,7 +70,7 @@ def group(
     kind: str = "",
     counts: tuple[int, int] = (1, 9),
     ranges: tuple[tuple[Word, Word], ...] = (),
-    examples: tuple[Example, ...] = (),
+    examples: tuple[Example | CallExample, ...] = (),
     reading: str = "",
     placement: str = "",
     more: int = 0,
@@ -196,4 +200,94 @@ def nothing() -> RunResult:
     )
 
 
-RUNS = {f.__name__: f for f in (all_pass, failing, kinds, below, interrupted, nothing)}
+# Whole calls ---------------------------------------------------------------------------------
+
+
+AGREED = decision("integers", "every reading agrees", 50, "normative", "output[i] = start + …")
+DIFFER = decision("steps", "readings differ", 38, "disputed", "data = data * scale - shift …")
+
+
+def strip(name: str, shape: tuple[int, ...], *words: Word, first: int = 0) -> Strip:
+    return Strip(name, FORMATS.get(name), shape, first, words)
+
+
+def call(types: tuple[str, ...], target: str, *ranks: int) -> Case:
+    inputs = tuple(map(dtype, types))
+    return Case("my.Op-1", "my.Op", 1, inputs, (dtype(target),), (), ranks=ranks)
+
+
+def failed(case: Case, by: Decision, kind: str, example: CallExample) -> CaseResult:
+    return answered(case, group(by, "fail", kind, (1, 40), examples=(example,)), checked=41)
+
+
+def scalars(name: str, *words: int) -> tuple[Strip, ...]:
+    return tuple(strip(name, (), word) for word in words)
+
+
+def lengths() -> CaseResult:
+    """Too long, and too wide for codes beside values."""
+    words = (0x7FFFFFFFFFFFFFF8, 0x7FFFFFFFFFFFFFFA, 0x7FFFFFFFFFFFFFFC)
+    return failed(
+        call(("int64",) * 3, "int64", 0, 0, 0), AGREED, "one element too many",
+        CallExample(
+            scalars("int64", words[0], words[2] + 1, 2),
+            (strip("int64", (2,), *words[:2]),), (strip("int64", (3,), *words),),
+            difference=(0, -1), arguments=(words[0], words[2] + 1, 2),
+        ),
+    )  # fmt: skip
+
+
+def tensors() -> CaseResult:
+    """A tensor with its input beside it, patterns, and a reading."""
+    first, shape = 49, (128,)
+    data = strip("float16", shape, 0x9060, 0x8D03, 0x8B80, 0x8500, 0x8046, 0x0500, first=first)
+    due = strip("float16", shape, 0x9100, 0x8D00, 0x8D00, "<zero>", "<zero>", "<undefined>",
+                first=first)  # fmt: skip
+    got = strip("float16", shape, 0x9100, 0x8D00, 0x8D00, 0x8900, 0x8000, 0x0900, first=first)
+    return failed(
+        call(("float16",) * 2, "float16", 1, 1), DIFFER, "a number where zero is due",
+        CallExample((data, strip("float16", (1,), 0x2E66)), (due,), (got,), "in a wider type",
+                    (0, 52), 2, arguments=(0x8500, 0x2E66)),
+    )  # fmt: skip
+
+
+def outputs() -> CaseResult:
+    """Two outputs, of which the second is wrong: one element of more digits than have room."""
+    wide = (0xFFFFFFFFFFFFFFFF, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 2)
+    data = strip("int64", (4,), *wide)
+    flags = strip("bool", (), 1)
+    got = strip("int64", (4,), wide[0], 0, *wide[2:])
+    one = strip("int64", (), 1)
+    return failed(
+        call(("bool", "int64"), "int64", 0, 1), ELSE, "zero where another value is due",
+        CallExample((flags, data), (one, data), (one, got), "", (1, 1), 1, arguments=(1, wide[1])),
+    )  # fmt: skip
+
+
+def calls() -> RunResult:
+    """Whole calls, and beside them values."""
+    three = scalars("uint8", 5, 0, 1)
+    case_of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
+    due = (strip("uint8", (0,)),)
+    empty = CallExample(three, due, (strip("uint8", (5,), 5, 6, 7, 8, 9),), difference=(0, -1),
+                        arguments=(5, 0, 1))  # fmt: skip
+    died = CallExample(three, due, None, message="SIGFPE", arguments=(5, 0, 1))
+    turned = CallExample(three, due, None, message="not so", arguments=(5, 0, 1))
+    unasked_type = CallExample(three, due, (Strip("u9", None, (2,), 0, (1, 2)),),
+                               difference=(0, -1), arguments=(5, 0, 1))  # fmt: skip
+    free = CallExample(three, "<refused>", due, arguments=(5, 0, 1))
+    spec = "onnx.Cast-19"
+    return run(
+        lengths(),
+        tensors(),
+        outputs(),
+        failed(case_of_three, AGREED, "too many elements", empty),
+        failed(case_of_three, DIFFER, "u9 where uint8 is due", unasked_type),
+        failed(case_of_three, NARROW, "an answer where a refusal is due", free),
+        answered(case_of_three, group(AGREED, "crashed", "died of SIGFPE", examples=(died,))),
+        answered(case_of_three, group(DIFFER, "refused", "refused", examples=(turned,))),
+        answered(case(spec, "float32", "bfloat16"), TRUNCATED),
+    )
+
+
+RUNS = {f.__name__: f for f in (all_pass, failing, kinds, below, interrupted, nothing, calls)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from convcheck.semantics.lint import Finding, lint_spec
+from convcheck.semantics.lint import Finding
+from convcheck.semantics.lint_bodies import lint_any
 from convcheck.spec.load import load
 
 GOOD = """\
@@ -67,4 +68,4 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Finding]:
     """Load a folder beside the built-in specs and lint one spec of it."""
     catalog = load([folder])
-    return lint_spec(catalog, catalog.specs[spec]).findings
+    return lint_any(catalog, catalog.specs[spec]).findings

@@ -25,6 +25,8 @@ from convcheck.vectors.generate import inputs_of
 
 CATALOG = load()
 ROOT = Path(__file__).parent.parent
+INT32 = "int32-int32-int32"
+PROMOTE, FAKE = "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13"
 CASES = {
     "nan": "onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25",
     "rounded": "onnx.Cast-21/float32-to-bfloat16 0.1 -v",
@@ -41,6 +43,19 @@ CASES = {
     "integers": "onnx.Cast-21/int64-to-uint64 -1",
     "subnormal": "onnx.Cast-21/float32-to-float16 -0x1p-24",
     "reference": "onnx.Cast-21/float32-to-bfloat16 0x3f808001 --backend reference",
+    "range": "openvino.Range-4/float32-float32-float32-to-float16 0 1 0.1",
+    "range-down": f"openvino.Range-4/{INT32}-to-int32 -3 -10 -2 --backend reference",
+    "range-long": "onnx.Range-11/int64-int64-int64 0 0x7fff 0x400",
+    "range-undefined": f"openvino.Range-4/{INT32}-to-int32 1 5 0 --backend reference",
+    "promotion": f"{PROMOTE}/int8-uint8/tensor-tensor --backend reference",
+    "promotion-values": f"{PROMOTE}/int8-uint16/tensor-scalar/promote_unsafe=true -1 2 "
+    "--backend reference",
+    "promotion-disputed": f"{PROMOTE}/int8-uint8/scalar-tensor/pytorch_scalar_promotion=true",
+    "fake-convert": f"{FAKE}/float16-float16/per-tensor/destination_type=f8e5m2 0x8900 0x2e66",
+    "fake-convert-shift": f"{FAKE}/float16-float16-float16/per-tensor-shift/"
+    "destination_type=f8e4m3 100 0.1 0.3 --backend reference",
+    "fake-convert-refused": f"{FAKE}/float16-float16/scale-widens/destination_type=f8e4m3 1 2 "
+    "--backend reference",
 }
 BAD = {
     "onnx.Cast-2/float32-to-int8 1": "did you mean onnx.Cast-2",
@@ -64,9 +79,20 @@ BAD = {
     "onnx.Cast-21/float8e4m3fnuz-to-int8 -0": "float8e4m3fnuz has no -0",
     "onnx.Cast-24/float8e8m0-to-int8 0": "5.87747175e-39 to 1.70141183e+38",
     "onnx.Cast-21/float32-to-int8 twelve": "'twelve' is not a number",
-    "onnx.Cast-21/float32-to-int8": "Missing argument 'VALUE'",
+    "onnx.Cast-21/float32-to-int8": "which VALUE?",
     "onnx.Cast-21/float32-to-int8 1 --form float32": "No such option '--form'",
     "onnx.Cast-21/float32-to-int8 1 --backend nowhere": "unknown backend 'nowhere'",
+    f"openvino.Range-4/{INT32}-to-int32 1 2 3 4": "4 VALUEs where 3 are due: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32 1": "1 VALUE where 3 are due: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32": f"convcheck explain openvino.Range-4/{INT32}-to-int32 "
+    "START STOP STEP",
+    f"openvino.Range-4/{INT32}-to-int32 1 5000000000 2": "int32 has -2147483648 to 2147483647",
+    f"openvino.Range-4/{INT32}-to-int32 1 five 2": "'five' is not a",
+    f"openvino.Range-4/{INT32}-to-int33 1 5 2": f"did you mean openvino.Range-4/{INT32}-to-int32",
+    f"openvino.Range-4/{INT32}-to-int32 1 100000000 1": "a sequence of 99999999 elements",
+    "openvino.Range-4 1 5 2": "which case of openvino.Range-4?",
+    f"{PROMOTE}/int8-uint9/tensor-tensor": "is not a case",
+    f"{PROMOTE}/int8-uint8/tensor-tensor 1": "1 VALUE where 2 are due: input_0, input_1",
 }
 
 
@@ -85,7 +111,10 @@ def test_bad_input(line: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("spec", CATALOG.specs.values(), ids=lambda spec: spec.id)
+ELEMENTWISE = [spec for spec in CATALOG.specs.values() if spec.body == "table"]
+
+
+@pytest.mark.parametrize("spec", ELEMENTWISE, ids=lambda spec: spec.id)
 def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
     rng = random.Random(0)
     spec = CATALOG.specs[spec.id]  # type: ignore[attr-defined]
@@ -154,6 +183,17 @@ def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> 
     done = convcheck(*line, PYTHONPATH=str(ROOT / "tests"))
     assert (done.returncode, done.stderr) == (1, "")
     assert said in done.stdout
+
+
+def test_a_wrong_sequence_is_shown_beside_what_was_due() -> None:
+    done = convcheck(
+        *("explain", f"openvino.Range-4/{INT32}-to-int32", "1", "6", "2"),
+        *("--backend", "planted.one_more:OneMore"),
+        PYTHONPATH=str(ROOT / "tests"),
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    check_golden("explain-wrong-sequence.txt", done.stdout.replace(__version__, "VERSION"))
+    assert "WRONG: one element too many" in done.stdout
 
 
 def test_onnxruntime_can_be_asked() -> None:

@@ -68,9 +68,7 @@ def test_bad_input(arguments: tuple[str, ...]) -> None:
 def test_specs_of_one_s_own(tmp_path: Path) -> None:
     write_spec(tmp_path)
     done = convcheck("list", "specs", "acme.*", "--specs", tmp_path)
-    assert done.stdout.splitlines()[1].split() == [
-        *("acme.Convert-1", "3", "3", "6", "-", "Acme", "manual,", "Convert")
-    ]
+    assert done.stdout.splitlines()[1].split() == [*("acme.Convert-1", "table", "3", "3", "6", "-")]
 
 
 def test_backends() -> None:

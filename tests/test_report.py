@@ -11,10 +11,13 @@ import json as stdjson
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
 import pytest
+from planted.promotion_asked import SPEC, TYPES, Asked
+from planted.promotion_bugs import PromotionBug, bugs
 from report_runs import (
     FORMATS,
     RUNS,
@@ -23,6 +26,7 @@ from report_runs import (
     all_pass,
     answered,
     below,
+    calls,
     case,
     dtype,
     failing,
@@ -33,11 +37,18 @@ from report_runs import (
 from rich.console import Console
 
 import convcheck.report
+from convcheck.backends.protocol import Answer, Declined
 from convcheck.errors import UsageError
-from convcheck.report import json, naming, terminal, words
+from convcheck.numerics.format import Bits
+from convcheck.report import groups, json, naming, promotions, terminal, words
 from convcheck.report.environment import environment
+from convcheck.run.ask_calls import ask_calls
+from convcheck.run.judge_calls import judge_calls
 from convcheck.run.result import Example, RunResult
 from convcheck.semantics.expected import PATTERNS
+from convcheck.spec.cases import cases
+from convcheck.spec.model import Case
+from convcheck.vectors.calls import call_set
 
 GOLDEN = Path(__file__).parent / "golden"
 SCHEMA = stdjson.loads(Path(convcheck.report.__file__).with_name("schema.json").read_text())
@@ -100,6 +111,137 @@ def test_json_is_what_the_schema_says(name: str) -> None:
     report = stdjson.loads(json.render(json.document(RUNS[name]())))
     for schema in (SCHEMA, closed(SCHEMA)):
         jsonschema.Draft202012Validator(schema).validate(report)
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+SOME = ("int8", "int16", "uint8", "uint64", "float16")
+
+
+class Planted:
+    """A backend of promotions with a bug."""
+
+    name, version = "planted", "1"
+
+    def __init__(self, bug: PromotionBug) -> None:
+        self.bug = bug
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        return self.bug.answer(Asked(case, tuple(inputs)))
+
+
+def promoted(name: str) -> RunResult:
+    """Ask a planted backend which type some types have in common."""
+    bug = next(bug for bug in bugs() if bug.name == name)
+    some = {TYPES[one] for one in SOME}
+    results = []
+    for one in cases(SPEC):
+        if set(one.inputs) <= some and one.layout in ("tensor-tensor", "scalar-tensor"):
+            calls = call_set(SPEC, one, "edge")
+            answers = ask_calls(Planted(bug), calls, lambda *call: None, {})
+            results.append(judge_calls(calls, answers))
+    return run(*results)
+
+
+@pytest.mark.parametrize(
+    "name", ["the first input's type", "one width too wide", "refusal missing for scalars"]
+)
+def test_promotions_show_the_wrong_cells(name: str) -> None:
+    text = re.sub(r"(yaml):[0-9]+", r"\1:LINE", rendered(promoted(name), 80))
+    check_golden(f"report-promoted-{'-'.join(re.findall('[a-z]+', name))}.txt", text)
+    # an id that has to stay whole to be copied may be longer
+    assert all(len(line) <= 80 or "/" in line for line in text.splitlines())
+
+
+def test_the_json_of_promotions_is_what_the_schema_says() -> None:
+    report = stdjson.loads(json.render(json.document(promoted("refusal missing for scalars"))))
+    for schema in (SCHEMA, closed(SCHEMA)):
+        jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def test_a_pattern_of_wrong_cells_is_what_was_answered() -> None:
+    result = promoted("the first input's type")
+    found = promotions.patterns(result.cases)
+    cells = {cell for pattern in found for cell in pattern.cells}
+    assert ("u8", "i16", "u8≠i16") in cells
+    assert ("i16", "u8", "i16≠i16") not in cells
+    wrong = sum(c.verdict == "fail" for c in result.cases)
+    of_types = sum(len(p.cells) * len(p.settings) for p in found)
+    assert of_types == wrong
+    blocks = groups.blocks(result)
+    assert len(blocks) <= 3  # one a level, not one a cell
+    assert max(len(block.members) for block in blocks) <= wrong  # a case counts once
+
+
+def test_every_wrong_cell_is_shown_if_asked_for() -> None:
+    result = promoted("one width too wide")
+    short, whole = (rendered(result, 80, verbose=v) for v in (False, True))
+    assert "more pattern" in short
+    for hidden in ("more pattern", "more wrong cell", "more such"):
+        assert hidden not in whole
+    found = promotions.patterns(result.cases)
+    assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
+
+
+def test_a_long_list_in_braces_is_cut() -> None:
+    some = [case("onnx.Cast-21", "float32", "bfloat16")]
+    names = [dataclasses.replace(dtype("int8"), name=f"t{i}") for i in range(20)]
+    many = [dataclasses.replace(some[0], inputs=(name,)) for name in names]
+    result = run(*(answered(one, TRUNCATED) for one in many))
+    assert "t14,… 5 more}-to-bfloat16" in " ".join(rendered(result, 80).split())
+    assert "t19}-to-bfloat16" in " ".join(rendered(result, 80, verbose=True).split())
+
+
+def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
+    asked = dataclasses.replace(calls().cases[1].case, outputs=())
+    one = calls().cases[1].groups[0]
+    other = dataclasses.replace(one, kind="too large", count=3)
+    [block] = groups.blocks(run(answered(asked, one, other)))
+    assert block.kind == "a number where zero is due, too large"
+    assert (block.count, block.of, len(block.members)) == (4, 40, 1)
+    lengths = calls().cases[0].groups[0]
+    assert len(groups.blocks(run(answered(asked, one, lengths)))) == 2
+    assert len(groups.blocks(run(answered(calls().cases[1].case, one, other)))) == 2
+
+
+def test_settings_are_named_by_what_they_have_in_common() -> None:
+    asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
+    names = promotions.names_of(asked[:4], asked)
+    assert names == ["x|y"]
+    assert promotions.names_of(asked, asked) == ["in every setting asked"]
+    assert promotions.names_of(asked[::2], asked) == ["a=0"]
+    assert promotions.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
+    ids = [f"s/{types}/a={a}" for types in ("p", "q") for a in (0, 1)]
+    assert promotions.compact(ids) == ["s/{p,q}/a={0,1}"]
+
+
+def test_the_command_of_a_call_is_copied_as_it_is() -> None:
+    """Broken lines are one command to a shell, and no value is lost."""
+    text = rendered(calls(), 80)
+    script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
+    assert len(script) == 9
+    wide = next(command for command in script if "int64-int64" in command)
+    assert "\\\n" in wide
+    said = subprocess.run(
+        ["bash", "-c", f"convcheck() {{ printf '%s\\n' \"$@\"; }}; {wide}"],
+        capture_output=True, check=True, text=True,
+    ).stdout.split()  # fmt: skip
+    assert said == [
+        "explain", "my.Op-1/int64-int64-int64-to-int64",
+        "0x7ffffffffffffff8", "0x7ffffffffffffffd", "0x0000000000000002",
+    ]  # fmt: skip
+
+
+def test_calls_are_counted_as_calls() -> None:
+    text = rendered(calls(), 80)
+    assert "spec          cases  asked" in text
+    assert "312 of 980 values" in text
+    assert re.search(r"[0-9]+ of [0-9,]+ calls", text)
+    alone = dataclasses.replace(calls(), cases=calls().cases[:2])
+    assert "values" not in rendered(alone, 80)
 
 
 def test_json_lists_every_case_with_its_codes_in_fixed_width() -> None:

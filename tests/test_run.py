@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import decode, expect
+from oracle import decode, expect, ranges
 
 from specs import GOOD, write_spec
 
@@ -40,7 +40,7 @@ def test_the_reference_passes_everything(tmp_path: Path) -> None:
     done = convcheck("run", "--backend", "reference", "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
-    assert len(done.stdout.splitlines()) < 40  # quiet when all is well
+    assert len(done.stdout.splitlines()) < 70  # a line a spec, two a disputed rule
     verdicts = {c["verdict"] for c in report(tmp_path / "r.json")["cases"]}
     assert verdicts == {"pass", "tolerated", "undefined"}
 
@@ -69,16 +69,30 @@ def test_every_accusation_stands_up(of_onnxruntime: dict[str, Any]) -> None:
 
 def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
     """Ask the oracle whether what came back is none of what it wants."""
+    if case["spec"].startswith("onnx.Range"):
+        return no_sequence(case["inputs"][0], example)
     word = example["input"][0]
     source, target = case["inputs"][0], case["outputs"][0]
     x = word if source == "string" else int(word, 16)
-    want = expect(int(case["spec"].rpartition("-")[2]), source, target, case["attributes"], x)
+    version = int(case["spec"].rpartition("-")[2])  # of Cast; CastLike-15 is Cast-13
+    version = 13 if version == 15 else version
+    want = expect(version, source, target, case["attributes"], x)
     if example["got"] is None:
         return all(reading[0] not in ("refused", "undefined") for reading in want.readings)
     got = example["got"] if target == "string" else int(example["got"], 16)
     # A reading has to hold for the whole case, so with several a single value proves less.
     wrong = [not fits(reading, target, got) for reading in want.readings]
     return all(wrong) or (len(wrong) > 1 and any(wrong))
+
+
+def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
+    """Tell whether the part of a sequence that is shown is that of none of the oracle's."""
+    due = ranges.onnx(dtype, tuple(int(t["bits"][0], 16) for t in example["input"]))
+    [got] = example["got"]
+    bits = tuple(int(word, 16) for word in got["bits"])
+    part = slice(got["first"], got["first"] + len(bits))
+    return due is not None and not any((len(s),) == tuple(got["shape"]) and s[part] == bits
+                                       for s in due)  # fmt: skip
 
 
 def fits(reading: tuple[Any, ...], target: str, got: Any) -> bool:

@@ -72,7 +72,9 @@ def test_sizes() -> None:
 
 def test_every_line_is_one_vector() -> None:
     for name, entry in read_manifest(FOLDER).files.items():
-        head, _, rest = (FOLDER / name).read_text(encoding="utf-8").partition('\n"vectors": [\n')
+        head, found, rest = text_of(name).partition('\n"vectors": [\n')
+        if not found:
+            continue  # of whole calls
         lines = rest.removesuffix("\n]}\n").split(",\n")
         assert head.startswith('{"convcheck-vectors": 1,')
         assert len(lines) == rest.count("\n") - 1 == entry["vectors"]
@@ -81,6 +83,23 @@ def test_every_line_is_one_vector() -> None:
             assert isinstance(word, str)
             assert isinstance(said, str) or len(said) > 1
             assert isinstance(rule, int)
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_every_line_is_one_call() -> None:
+    found = 0
+    for name, entry in read_manifest(FOLDER).files.items():
+        head, sets, rest = text_of(name).partition('\n"sets": [\n')
+        if sets:
+            data = json.loads(head + sets + rest)
+            assert rest.count("\n[[") == sum(map(len, data["sets"]))
+            assert sum(len(data["sets"][n]) for _, n in data["cases"].values()) == entry["vectors"]
+            assert {n for _, n in data["cases"].values()} == set(range(len(data["sets"])))
+            found += 1
+    assert found > 300
 
 
 def test_versions_share_what_is_equal() -> None:

@@ -11,6 +11,7 @@ from convcheck import __version__
 # Command -> its one line in `convcheck --help`, kept here so that help imports no command.
 COMMANDS = {
     "run": "Put test vectors to a backend and report where it departs from the standard.",
+    "survey": "Say what backends do where the texts leave them free.",
     "explain": "Say what the standard wants of one input, and why.",
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",

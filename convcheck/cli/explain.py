@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     from convcheck.numerics.format import Bits
     from convcheck.report.explain import Explained
     from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case, DType
+    from convcheck.spec.model import Case, DType, Spec
+    from convcheck.vectors.model import CallSet, Vectors
 
 _NEGATIVE = re.compile(r"-(\.?[0-9].*|inf|nan)", re.IGNORECASE)
+_MARK = "\0"  # no argument of a program has one
 EXAMPLE = """\b
 Examples:
   convcheck explain onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25
   convcheck explain onnx.Cast-21/float32-to-bfloat16 0x3f808001 --backend ort
   convcheck explain onnx.Cast-21/float32-to-int8 -0x1.9p6
   convcheck explain onnx.Cast-9/string-to-float16 1e400
+  convcheck explain openvino.Range-4/float32-float32-float32-to-float16 0 1 0.1
+  convcheck explain openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor
 """
 
 
@@ -34,17 +38,21 @@ class _Command(click.Command):
     """A command that takes a negative number as an argument, with or without `--` before it."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Move negative numbers behind `--`, where they are no options."""
+        """Mark negative numbers, so that they are no options, and stay where they are."""
         at = args.index("--") if "--" in args else len(args)
-        head, tail = args[:at], args[at + 1 :]
-        numbers = [a for a in head if _NEGATIVE.fullmatch(a)]
-        front = [a for a in head if not _NEGATIVE.fullmatch(a)]
-        return super().parse_args(context, [*front, "--", *numbers, *tail])
+        head = (_MARK + a if _NEGATIVE.fullmatch(a) else a for a in args[:at])
+        return super().parse_args(context, [*head, *args[at:]])
+
+
+def _unmarked(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(value.removeprefix(_MARK) for value in values)
 
 
 @click.command("explain", cls=_Command, epilog=EXAMPLE)
 @click.argument("name", metavar="SPEC|CASE", shell_complete=complete_specs)
-@click.argument("value", metavar="VALUE")
+@click.argument("values", metavar="[VALUE]...", nargs=-1, callback=_unmarked)
 @click.option(
     "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
 )
@@ -60,7 +68,7 @@ class _Command(click.Command):
 @specs
 def command(
     name: str,
-    value: str,
+    values: tuple[str, ...],
     source: str | None,
     target: str | None,
     where: tuple[str, ...],
@@ -70,8 +78,10 @@ def command(
 ) -> int:
     """Say what the standard wants of one input, and why; with --backend, what that answers.
 
-    VALUE is a decimal, 0x… bits, a hex float (0x1.8p3), inf, nan, true or false; for a string
-    source, the text itself. A decimal between two values of the source is rounded, and said so.
+    Of an operator whose question is a whole call there is a VALUE for each input, such as START
+    STOP STEP, which all elements of a tensor have. VALUE is a decimal, 0x… bits, a hex float
+    (0x1.8p3), inf, nan, true or false; for a string source, the text itself. A decimal between two
+    values of the source is rounded, and said so.
     Attributes that are not named have their defaults. Exit codes: 0, or 1 where the backend's
     answer fails; 2 bad input; 4 the backend could not be started.
     """
@@ -82,8 +92,15 @@ def command(
     from convcheck.spec.find import find_case
 
     loaded = catalog(specs)
-    it = _explained(loaded, find_case(loaded, name, source, target, where), value)
+    case = find_case(loaded, name, source, target, where)
     console = Console()
+    if case.whole_calls:
+        return _explain_call(loaded, case, values, backends, console)
+    if len(values) != 1:
+        raise UsageError(
+            "which VALUE? one input of the case", hint=f"convcheck explain {case.id} 1"
+        )
+    it = _explained(loaded, case, values[0])
     put(explain.show(it, width_of(console), verbose), console)
     return max((_ask(it, address, console) for address in backends), default=0)
 
@@ -123,7 +140,8 @@ def _has(source: DType) -> str:
 
     fmt = source.format
     assert not isinstance(fmt, Text)  # noqa: S101
-    low, high = (spell_fraction(bound, 9).lstrip("~") for bound in (fmt.min, fmt.max))
+    digits = 9 if isinstance(fmt, Float) else 20
+    low, high = (spell_fraction(bound, digits).lstrip("~") for bound in (fmt.min, fmt.max))
     more = ""
     if isinstance(fmt, Float):
         has = {"-0": fmt.negative_zero, "inf": fmt.infinity, "nan": fmt.nan != "none"}
@@ -142,16 +160,93 @@ def _bits(case: Case, code: int | str) -> Bits:
 
 def _ask(it: Explained, address: str, console: Console) -> int:
     """Put the input to a backend and show its answer; 1 where that fails."""
-    from convcheck.report import explain
-    from convcheck.report.page import put, width_of
-    from convcheck.run.result import FAILURES
-    from convcheck.run.single import ask
     from convcheck.semantics.evaluate import evaluate
     from convcheck.vectors.generate import form
     from convcheck.vectors.model import VectorSet
 
     bits = _bits(it.case, it.code)
     expected = evaluate(it.spec, it.case, bits)
-    info, result = ask(address, VectorSet(it.case, (bits,), expected, "sampled", form(it.spec)))
+    vectors = VectorSet(it.case, (bits,), expected, "sampled", form(it.spec))
+    return _put_to(address, vectors, console)
+
+
+def _put_to(address: str, vectors: Vectors, console: Console) -> int:
+    from convcheck.report import explain
+    from convcheck.report.page import put, width_of
+    from convcheck.run.result import FAILURES
+    from convcheck.run.single import ask
+
+    info, result = ask(address, vectors)
     put(explain.answer(info, result, width_of(console)), console)
     return int(result.verdict in FAILURES)
+
+
+def _explain_call(
+    loaded: Catalog,
+    case: Case,
+    values: tuple[str, ...],
+    backends: tuple[str, ...],
+    console: Console,
+) -> int:
+    """Explain a call: a value for each input, which is that of all its elements."""
+    from convcheck.report.explain_call import ExplainedCall, show
+    from convcheck.report.page import put, width_of
+
+    spec = loaded.specs[case.spec]
+    shapes = _shapes(spec, case)
+    words = _one_each(case, tuple(shapes), values)
+    read = [_read(dtype, word) for dtype, word in zip(case.inputs, words, strict=True)]
+    calls = _expecting(spec, case, [code for code, _ in read], tuple(shapes.values()))
+    outputs = tuple(name for name, _ in spec.outputs)
+    exact = tuple(exactly for _, exactly in read)
+    it = ExplainedCall(calls, tuple(shapes), outputs, words, exact)
+    put(show(it, width_of(console)), console)
+    return max((_put_to(address, calls, console) for address in backends), default=0)
+
+
+def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:
+    """Give the dimensions of each input in the question, numbers or letters."""
+    found = next(one for one in spec.layouts if case.layout in ("", one.name))
+    return dict(found.shapes)
+
+
+def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:
+    """Give a word an input. Where the question is the type, the values may be left out."""
+    if not values and not case.outputs:
+        return ("0",) * len(names)
+    if len(values) != len(names):
+        given = f"{len(values)} VALUE{'' if len(values) == 1 else 's'}" if values else "no VALUE"
+        hint = f"convcheck explain {case.id} {' '.join(name.upper() for name in names)}"
+        raise UsageError(f"{given} where {len(names)} are due: {', '.join(names)}", hint=hint)
+    return values
+
+
+def _expecting(
+    spec: Spec, case: Case, codes: list[int | str], shapes: tuple[tuple[str, ...], ...]
+) -> CallSet:
+    """Make the call, one element an input where the layout leaves that open.
+
+    A layout that has to be refused is refused for its sizes: each letter gets one of its own.
+    """
+    from convcheck.semantics.expected import REFUSED
+    from convcheck.semantics.formula import TooLongError
+    from convcheck.vectors.calls import expecting
+
+    letters = dict.fromkeys(d for dims in shapes for d in dims if not d.isdigit())
+    for first in (1, 2):
+        sizes = {letter: 1 if first == 1 else first + i for i, letter in enumerate(letters)}
+        made = tuple(tuple(int(sizes.get(d, d)) for d in dims) for dims in shapes)
+        call = tuple(map(_tensor, case.inputs, made, codes))
+        try:
+            calls = expecting(spec, case, [call], "sampled")
+        except TooLongError as error:
+            raise UsageError(str(error), hint="ask for fewer elements") from None
+        if not case.outputs or calls.expected[0].readings[0].pattern != REFUSED:
+            break
+    return calls
+
+
+def _tensor(dtype: DType, shape: tuple[int, ...], code: int | str) -> Bits:
+    import numpy as np
+
+    return np.full(shape, code, dtype.format.storage)

@@ -14,7 +14,7 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.spec.model import Spec
-    from convcheck.vectors.model import Tier, VectorSet
+    from convcheck.vectors.model import Tier, Vectors
 
 DIFFERENT = 1
 EXAMPLE = """\b
@@ -85,7 +85,7 @@ def command(
 
 def _sets(
     selected: list[Spec], tier: Tier, seed: int, advance: Callable[[bool], None]
-) -> Iterator[tuple[Spec, Iterator[VectorSet]]]:
+) -> Iterator[tuple[Spec, Iterator[Vectors]]]:
     from convcheck.vectors.generate import vector_sets
 
     for spec in selected:

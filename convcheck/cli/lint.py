@@ -26,10 +26,10 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     2 a finding.
     """
     from convcheck.run.plan import select_specs
-    from convcheck.semantics.lint import lint_spec
+    from convcheck.semantics.lint_bodies import lint_any
 
     loaded = catalog(specs)
-    proofs = [lint_spec(loaded, spec) for spec in select_specs(loaded, patterns)]
+    proofs = [lint_any(loaded, spec) for spec in select_specs(loaded, patterns)]
     for proof in proofs:
         for finding in proof.findings:
             click.echo(str(finding), err=True)
@@ -39,5 +39,6 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
     click.echo(f"{len(proofs)} specs, {cases:,} cases: each of {points:,} points is decided by one")
-    click.echo("first-matching row, every row decides some point, every example replays")
+    click.echo("first-matching row, every row, cell and reading decides some point, every example")
+    click.echo("replays")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,11 @@ def command() -> None:
 @spec_arguments
 @specs
 def _specs(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
-    """List specs, and the texts that they encode."""
+    """List specs, how large they are, and what they extend. `convcheck show` has the texts."""
     from convcheck.report.listing import columns, spec_rows
     from convcheck.run.plan import select_specs
 
-    return _echo(columns(spec_rows(select_specs(catalog(specs), patterns)), frozenset((1, 2, 3))))
+    return _echo(columns(spec_rows(select_specs(catalog(specs), patterns)), frozenset((2, 3, 4))))
 
 
 @command.command("types", epilog="Example: convcheck list types | grep float8")
@@ -46,12 +47,13 @@ def _types(specs: tuple[str, ...]) -> int:
 
     s/e/m are the bits of sign, exponent and mantissa. --from and --to take families, too.
     """
-    from convcheck.report.listing import columns, name_rows, type_rows
+    from convcheck.report.listing import columns, library_rows, name_rows, type_rows
 
     loaded = catalog(specs).types
     types = list(loaded.types.values())
     _echo(columns(type_rows(types), frozenset((1, 3))))
-    return _echo(["", *columns(name_rows(loaded))])
+    _echo(["", *columns(name_rows(loaded))])
+    return _echo(["", *columns(library_rows(loaded))])
 
 
 @command.command("cases", epilog="Example: convcheck list cases onnx.Cast-21 --to float8 --count")
@@ -109,12 +111,11 @@ def complete_backends() -> int:
 
 def _state(name: str) -> str:
     """Say which version of a backend there is, or why there is none."""
-    from convcheck.backends.protocol import open_backend
     from convcheck.errors import ConvcheckError
     from convcheck.report.words import clean
 
     try:
-        return clean(str(open_backend(name).version))
+        return clean(_version(name))
     except ConvcheckError as error:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and cause.name:
@@ -122,6 +123,18 @@ def _state(name: str) -> str:
         return f"not available: {clean(error.message)}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # of another package: whatever its runtime raises
         return f"not available: {type(error).__name__}: {clean(str(error))}"
+
+
+def _version(name: str) -> str:
+    """Open a backend for its version, unless it can say what there is without being opened."""
+    from importlib.metadata import entry_points
+
+    from convcheck.backends.protocol import GROUP, open_backend
+
+    say = None
+    with contextlib.suppress(ImportError):  # open_backend tells it better
+        say = getattr(entry_points(group=GROUP)[name].load(), "available", None)
+    return str(say() if say else open_backend(name).version)
 
 
 def _echo(lines: Iterable[str]) -> int:

@@ -85,9 +85,10 @@ specs_option = click.option(
 spec_arguments = click.argument(
     "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs
 )
-backend_option = click.option(
-    "--backend", metavar="NAME", shell_complete=complete_backends,
-    help="reference, ort, ort:PROVIDER, onnx-reference, or package.module:Class.",
+backends_option = click.option(
+    "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
+    help="reference, ort, ort:PROVIDER, onnx-reference, or package.module:Class. "
+    "May be repeated: then they are shown side by side.",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,27 +10,31 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import backend_option, catalog, selection_options, spec_arguments
+from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.several import Turn, each, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from convcheck.run.plan import Selection
     from convcheck.run.result import RunResult
+    from convcheck.spec.load import Catalog
     from convcheck.spec.model import Case, Level
     from convcheck.vectors.corpus import Corpus
 
-NOTHING_JUDGED, INTERRUPTED = 3, 130
+FAILED, NOTHING_JUDGED, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130
 EXAMPLE = """\b
 Examples:
   convcheck run --backend ort
   convcheck run --backend ort onnx.Cast-21 --to float8 --where saturate=0 --tier boundary
+  convcheck run --backend ort --backend onnx-reference onnx.Cast-21
   convcheck run --backend mypackage.mymodule:MyBackend --fail-fast --json report.json
 """
 
 
 @click.command("run", epilog=EXAMPLE)
 @spec_arguments
-@backend_option
+@backends_option
 @selection_options
 @click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line.")
 @click.option(
@@ -62,6 +67,14 @@ Examples:
     show_default=True,
     help="Seed of the random part of the inputs.",
 )
+@click.option(
+    "--max-elements",
+    type=click.IntRange(1),
+    envvar="CONVCHECK_MAX_ELEMENTS",
+    default=1 << 24,
+    show_default=True,
+    help="The largest output that is asked for, or fetched.",
+)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for stdout.")
@@ -69,7 +82,7 @@ Examples:
 @specs
 def command(
     patterns: tuple[str, ...],
-    backend: str | None,
+    backends: tuple[str, ...],
     sources: tuple[str, ...],
     targets: tuple[str, ...],
     where: tuple[str, ...],
@@ -80,6 +93,7 @@ def command(
     jobs: int | None,
     timeout: float,
     seed: int,
+    max_elements: int,
     fail_fast: bool,
     dry_run: bool,
     json_path: str | None,
@@ -88,38 +102,68 @@ def command(
 ) -> int:
     """Put test vectors to a backend and report where it departs from the standard.
 
-    Without SPEC, every spec. SPEC may be a glob: 'onnx.*'. A pattern that matches nothing is an
+    Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
+    'onnx.*'. A pattern that matches nothing is an
     error. Exit codes: 0 everything judged passed, 1 a failure, 2 bad input, 3 nothing was judged,
-    4 the backend could not be started.
+    4 the backend could not be started. Of several backends, the others are asked all the same, and
+    the gravest exit code counts: 1 before 4 before 3.
     """
-    from convcheck.run.plan import Selection, select
+    from convcheck.backends.protocol import LIMIT_VARIABLE
+    from convcheck.run.plan import Selection
 
+    os.environ[LIMIT_VARIABLE] = str(max_elements)  # where workers see it
     loaded = catalog(specs)
-    cases = select(loaded, Selection(patterns, sources, targets, where, globs))
+    selection = Selection(patterns, sources, targets, where, globs)
+    cases = _selected(loaded, selection, backends)
     corpus = _corpus(loaded, tier, seed, inputs, cases)
     if dry_run:
         return _dry_run(cases, corpus)
-    if backend is None:
+    if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
-    _writable(json_path)
-    result = _run(backend, cases, corpus, jobs or os.cpu_count() or 1, timeout, fail_fast, level)
-    return _report(result, json_path, verbose)
+    writable(json_path)
+
+    def asked(backend: str) -> RunResult:
+        return _run(backend, cases, corpus, jobs or os.cpu_count() or 1, timeout, fail_fast, level)
+
+    if len(set(backends)) == 1:
+        return _report(asked(backends[0]), json_path, verbose)
+    return _side_by_side(each(backends, asked, lambda r: _ends(r, fail_fast)), json_path, verbose)
+
+
+def _selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> list[Case]:
+    """Select cases; without a choice of specs, of those that any of the backends has to do with,
+    unless the choice of cases is among the others.
+    """
+    from dataclasses import replace
+
+    from convcheck.backends.protocol import takes
+    from convcheck.run.plan import select
+
+    own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
+    if not selection.specs and own:
+        with contextlib.suppress(UsageError):
+            return select(loaded, replace(selection, specs=own))
+    return select(loaded, selection)
 
 
 def _corpus(
-    loaded: object, tier: str, seed: int, inputs: str | None, cases: Sequence[Case]
+    loaded: Catalog, tier: str, seed: int, inputs: str | None, cases: Sequence[Case]
 ) -> Corpus:
     from dataclasses import replace
     from typing import cast
 
-    from convcheck.spec.load import Catalog, data_dir
+    from convcheck.spec.load import data_dir
     from convcheck.vectors.corpus import open_corpus, read_words
     from convcheck.vectors.model import Tier
 
-    corpus = open_corpus(cast(Catalog, loaded), cast(Tier, tier), seed, data_dir("vectors"))
+    corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
     if inputs is None:
         return corpus
     sources = {case.inputs[0] for case in cases}
+    whole = [case.whole_calls for case in cases]
+    if all(whole) or (any(whole) and len(sources) == 1):
+        hint = "choose such a SPEC; `convcheck explain` asks one call of the others"
+        raise UsageError("--inputs is for operators that convert elements", hint=hint)
     if len(sources) > 1:
         names = ", ".join(sorted(t.name for t in sources))
         hint = f"choose one source with --from; selected are {names}"
@@ -136,13 +180,6 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
     total = sum(map(sum, values.values()))
     click.echo(f"{'would ask':<24} {len(cases):>5} cases  {total:>12,} values")
     return 0
-
-
-def _writable(path: str | None) -> None:
-    """Refuse a report file that cannot be written before the run, not after it."""
-    folder = Path(path).absolute().parent if path not in (None, "-") and path else None
-    if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")
 
 
 def _run(
@@ -175,15 +212,50 @@ def _report(result: RunResult, json_path: str | None, verbose: bool) -> int:
     from rich.console import Console
 
     from convcheck.report import json, terminal
-    from convcheck.run.result import FAILURES
 
     # With the JSON on stdout, the report for people goes to stderr.
     terminal.report(result, Console(stderr=json_path == "-"), verbose)
     if json_path:
         json.write(result, json_path)
+    return _exit_code(result)
+
+
+def _exit_code(result: RunResult) -> int:
+    from convcheck.run.result import FAILURES
+
     if result.interrupted:
         return INTERRUPTED
     if any(case.gates(result.level) for case in result.cases):
-        return 1
+        return FAILED
     judged = {"pass", "tolerated", *FAILURES}
     return 0 if any(case.verdict in judged for case in result.cases) else NOTHING_JUDGED
+
+
+def _ends(result: RunResult, fail_fast: bool) -> bool:
+    """Tell whether no other backend is to be asked after this one."""
+    return result.interrupted or (fail_fast and any(c.gates(result.level) for c in result.cases))
+
+
+def _side_by_side(turns: Sequence[Turn[RunResult]], json_path: str | None, verbose: bool) -> int:
+    """Report several backends at once. The gravest exit code is the run's."""
+    from rich.console import Console
+
+    from convcheck.report import reports_json, sidebyside
+    from convcheck.report.naming import short_names
+    from convcheck.report.page import put
+
+    names = short_names([turn.address for turn in turns])
+    sides = [sidebyside.Side(name, turn.done, str(turn.error or ""))
+             for name, turn in zip(names, turns, strict=True)]  # fmt: skip
+    console = Console(stderr=json_path == "-")
+    put(sidebyside.show(sides, console.width, verbose), console)
+    if json_path:
+        done = [turn.done for turn in turns if turn.done]
+        reports_json.write(done, _not_started(turns), json_path)
+    codes = [NOT_STARTED if turn.done is None else _exit_code(turn.done) for turn in turns]
+    order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING_JUDGED, 0)
+    return min(codes, key=order.index)
+
+
+def _not_started(turns: Sequence[Turn[RunResult]]) -> dict[str, str]:
+    return {turn.address: str(turn.error) for turn in turns if turn.error}

@@ -46,8 +46,8 @@ def show(case: Case, example: Example, verdict: Verdict, width: int) -> Iterator
 
 
 def _inputs(case: Case, example: Example) -> Iterator[_Row]:
-    several = len(case.inputs) > 1
-    for i, (dtype, word) in enumerate(zip(case.inputs, example.inputs, strict=True), 1):
+    several = len(example.inputs) > 1
+    for i, (dtype, word) in enumerate(zip(case.inputs, example.inputs, strict=False), 1):
         row = _row(f"input {i}" if several else "input", dtype.format, word)
         yield replace(row, code="")  # it stands above: in the command, or at the extreme
 

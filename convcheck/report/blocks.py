@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from rich.text import Text
 
-from convcheck.report import bits
+from convcheck.report import bits, strips
 from convcheck.report.groups import Block, Member
 from convcheck.report.layout import INDENT, cut, labelled, paragraph, spread
 from convcheck.report.naming import compact_ids
+from convcheck.report.promotions import compact, of_types
 from convcheck.report.status import BELOW
 from convcheck.report.words import GLUE, clean, explain_arguments, number, pair, plural, shown
-from convcheck.run.result import Example, Group
+from convcheck.run.result import CallExample, Example, Group, Word
 from convcheck.spec.model import Case
 
 _CASE_LINES = 6
+_LISTED = 16  # words of a list in braces
 _RANGES = 6
 _LONG = 400
 _LABELS = {"fail": "FAIL", "refused": "REFUSED", "crashed": "CRASHED", "error": "ERROR"}
@@ -49,13 +54,27 @@ def _heading(block: Block, width: int, verbose: bool) -> Iterator[Text]:
     label, style = _LABELS[block.verdict], "bold red"
     if not block.gated:
         label, style = f"{label.lower()} (below the gate)", BELOW.style
-    names = compact_ids(m.case.case.id for m in block.members)
+    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
+    names = short(m.case.case.id for m in block.members)
     first, *more = _names(names, block, width, verbose)
-    *front, last = labelled(label, style, first, width)
+    *front, last = labelled(label, style, first if verbose else _shortened(first), width)
     yield from front
     yield from spread(last, _count(block), width)
     for name in more:
-        yield from paragraph(name, width, hang=2, style="bold")
+        said = name if verbose else _shortened(name)
+        yield from paragraph(said, width, hang=2, style="bold")
+
+
+def _shortened(name: str) -> str:
+    """Leave out most of a long list in braces."""
+
+    def shorten(match: re.Match[str]) -> str:
+        words = match[1].split(",")
+        if len(words) <= _LISTED:
+            return match[0]
+        return "{" + ",".join(words[: _LISTED - 1]) + f",…{GLUE}{len(words) - _LISTED + 1} more}}"
+
+    return re.sub(r"\{([^}]*)\}", shorten, name)
 
 
 def _names(names: Sequence[str], block: Block, width: int, verbose: bool) -> list[str]:
@@ -84,19 +103,24 @@ def _count(block: Block) -> Text:
 
 def _rule(block: Block, group: Group, width: int) -> Iterator[Text]:
     places = [str(place) for place in block.places]
-    # Only the file's name of those after the first: they stand beside it.
-    place = ", ".join([places[0], *(p.rpartition("/")[2] for p in places[1:])])
+    place = ", ".join([places[0], *(_beside(*pair) for pair in pairwise(places))])
     others = len(block.rows) - 1
     name = group.decision.name + (f", and {plural(others, 'more row')}" if others else "")
     *front, last = paragraph(name, width, hang=2)
     yield from front
     yield from spread(last, Text(place, "dim"), width)
-    kind = group.kind
+    kind = block.kind
     if group.reading:
         kind += f", read as {group.reading}"
     if group.placement:
         kind += f', only in placement "{group.placement}"'
     yield from paragraph(kind.lstrip(", "), width, style="bold")
+
+
+def _beside(before: str, place: str) -> str:
+    """Give a place that stands beside another: without folders, of the same file its line only."""
+    file, _, line = place.rpartition(":")
+    return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
 
 
 def _cite(group: Group, width: int) -> Iterator[Text]:
@@ -110,13 +134,42 @@ def _cite(group: Group, width: int) -> Iterator[Text]:
 
 def _explain(case: Case, group: Group, width: int) -> Iterator[Text]:
     """Give the command; where it is too long for a line, broken so that a shell still takes it."""
-    *front, last = explain_arguments(case, group.examples[0])
-    start = " ".join(["convcheck explain", *front])
-    if INDENT + len(start) + 1 + len(last) <= width:
-        yield Text(" " * INDENT + f"{start} {last}", "cyan")
-    else:
-        yield Text(" " * INDENT + f"{start} \\", "cyan")
-        yield Text(" " * (INDENT + 2) + last, "cyan")
+    *dashes, name, values = _arguments(case, group)
+    start = " ".join(["convcheck explain", *dashes])
+    whole, halved = f"{start} {name} {values}".rstrip(), [f"{start} {name}", values]
+    lines = [whole]
+    if INDENT + len(whole) > width:
+        room = width - INDENT - len(" \\")
+        lines = halved if values and len(halved[0]) <= room else [start, name, values]
+    lines = list(filter(None, lines))
+    for i, line in enumerate(lines):
+        end = " \\" if i < len(lines) - 1 else ""
+        yield Text(" " * (INDENT + (2 if i else 0)) + line + end, "cyan")
+
+
+def _arguments(case: Case, group: Group) -> list[str]:
+    """Give the arguments of the command, the values in one."""
+    example = group.examples[0]
+    if isinstance(example, CallExample):
+        example = replace(example, arguments=_values(example))
+    arguments = explain_arguments(case, example)
+    at = 2 if arguments[0] == "--" else 1
+    return [*arguments[:at], " ".join(arguments[at:])]
+
+
+def _values(example: CallExample) -> tuple[Word, ...]:
+    """Give a word an input: those that meet the element that differs, else those of its index in
+    tensors of the output's shape, and the first of other tensors; none where one has no elements.
+    """
+    output, element = example.difference or (0, -1)
+    strips = () if isinstance(example.expected, str) else example.expected
+    shape = strips[output].shape if output < len(strips) else None
+    at = [max(element - s.first, 0) if s.shape == shape else 0 for s in example.inputs]
+    if not all(i < len(s.words) for i, s in zip(at, example.inputs, strict=True)):
+        return ()
+    return example.arguments or tuple(
+        strip.words[i] for i, strip in zip(at, example.inputs, strict=True)
+    )
 
 
 def _ranges(case: Case, group: Group, width: int, verbose: bool) -> Iterator[Text]:
@@ -140,6 +193,10 @@ def _extreme(case: Case, example: Example) -> Text:
 def _examples(member: Member, group: Group, width: int) -> Iterator[Text]:
     case = member.case.case
     for i, example in enumerate(group.examples):
+        if isinstance(example, CallExample):
+            disputed = group.decision.level == "disputed"
+            yield from strips.show(example, group.verdict, width, named=disputed)
+            continue
         if i:  # the first example's input stands in the explain command
             yield _extreme(case, example)
         yield from bits.show(case, example, group.verdict, width)

@@ -36,5 +36,5 @@ def _line(block: Block, width: int) -> Iterator[Text]:
         said = f"refused: {group.examples[0].message if group.examples else group.decision.name}"
     else:
         where = f", in placement {group.placement}" if group.placement else ""
-        said = f"{group.kind}{where}: {group.decision.name}"
+        said = f"{block.kind}{where}: {group.decision.name}"
     yield Text.assemble(count, cut(" ".join(said.split()), width - len(count)))

@@ -11,11 +11,12 @@ from rich.text import Text
 from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
+from convcheck.report import strips
 from convcheck.report.bits import bit_lines
 from convcheck.report.layout import cut, paragraph, spread
 from convcheck.report.status import STATUSES
 from convcheck.report.words import clean, hexadecimal, pattern, quote
-from convcheck.run.result import BackendInfo, CaseResult, Group, Word
+from convcheck.run.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
 from convcheck.semantics.trace import Given, Link, Rounded, Trace
 from convcheck.spec.model import Case, Cite, Spec
@@ -23,10 +24,11 @@ from convcheck.spec.model import Case, Cite, Spec
 _LABEL = 10
 _DIGITS = 40  # of an exact value
 _LONG = 400
+_ELEMENTS = 16  # of a sequence or a tensor
 _FAR = 5990  # a text's value is read no farther than 10^6000
 _SIGHT = Fraction(10) ** _FAR
 _STYLES = {status.word: status.style for status in STATUSES}
-_LEVELS = {
+LEVELS = {
     "normative": "normative",
     "implied": "implied: not in so many words",
     "disputed": "disputed: one reading has to hold for all inputs of the case",
@@ -53,8 +55,8 @@ def show(it: Explained, width: int, verbose: bool) -> Iterator[Text]:
     yield from _input(it, width)
     for rounded in dict.fromkeys(g.rounded for g in it.trace.given):
         if rounded:
-            yield from _line("[x]", _rounding(it.case.outputs[0].format, rounded), width)
-    yield from _line("case", _matched(it), width)
+            yield from line("[x]", _rounding(it.case.outputs[0].format, rounded), width)
+    yield from line("case", _matched(it), width)
     if verbose:
         yield from _links("tried", it.trace.tried, width, rows=True)
     yield from _why(it, width)
@@ -69,9 +71,9 @@ def _input(it: Explained, width: int) -> Iterator[Text]:
         return
     if not it.exact:
         said = f"{it.word} is not a {source}; the nearest is {_exactly(x)}"
-        yield from _line("note", said, width)
+        yield from line("note", said, width)
     elif not isinstance(source.format, Bool) and Fraction(spell(source.format, it.code)) != x:
-        yield from _line("x", _exactly(x), width)
+        yield from line("x", _exactly(x), width)
 
 
 def _rounding(target: Format, rounded: Rounded) -> str:
@@ -123,25 +125,25 @@ def _links(label: str, links: tuple[Link, ...], width: int, rows: bool = False) 
 def _why(it: Explained, width: int) -> Iterator[Text]:
     by = it.trace.decision
     yield from _links("rule", it.trace.links, width)
-    yield from _line("level", _LEVELS[by.level], width)
-    yield from _line("text", f'"{clean(by.cite)}"', width, "italic")
-    yield from _line("", f"— {by.source}", width)
+    yield from line("level", LEVELS[by.level], width)
+    yield from line("text", f'"{clean(by.cite)}"', width, "italic")
+    yield from line("", f"— {by.source}", width)
     if it.case.refusal:
-        yield from _line("note", "a backend may also refuse this case", width)
+        yield from line("note", "a backend may also refuse this case", width)
 
 
 def _outcome(it: Explained, given: Given, width: int) -> Iterator[Text]:
     outcome, target = given.outcome, it.case.outputs[0].format
     if outcome.reading:
         yield Text()
-        yield from _line("reading", outcome.reading, width, "bold")
+        yield from line("reading", outcome.reading, width, "bold")
         yield from _links("rule", given.links, width, rows=True)
         yield from _cite(it.spec, outcome.cite, width)
-    yield from _line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
+    yield from line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
     if given.pattern == EXACT:
         yield from _shown("expected", target, given.code, "", width)
         return
-    yield from _line("expected", pattern(f"<{PATTERNS[given.pattern]}>"), width, "bold")
+    yield from line("expected", pattern(f"<{PATTERNS[given.pattern]}>"), width, "bold")
     if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
         yield from _shown("such as", target, given.code, "", width)
 
@@ -149,29 +151,38 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[Text]:
 def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[Text]:
     if cite:
         source = spec.sources[cite.source]
-        yield from _line("text", f'"{clean(cite.text)}"', width, "italic")
-        yield from _line("", f"— {source.title}, {source.section}", width)
+        yield from line("text", f'"{clean(cite.text)}"', width, "italic")
+        yield from line("", f"— {source.title}, {source.section}", width)
 
 
 def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
     """Give the lines of a backend's answer to the one input, and whether it is right."""
     yield Text()
-    yield from _line("backend", f"{info.name} {info.version}".strip(), width, "bold")
-    target = result.case.outputs[0].format
+    yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
     for group in result.groups:
         example = group.examples[0]
-        if example.got is not None:
-            yield from _shown("answer", target, example.got, "", width)
+        if isinstance(example, CallExample) and example.got is not None:
+            yield from _call(group, example, width)
+        elif isinstance(example, Example) and example.got is not None:
+            yield from _shown("answer", result.case.outputs[0].format, example.got, "", width)
         said = cut(clean(example.message or result.message), _LONG)
-        yield from _line(
+        yield from line(
             "verdict", _verdict(group, said, example.got), width, _STYLES[group.verdict]
         )
     if not result.groups:
         said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
-        yield from _line("verdict", said, width, _STYLES[result.verdict])
+        yield from line("verdict", said, width, _STYLES[result.verdict])
 
 
-def _verdict(group: Group, message: str, got: Word | None) -> str:
+def _call(group: Group, example: CallExample, width: int) -> Iterator[Text]:
+    """Give the answer to a whole call beside what was due; the inputs stand above."""
+    disputed = group.decision.level == "disputed"
+    yield from strips.show(
+        example, group.verdict, width, indent=0, named=disputed, inputs=False, most=_ELEMENTS
+    )
+
+
+def _verdict(group: Group, message: str, got: object) -> str:
     where = f', in placement "{group.placement}"' if group.placement else ""
     if group.verdict == "pass":
         return "as expected" if got is not None else f"refused, as expected: {message}"
@@ -187,20 +198,21 @@ def _verdict(group: Group, message: str, got: Word | None) -> str:
 def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[Text]:
     """Give a code's bits, value and hexadecimal; on two lines where they do not fit one."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
-        yield from _line(label, cut(quote(str(code)), _LONG), width, style)
+        yield from line(label, cut(quote(str(code)), _LONG), width, style)
         return
     *front, last = bit_lines(fmt, code)
     value = Text.assemble((spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim"))
     for i, bits in enumerate(front):
         yield Text.assemble(_label("" if i else label), bits)
-    line = Text.assemble(_label("" if front else label), last)
-    if line.cell_len + 3 + value.cell_len <= width:
-        yield Text.assemble(line, "   ", value)
+    row = Text.assemble(_label("" if front else label), last)
+    if row.cell_len + 3 + value.cell_len <= width:
+        yield Text.assemble(row, "   ", value)
     else:
-        yield from (line, Text.assemble(_label(""), value))
+        yield from (row, Text.assemble(_label(""), value))
 
 
-def _line(label: str, words: str, width: int, style: str = "") -> Iterator[Text]:
+def line(label: str, words: str, width: int, style: str = "") -> Iterator[Text]:
+    """Give a labelled line, broken to the width."""
     first, *more = paragraph(words, width, indent=_LABEL, style=style) or [Text()]
     yield Text.assemble(_label(label), first[_LABEL:])
     yield from more

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from convcheck.errors import Place
+from convcheck.report.promotions import of_types, sort_of
 from convcheck.report.words import clean
-from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict, gates
+from convcheck.run.result import FAILURES, CallExample, CaseResult, Group, RunResult, Verdict, gates
 from convcheck.semantics.expected import Decision
 
+SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
 
 
 @dataclass(frozen=True)
 class Member:
-    """A case with the group that it has in a block; None where the case failed as a whole."""
+    """A case with the group that it has in a block; None where the case failed as a whole.
+
+    `kinds` are those of all the case's groups that were put together in it.
+    """
 
     case: CaseResult
     group: Group | None
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,15 @@ class Block:
     def shown(self) -> Member:
         """The first member that has an example."""
         return next((m for m in self.members if m.group and m.group.examples), self.members[0])
+
+    @property
+    def kind(self) -> str:
+        """What is wrong: of several kinds, of what sort they are, or all of them."""
+        groups = [m.group for m in self.members if m.group]
+        kinds = list(dict.fromkeys(kind for m in self.members for kind in m.kinds))
+        if len(kinds) < 2:
+            return "".join(kinds)
+        return sort_of(groups[0]) or ", ".join(kind for kind in kinds if kind != SEVERAL)
 
     @property
     def rows(self) -> list[Decision]:
@@ -81,22 +96,47 @@ def blocks(result: RunResult) -> list[Block]:
 
 def _failures(case: CaseResult) -> Iterator[tuple[Hashable, Member]]:
     groups = [g for g in case.groups if g.verdict in FAILURES]
+    found: dict[Hashable, list[Group]] = {}
     for group in groups:
-        yield _key(group), Member(case, group)
+        found.setdefault(_key(group, case), []).append(group)
+    for key, same in found.items():
+        yield key, Member(case, _together(same), tuple(g.kind for g in same))
     if case.verdict in FAILURES and not any(g.verdict == case.verdict for g in groups):
         yield (case.verdict, clean(case.message)), Member(case, None)
 
 
-def _key(group: Group) -> Hashable:
+def _together(groups: list[Group]) -> Group:
+    """Make one group of a case's groups that are the same failure, as its first."""
+    decided = {g.decision.name: g.of for g in groups}  # of several kinds under one row, once
+    count = sum(g.count for g in groups)
+    return replace(groups[0], count=count, of=sum(decided.values()))
+
+
+def _key(group: Group, case: CaseResult) -> Hashable:
     """What makes two groups the same failure: in whichever file the row stands, and for a refusal
-    in the same words by whichever row an answer was due.
+    in the same words by whichever row an answer was due. Of whole calls, a death is one by
+    whichever row. Of promotions, a wrong type or refusal is one in whichever cell, and so are
+    wrong elements by one row: one cause shows in each type in its own kind.
     """
     by = group.decision
+    whole = any(isinstance(example, CallExample) for example in group.examples)
+    if of_types(case.case) and (sort := sort_of(group)):
+        return group.verdict, by.level, group.placement, sort
+    if whole and group.verdict == "crashed":
+        return group.verdict, by.level, group.placement, group.kind
+    if of_types(case.case) and _of_elements(group):
+        return group.verdict, by.rule, by.row, by.level, group.placement
     if group.verdict == "refused" and group.examples:
         return group.verdict, by.level, group.placement, clean(group.examples[0].message)
     return (
         group.verdict, by.rule, by.row, by.level, group.kind, group.placement, group.reading,
     )  # fmt: skip
+
+
+def _of_elements(group: Group) -> bool:
+    """Tell whether a group is of whole calls, right in type and shape and wrong in elements."""
+    found = (e.difference for e in group.examples if isinstance(e, CallExample))
+    return any(difference is not None and difference[1] >= 0 for difference in found)
 
 
 def _block(members: list[Member], result: RunResult) -> Block:

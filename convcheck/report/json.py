@@ -17,7 +17,7 @@ from convcheck.errors import UsageError
 from convcheck.report.environment import environment
 from convcheck.report.tally import by_spec, tally
 from convcheck.report.words import code, value
-from convcheck.run.result import CaseResult, Example, Group, RunResult
+from convcheck.run.result import CallExample, CaseResult, Example, Group, RunResult, Strip
 from convcheck.spec.model import Case, Level
 
 FORMAT = "convcheck-report/1"
@@ -41,7 +41,11 @@ def document(result: RunResult) -> dict[str, Any]:
 
 def write(result: RunResult, path: str) -> None:
     """Write the report to a file, whole or not at all; '-' is standard output."""
-    text = render(document(result))
+    put(render(document(result)), path)
+
+
+def put(text: str, path: str) -> None:
+    """Write a text to a file, whole or not at all; '-' is standard output. Raises UsageError."""
     if path == "-":
         sys.stdout.write(text)
         return
@@ -101,7 +105,7 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "spec": case.spec,
         "inputs": [t.name for t in case.inputs],
         "outputs": [t.name for t in case.outputs],
-        "ranks": None,  # the operators so far work element by element
+        "ranks": list(case.ranks) if case.whole_calls else None,
         "attributes": dict(case.attributes),
         "verdict": result.verdict,
         "message": result.message,
@@ -133,9 +137,11 @@ def _group(case: Case, group: Group) -> dict[str, Any]:
     }
 
 
-def _example(case: Case, example: Example) -> dict[str, Any]:
+def _example(case: Case, example: Example | CallExample) -> dict[str, Any]:
+    if isinstance(example, CallExample):
+        return _call(example)
     target = case.outputs[0].format
-    inputs = list(zip((t.format for t in case.inputs), example.inputs, strict=True))
+    inputs = list(zip((t.format for t in case.inputs), example.inputs, strict=False))
     got = None if example.got is None else code(target, example.got)
     return {
         "input": [code(fmt, word) for fmt, word in inputs],
@@ -145,4 +151,29 @@ def _example(case: Case, example: Example) -> dict[str, Any]:
         "expected_value": value(target, example.expected),
         "got_value": value(target, example.got),
         "message": example.message,
+    }
+
+
+def _call(example: CallExample) -> dict[str, Any]:
+    due = example.expected
+    return {
+        "input": [_tensor(strip) for strip in example.inputs],
+        "expected": due if isinstance(due, str) else [_tensor(strip) for strip in due],
+        "got": None if example.got is None else [_tensor(strip) for strip in example.got],
+        "reading": example.reading,
+        "difference": list(example.difference) if example.difference else None,
+        "wrong": example.wrong,
+        "message": example.message,
+    }
+
+
+def _tensor(strip: Strip) -> dict[str, Any]:
+    """Give the part of a tensor that is shown; of a type that the spec does not know, raw codes."""
+    fmt = strip.format
+    return {
+        "type": strip.type,
+        "shape": list(strip.shape),
+        "first": strip.first,
+        "bits": [hex(int(w)) if fmt is None else code(fmt, w) for w in strip.words],
+        "values": [None if fmt is None else value(fmt, w) for w in strip.words],
     }

@@ -10,6 +10,11 @@ from rich.text import Text
 
 from convcheck.report.words import GLUE
 
+_CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
+_CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these
+_PART = re.compile(
+    rf"[{_CJK}][{_CLOSING}]* *|(?:[^ ,/{_CJK}{_CLOSING}]|,(?=[0-9]))*[,/]?[{_CLOSING}]* *"
+)
 MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it counts
 INDENT = 6
 
@@ -27,9 +32,11 @@ def spread(left: Text, right: Text, width: int) -> Iterator[Text]:
 def paragraph(
     text: str, width: int, indent: int = INDENT, hang: int = 0, style: str = ""
 ) -> Iterator[Text]:
-    """Break a text at blanks, commas and slashes; later lines are indented `hang` further."""
+    """Break a text at blanks, commas and slashes, and after any Chinese or Japanese character;
+    later lines are indented `hang` further.
+    """
     room, line = width - indent, ""
-    for part in re.findall(r"(?:[^ ,/]|,(?=[0-9]))*[,/]? *", text):
+    for part in _PART.findall(text):
         if line and cell_len((line + part).rstrip()) > room:
             yield _line(line, indent, style)
             line = " " * hang

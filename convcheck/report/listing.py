@@ -9,7 +9,7 @@ from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.spec.cases import cases
 from convcheck.spec.model import DType, Spec
-from convcheck.spec.types import RUNTIMES, Types
+from convcheck.spec.types import GRAPHS, LIBRARIES, Types
 
 
 def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> Iterator[str]:
@@ -24,14 +24,12 @@ def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) 
 
 
 def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
-    """Give a row a spec: its size, its parent, and the text that it encodes."""
-    rows = [["spec", "types", "rules", "cases", "extends", "text"]]
+    """Give a row a spec: the body that it has, its size, and its parent."""
+    rows = [["spec", "body", "types", "rules", "cases", "extends"]]
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
         counts = [len(types), len(spec.rules), sum(1 for _ in cases(spec))]
-        text = spec.sources["text"]
-        extends = spec.extends or "-"
-        rows.append([spec.id, *map(str, counts), extends, f"{text.title}, {text.section}"])
+        rows.append([spec.id, spec.body, *map(str, counts), spec.extends or "-"])
     return rows
 
 
@@ -42,12 +40,22 @@ def type_rows(types: Sequence[DType]) -> list[list[str]]:
 
 
 def name_rows(types: Types) -> list[list[str]]:
-    """Give a row a type: its name in each runtime, and the families that it is in."""
-    rows = [["type", *RUNTIMES, "families"]]
+    """Give a row a type: its name in each runtime of graphs, and the families that it is in."""
+    rows = [["type", *GRAPHS, "families"]]
     for dtype in types.types.values():
-        names = [dtype.name_in(runtime) or "-" for runtime in RUNTIMES]
+        names = [dtype.name_in(runtime) or "-" for runtime in GRAPHS]
         families = [name for name, members in types.sets.items() if dtype.name in members]
         rows.append([dtype.name, *names, ",".join(families) or "-"])
+    return rows
+
+
+def library_rows(types: Types) -> list[list[str]]:
+    """Give a row a type that some library of functions has: its name in each."""
+    rows = [["type", *LIBRARIES]]
+    for dtype in types.types.values():
+        names = [dtype.name_in(library) for library in LIBRARIES]
+        if any(names):
+            rows.append([dtype.name, *(name or "-" for name in names)])
     return rows
 
 

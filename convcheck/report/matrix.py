@@ -10,7 +10,7 @@ from rich.text import Text
 from convcheck.report.naming import compact_specs
 from convcheck.report.status import STATUSES, Status, status_of
 from convcheck.run.result import CaseResult
-from convcheck.spec.model import Level
+from convcheck.spec.model import Case, Level
 
 _INDENT = 2
 
@@ -28,7 +28,7 @@ def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
     """Make the matrix of one spec: of several cases in a cell the worst is shown."""
     cells: dict[tuple[str, str], Status] = {}
     for case in cases:
-        key = (", ".join(t.name for t in case.case.inputs), case.case.outputs[0].name)
+        key = _cell(case.case)
         status = status_of(case, level)
         cells[key] = min(cells.get(key, status), status, key=STATUSES.index)
     sources = tuple(dict.fromkeys(source for source, _ in cells))
@@ -36,6 +36,12 @@ def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
     order = {name: i for i, name in enumerate((*sources, *targets)[::-1])}  # sources win
     targets = tuple(sorted(targets, key=order.__getitem__, reverse=True))
     return Matrix(sources, targets, tuple((*key, status) for key, status in cells.items()))
+
+
+def _cell(case: Case) -> tuple[str, str]:
+    """Name row and column: the inputs and the output, of a promotion its two inputs."""
+    *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
+    return ", ".join(dict.fromkeys(t.name for t in most)) or last.name, last.name
 
 
 def show(matrices: dict[str, Matrix], width: int) -> Iterator[Text]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _Axes = tuple[tuple[str, ...], ...]  # the words that stand in each place of an id
 _FAMILY, _VERSION, _SOURCE, _TARGET, _REST = range(5)
@@ -23,6 +23,12 @@ def family(spec: str) -> str:
     """Give a spec's id with its version left open: onnx.Cast-*."""
     stem, version = _split(spec)
     return f"{stem}-*" if version else stem
+
+
+def short_names(addresses: Sequence[str]) -> list[str]:
+    """Give what tells backends apart in few characters: of a class, its name."""
+    short = [a.rpartition(":")[2] if "." in a.partition(":")[0] else a for a in addresses]
+    return short if len(set(short)) == len(short) else list(addresses)
 
 
 def _split(spec: str) -> tuple[str, str]:

@@ -16,7 +16,10 @@ _Line = tuple[str, int, int, Counter[Status]]  # spec, cases, values, cases by s
 
 
 def show(result: RunResult, width: int) -> Iterator[Text]:
-    """Give the table of counts, with short headings and numbers where the width asks for it."""
+    """Give the table of counts, with short headings and numbers where the width asks for it.
+
+    Of operators whose question is a whole call, calls are counted.
+    """
     level = result.level
     lines = [
         (
@@ -27,15 +30,17 @@ def show(result: RunResult, width: int) -> Iterator[Text]:
         )
         for spec, cases in by_spec(result).items()
     ]
+    asked = {c.case.whole_calls for c in result.cases}
+    counted = "asked" if len(asked) > 1 else "calls" if True in asked else "values"
     present = [s for s in STATUSES if any(line[3][s] for line in lines)]
-    table = _table(lines, present, short=False)
+    table = _table(lines, present, counted, short=False)
     if len(table[0].plain) > width:
-        table = _table(lines, present, short=True)
+        table = _table(lines, present, counted, short=True)
     yield from table
 
 
-def _table(lines: list[_Line], present: list[Status], short: bool) -> list[Text]:
-    heads = ["spec", "cases", "values", *(s.short if short else s.word for s in present)]
+def _table(lines: list[_Line], present: list[Status], counted: str, short: bool) -> list[Text]:
+    heads = ["spec", "cases", counted, *(s.short if short else s.word for s in present)]
     styles = ["", "", "", *(s.style for s in present)]
     rows = [_cells(line, present, short) for line in lines]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]

@@ -1,4 +1,4 @@
-"""Rule tables as the standard prints them, and what changed between two versions."""
+"""Specs as the standard prints them, and what changed between two versions."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
+from convcheck.report import bodies
+from convcheck.report.fields import field, fields, quoted
 from convcheck.report.layout import paragraph
+from convcheck.report.words import GLUE
+from convcheck.spec.cases import OUTPUT
 from convcheck.spec.diff import Change, attribute_text, condition, rounding
-from convcheck.spec.model import Cell, Cite, Rule, Spec
+from convcheck.spec.model import Cell, Cite, Layout, Pairs, Rule, Spec
 from convcheck.spec.types import Types
-
-_LABEL = 10  # columns of a field's name
 
 
 def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
     """Give a spec as a page: what it is, its types and attributes, its rules, its notes."""
     source = spec.sources["text"]
     yield Text.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
-    yield from _field("text", source.url, width)
+    yield from field("text", source.url, width)
     if spec.extends:
-        yield from _field("extends", spec.extends, width)
+        yield from field("extends", spec.extends, width)
     for variable, listed in spec.types.items():
-        yield from _field(variable, ", ".join(t.name for t in listed), width)
+        yield from field(variable, ", ".join(t.name for t in listed), width)
     for attribute in spec.attributes:
-        yield from _field(attribute.name, attribute_text(attribute, types), width)
+        yield from field(attribute.name, attribute_text(attribute, types), width)
+    yield from _asked(spec, width)
+    yield from bodies.show(spec, types, width)
     for rule in spec.rules:
         yield Text()
         yield from _rule(spec, rule, types, width)
@@ -36,24 +40,61 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
             yield from paragraph(f"- {note}", width, indent=2, hang=2)
 
 
-def _field(name: str, value: str, width: int) -> Iterator[Text]:
-    label = f"{name:<{_LABEL - 2}}  "  # a longer name moves its value to the right
-    first, *more = paragraph(" " * (len(label) - _LABEL) + value, width, indent=_LABEL)
-    yield Text.assemble((label, "dim"), first.plain.lstrip())
-    yield from more
+def _asked(spec: Spec, width: int) -> Iterator[Text]:
+    """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
+    if spec.body != "table" or spec.likes:
+        yield from field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs), width)
+        yield from field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs), width)
+    yield from fields("layouts", [_layout(layout) for layout in spec.layouts], width)
+    yield from fields("asked", [_combination(types) for types in spec.combinations], width)
+    if spec.shapes:
+        ranks = ", ".join(map(str, sorted(spec.shapes.ranks)))
+        empty = "" if spec.shapes.empty else "; no empty tensors"
+        yield from field("shapes", f"of rank {ranks}{empty}; others are undefined", width)
+        yield from field("", quoted(spec, spec.shapes.cite), width)
+    if spec.pairs:
+        yield from _pairs(spec, spec.pairs, width)
+
+
+def _tensor(spec: Spec, name: str, variable: str) -> str:
+    only = ", of which only the type counts" if name in spec.likes else ""
+    answer = "" if variable in spec.types else ", which is the answer"
+    return f"{name}: {variable}{only}{answer}"
+
+
+def _layout(layout: Layout) -> str:
+    said = ((name, f"[{'×'.join(dims)}]" if dims else "scalar") for name, dims in layout.shapes)
+    return f"{layout.name}: {', '.join(f'{name}{GLUE}{shape}' for name, shape in said)}"
+
+
+def _combination(types: tuple[str, ...]) -> str:
+    own = "   (the output's own type)" if OUTPUT in types else ""
+    return f"{', '.join(types)}{own}"
+
+
+def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
+    """Give the supported pairs, a line a source in the spec's order."""
+    order = [t.name for types in spec.types.values() for t in types]
+    targets: dict[str, list[str]] = {}
+    for source, target in sorted(pairs.listed, key=lambda p: tuple(map(order.index, p))):
+        targets.setdefault(source, []).append(target)
+    said = [f"{source} to {', '.join(names)}" for source, names in targets.items()]
+    yield from fields("pairs", said, width)
+    yield from field("", "others are asked with the defaults, and may be refused", width)
+    yield from field("", quoted(spec, pairs.cite), width)
 
 
 def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[Text]:
     yield Text.assemble((rule.name, "bold"), (f"   {rule.place}", "dim"))
-    yield from _field("  when", condition(rule, types) or "always", width)
+    yield from field("  when", condition(rule, types) or "always", width)
     if rounding(rule):
-        yield from _field("  round", rounding(rule), width)
+        yield from field("  round", rounding(rule), width)
     feet = _feet(rule)
     for foot, number in feet.items():
         cell, cite = foot
         mark = f"[{number}] " if len(feet) > 1 else ""
-        yield from _field("  " + ("cite" if number == 1 else ""),
-                          f"{mark}{cell}: {_quoted(spec, cite)}", width)  # fmt: skip
+        yield from field("  " + ("cite" if number == 1 else ""),
+                          f"{mark}{cell}: {quoted(spec, cite)}", width)  # fmt: skip
     yield from _readings(spec, rule, width)
     yield Text()
     yield from _table(rule, feet, width)
@@ -64,8 +105,8 @@ def _readings(spec: Spec, rule: Rule, width: int) -> Iterator[Text]:
     outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
     for outcome in {o.reading: o for o in outcomes if o.cite}.values():
         if outcome.cite:
-            said = f"{outcome.reading}: {_quoted(spec, outcome.cite)}"
-            yield from _field("  reading", said, width)
+            said = f"{outcome.reading}: {quoted(spec, outcome.cite)}"
+            yield from field("  reading", said, width)
 
 
 Foot = tuple[str, Cite]
@@ -94,11 +135,6 @@ def _number(cell: Cell, feet: dict[Foot, int]) -> int:
         if (level, cite.source, cite.text) == (cell.level, cell.cite.source, cell.cite.text)
     )  # fmt: skip
     return next(same)
-
-
-def _quoted(spec: Spec, cite: Cite) -> str:
-    source = spec.sources[cite.source]
-    return f'"{cite.text}" — {source.title}, {source.section}'
 
 
 def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[Text]:

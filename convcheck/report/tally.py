@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from convcheck.run.result import VERDICTS, CaseResult, RunResult, Verdict, gates
+from convcheck.run.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
 from convcheck.spec.model import Level
 
 
@@ -28,7 +28,8 @@ class Tally:
 def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
     """Count cases in a run gated at `level`."""
     cases = tuple(cases)
-    verdicts = {v: sum(c.verdict == v for c in cases) for v in VERDICTS}
+    counted = Counter(c.verdict for c in cases)
+    verdicts = {v: counted[v] for v in VERDICTS}
     return Tally(
         cases=len(cases),
         judged=len(cases) - verdicts["undefined"] - verdicts["unsupported"],
@@ -49,6 +50,8 @@ def by_spec(result: RunResult) -> dict[str, tuple[CaseResult, ...]]:
 
 def _wrong(case: CaseResult, level: Level) -> int:
     """Count a case's failing values: a value asked in several places counts once."""
+    if case.verdict not in FAILURES:
+        return 0
     counts: Counter[str] = Counter()
     for group in case.groups:
         counts[group.placement] += group.count * gates(group, level)

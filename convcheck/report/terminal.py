@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from convcheck.report import blocks, digest, matrix, overview
+from convcheck.report import blocks, digest, matrix, overview, promotions
 from convcheck.report.groups import blocks as failures
 from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.naming import compact_ids, family
@@ -18,6 +18,7 @@ from convcheck.report.words import GLUE, clean, number, plural
 from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict
 
 _REASONS = 3
+_READINGS = 2  # of a rule, that are named
 
 
 def report(result: RunResult, console: Console, verbose: bool) -> None:
@@ -45,7 +46,7 @@ def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     summary = list(digest.show(found, text_width, verbose))
     yield from (*summary, Text()) if summary else ()
     yield from _rest(result, text_width, verbose)
-    yield from _verdict(result, text_width)
+    yield from verdict(result, text_width)
 
 
 def _title(result: RunResult, width: int) -> Iterator[Text]:
@@ -62,30 +63,39 @@ def _matrices(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     }
     if shown:
         yield from matrix.show(shown, width)
+    yield from promotions.show(result, min(width, MAX_WIDTH), verbose)
 
 
 def _rest(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     lines = [
-        *_by_rule(result, "tolerated", "yellow", width),
-        *(_by_rule(result, "undefined", "cyan", width) if verbose else ()),
+        *_by_rule(result, "tolerated", "yellow", width, verbose),
+        *(_by_rule(result, "undefined", "cyan", width, verbose) if verbose else ()),
         *_unsupported(result, width, verbose),
     ]
     if lines:
         yield from (*lines, Text())
 
 
-def _by_rule(result: RunResult, verdict: Verdict, style: str, width: int) -> Iterator[Text]:
-    """Give a line a rule: `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`."""
-    found: dict[tuple[str, str], list[CaseResult]] = {}
+def _by_rule(
+    result: RunResult, verdict: Verdict, style: str, width: int, verbose: bool
+) -> Iterator[Text]:
+    """Give a line a rule: `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
+
+    Of a rule with many readings only that of most cases is named, unless `verbose`.
+    """
+    found: dict[str, dict[str, list[CaseResult]]] = {}
     for case, group in _groups(result, verdict):
         what = f'reads it as "{group.reading}"' if group.reading else group.kind
-        found.setdefault((group.decision.rule, what), []).append(case)
-    for (rule, what), cases in found.items():
-        families = ", ".join(dict.fromkeys(family(c.case.spec) for c in cases))
-        said = f"{families} {rule}{': ' if what else ''}{what}"
-        ids = dict.fromkeys(c.case.id for c in cases)
-        count = plural(len(ids), "case").replace(" ", GLUE)
-        yield from labelled(verdict, style, f"{said} ({count})", width)
+        found.setdefault(group.decision.rule, {}).setdefault(what, []).append(case)
+    for rule, ways in found.items():
+        kept = dict(sorted(ways.items(), key=lambda way: -len(way[1]))[:1])
+        few = verbose or len(ways) <= _READINGS
+        for what, cases in (ways if few else kept).items():
+            families = ", ".join(dict.fromkeys(family(c.case.spec) for c in cases))
+            said = f"{families} {rule}{': ' if what else ''}{what}"
+            count = plural(len({c.case.id for c in cases}), "case").replace(" ", GLUE)
+            others = f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)" if not few else ""
+            yield from labelled(verdict, style, f"{said} ({count}){others}", width)
 
 
 def _groups(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:
@@ -124,7 +134,7 @@ def _reason(cases: list[CaseResult], width: int, verbose: bool) -> Iterator[Text
         yield from paragraph(name, width, indent=13, hang=2, style="dim")
 
 
-def _verdict(result: RunResult, width: int) -> Iterator[Text]:
+def verdict(result: RunResult, width: int) -> Iterator[Text]:
     """Give the last line: the verdict, the counts behind it, and what else there was."""
     counts = tally(result.cases, result.level)
     word, said, style = _outcome(result, counts)
@@ -137,15 +147,26 @@ def _verdict(result: RunResult, width: int) -> Iterator[Text]:
 
 def _outcome(result: RunResult, counts: Tally) -> tuple[str, str, str]:
     asked = plural(counts.judged, "case")
-    values = plural(counts.checked, "value")
+    values = ", ".join(_asked(result, wrong=False))
     if counts.gated:
-        said = f"{number(counts.gated)} of {asked}, {number(counts.wrong)} of {values}"
-        return "FAIL", said, "bold red"
+        wrong = ", ".join(_asked(result, wrong=True))
+        return "FAIL", f"{number(counts.gated)} of {asked}, {wrong}", "bold red"
     if not counts.judged:
         return "NOTHING JUDGED", f"{plural(counts.cases, 'case')} asked, none judged", "bold yellow"
     if result.interrupted:
         return "INTERRUPTED", f"no failure so far in {asked}, {values}", "bold yellow"
     return "PASS", f"{asked}, {values}", "bold green"
+
+
+def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
+    """Count what was asked, values and calls apart; with `wrong`, how many of them are wrong."""
+    calls = [case for case in result.cases if case.case.whole_calls]
+    values = [case for case in result.cases if not case.case.whole_calls]
+    for noun, cases in (("value", values), ("call", calls)):
+        counts = tally(cases, result.level)
+        said = plural(counts.checked, noun)
+        if counts.checked or (noun == "value" and not calls):
+            yield f"{number(counts.wrong)} of {said}" if wrong else said
 
 
 def _remarks(result: RunResult, counts: Tally) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
-from convcheck.run.result import Example, Word
+from convcheck.run.result import CallExample, Example, Word
 from convcheck.semantics.expected import PATTERNS
 from convcheck.spec.model import Case
 
@@ -21,6 +21,7 @@ _PATTERNS = {
     "plain": "plain decimal text",
     "parses-to-x": "text that parses to the value",
     "parses": "text that parses as a number",
+    "zero": "a zero of either sign",
 }
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
@@ -80,9 +81,11 @@ def plural(count: int, noun: str) -> str:
     return f"{number(count)} {noun}" + ("" if count == 1 else "s")
 
 
-def explain_arguments(case: Case, example: Example) -> list[str]:
+def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Give the arguments of `convcheck explain` for an example, quoted for a shell."""
-    words = [code(t.format, w) for t, w in zip(case.inputs, example.inputs, strict=True)]
+    # of an input that only gives a type there is no word, and of a call there may be none
+    given = example.arguments if isinstance(example, CallExample) else example.inputs
+    words = [code(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
     dashes = ["--"] if any(word.startswith("-") for word in words) else []
     return [*dashes, shlex.quote(case.id), *map(_argument, words)]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Declined
+from convcheck.backends.protocol import Declined, Outputs, Oversized
 from convcheck.numerics.format import Bits
 
 Index = NDArray[np.intp]
@@ -77,3 +77,20 @@ class Avoid:
 
 
 EVERYWHERE = frozenset(PLACEMENTS)
+
+
+@dataclass(frozen=True)
+class CallAnswers:
+    """The answers of n whole calls: `got` is of meaning where `state` is ANSWERED.
+
+    An answer may have any number of outputs of any type and shape: to judge that is the judge's.
+    `left_out` calls were not asked since their answers have more than `limit` elements.
+    """
+
+    got: tuple[Outputs | Oversized | None, ...]
+    state: NDArray[np.uint8]
+    messages: Mapping[int, str]
+    faults: tuple[Fault, ...] = ()
+    declined: Declined | None = None
+    left_out: int = 0
+    limit: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Answer, Backend, Declined, Refused
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
 from convcheck.numerics.format import Bits, Text
 from convcheck.run import placements
 from convcheck.run.answers import (
@@ -23,10 +23,11 @@ from convcheck.run.answers import (
     Fault,
     Index,
 )
+from convcheck.run.companions import companion
 from convcheck.run.wellformed import complaint, strangers
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 Note = Callable[[str, Index], None]
 
@@ -66,9 +67,13 @@ def ask(
     return asking.answers(declined)
 
 
-def inputs_at(vectors: VectorSet, index: Index) -> list[Bits]:
-    """Take the inputs of some elements, in the index's shape, as fresh arrays."""
-    return [tensor[index.reshape(-1)].reshape(index.shape) for tensor in vectors.inputs]
+def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
+    """Take the inputs of some elements, in the index's shape, or of one call, as fresh arrays."""
+    if isinstance(vectors, CallSet):
+        return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
+    tensors = [tensor[index.reshape(-1)].reshape(index.shape) for tensor in vectors.inputs]
+    others = vectors.case.inputs[len(tensors) :]
+    return [*tensors, *(companion(dtype, index, len(vectors)) for dtype in others)]
 
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
@@ -130,11 +135,20 @@ class _Asking:
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
         pool, judged = np.flatnonzero(usable), np.flatnonzero(usable & hopeful)
         judged = judged if len(judged) else pool
-        self._place("alone", placements.alone(there, judged if len(judged) else there))
-        self._place("odd tail", placements.odd_tails(pool, judged))
-        self._place("short", placements.short(judged))
-        self._place("4-D", placements.four_d(pool))
-        if len(pool):
+        shapes = self.vectors.case.shapes
+        scalars = shapes is None or 0 in shapes.ranks
+        judged_there = judged if len(judged) else there
+        if self.vectors.case.sources != self.vectors.case.inputs:
+            # its sibling, which is told the type, is asked in every length
+            ends = judged_there[[0, -1]] if len(judged_there) else judged_there
+            self._place("alone", placements.alone(ends, ends, scalars))
+        else:
+            self._place("alone", placements.alone(there, judged_there, scalars))
+            self._place("odd tail", placements.odd_tails(pool, judged))
+            self._place("short", placements.short(judged))
+        if shapes is None or 4 in shapes.ranks:
+            self._place("4-D", placements.four_d(pool))
+        if len(pool) and (shapes is None or shapes.empty):
             self._place("empty", placements.empty())
 
     def _groups(self) -> Iterator[Index]:
@@ -204,7 +218,7 @@ class _Asking:
         wrong = complaint(answer, self.vectors.case, index.shape)
         if wrong:
             self._fault(wrong[0], placement, wrong[1], index.reshape(-1))
-        else:
+        elif isinstance(answer, Outputs):
             self._record(placement, index.reshape(-1), answer.arrays[0].reshape(-1))
         return None
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.run.lane import Desk, Lane, Reported, Stopped
 from convcheck.run.messages import Corpus, Job, Judge, Setup
-from convcheck.run.result import FAILURES, BackendInfo, CaseResult
+from convcheck.run.result import FAILURES, BackendInfo, CaseResult, not_asked
 from convcheck.spec.model import Case
 
 LARGEST_BATCH = 32
@@ -27,6 +29,10 @@ class Execution:
     notes: tuple[str, ...] = ()
 
 
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def execute(
     address: str,
     cases: Sequence[Case],
@@ -37,13 +43,16 @@ def execute(
     fail_fast: bool,
     on_result: Callable[[CaseResult], None],
     judge: Judge | None = None,
+    say: Callable[[str], None] = _to_stderr,
 ) -> Execution:
     """Ask every case in `jobs` worker processes; tell `on_result` of each as it comes.
 
     A call of the backend that takes `timeout` seconds counts as a crash. With `fail_fast`, the
     run ends with the first failure. Raises UnavailableError or UsageError where the backend
-    cannot be opened.
+    cannot be opened. `say` is told what a backend prepares before that, once on a machine.
     """
+    max_elements()  # what is wrong in the environment is an error here, once
+    prepare_backend(address, say)
     with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
         batches = _batches(cases, jobs)
         desk = Desk(Setup(address, corpus, judge), Path(folder), timeout, batches)
@@ -57,7 +66,7 @@ def execute(
             run.end()
     results = tuple(run.results[position] for position in sorted(run.results))
     backend = run.backend or BackendInfo(address, "")
-    return Execution(results, backend, interrupted, tuple(_notes(desk)))
+    return Execution(results, backend, interrupted, tuple(_notes(desk, results)))
 
 
 def _batches(cases: Sequence[Case], jobs: int) -> deque[list[Job]]:
@@ -66,10 +75,11 @@ def _batches(cases: Sequence[Case], jobs: int) -> deque[list[Job]]:
     return deque(plan[begin : begin + size] for begin in range(0, len(plan), size))
 
 
-def _notes(desk: Desk) -> list[str]:
-    if not desk.restarts:
-        return []
-    return [f"the backend was restarted {desk.restarts} times"]
+def _notes(desk: Desk, results: Sequence[CaseResult]) -> Iterator[str]:
+    if desk.restarts:
+        yield f"the backend was restarted {desk.restarts} times"
+    if left := sum(result.left_out for result in results):
+        yield not_asked(left, max_elements())
 
 
 class _Run:

@@ -15,21 +15,14 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import (
     Bits,
-    Codes,
-    Float,
-    Format,
-    Numeric,
-    Text,
-    is_nan,
-    is_negative,
 )
 from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Fault
 from convcheck.run.digest import digest, digest_of_words
 from convcheck.run.kinds import errors_of, kinds_of
+from convcheck.run.matching import matching
 from convcheck.run.result import CaseResult, Example, Group, Verdict, Word, case_verdict
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import PATTERNS, Decision, Expected, Reading
-from convcheck.semantics.spelling import satisfies
 from convcheck.vectors.model import VectorSet
 
 Mask = NDArray[np.bool_]
@@ -62,22 +55,6 @@ def _declined(vectors: VectorSet, answers: Answers) -> CaseResult:
         groups = tuple(_Judging(vectors, refused).groups())
     checked = len(vectors) if groups else 0
     return CaseResult(vectors.case, verdict, checked, vectors.coverage, groups, message)
-
-
-def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: Bits) -> Mask:
-    """Tell which answers a reading is satisfied with, all arrays of shape (n,)."""
-    right = np.asarray(got == reading.codes, bool) & (reading.patterns == pattern.EXACT)
-    right |= reading.patterns == pattern.UNDEFINED
-    if isinstance(fmt, Text):
-        for i in np.flatnonzero(reading.patterns >= pattern.PLAIN_TO_X):
-            code, wanted = int(cast(Codes, inputs)[i]), int(reading.patterns[i])
-            right[i] = satisfies(wanted, str(got[i]), cast(Numeric, source), code)
-    elif isinstance(fmt, Float):
-        codes = cast(Codes, got)
-        nan = is_nan(fmt, codes)
-        right |= nan & (reading.patterns == pattern.ANY_NAN)
-        right |= nan & (reading.patterns == pattern.NEGATIVE_NAN) & is_negative(fmt, codes)
-    return np.asarray(right)
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,18 @@ from typing import Protocol
 import numpy as np
 
 from convcheck.errors import ConvcheckError
-from convcheck.run.answers import CHUNK, PLACEMENTS, Answers, Avoid, Index
+from convcheck.run.answers import CHUNK, PLACEMENTS, Answers, Avoid, CallAnswers, Index
 from convcheck.run.result import BackendInfo, CaseResult
 from convcheck.spec.model import Case
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import Vectors
 
-Judge = Callable[[VectorSet, Answers], CaseResult]
+Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
 
 
 class Corpus(Protocol):
     """Where vectors come from; it travels to the workers."""
 
-    def vectors(self, case: Case) -> VectorSet:
+    def vectors(self, case: Case) -> Vectors:
         """Give a case's inputs and expectations."""
         ...
 

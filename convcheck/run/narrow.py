@@ -42,6 +42,8 @@ def narrow(job: Job, call: Call, sweeper: Sweeper) -> Job:
     if hopeless:
         message = f"{sweeper.how} on each of the first {len(culprits)} inputs tried alone"
         return give_up(job, call, message)
+    if culprits and job.case.whole_calls and _none_survived(job, sweeper):
+        return give_up(job, call, f"{sweeper.how} on each of the first {len(job.skip)} calls")
     if culprits or sweeper.spent:
         return job
     return _not_one_alone(job, call, sweeper)
@@ -63,7 +65,8 @@ def _culprits(inputs: Index, sweeper: Sweeper) -> tuple[dict[int, str], bool]:
     queue = [inputs[i : i + 1] for i in np.random.default_rng(0).permutation(len(inputs))]
     survivors = 0
     while queue and not sweeper.spent and (deadly := sweeper.sweep(queue)) is not None:
-        if sweeper.sweep([queue[deadly]], fresh=True) is None:
+        # the first was tried in a fresh worker, as after every death
+        if deadly and sweeper.sweep([queue[deadly]], fresh=True) is None:
             break
         survivors += deadly
         found[int(queue[deadly][0])] = sweeper.how
@@ -71,6 +74,12 @@ def _culprits(inputs: Index, sweeper: Sweeper) -> tuple[dict[int, str], bool]:
         if len(found) >= (HOPELESS_HUNG if sweeper.hung else HOPELESS) and not survivors:
             return found, True
     return found, False
+
+
+def _none_survived(job: Job, sweeper: Sweeper) -> bool:
+    """Tell whether the first calls, which are made in order, were deadly all of them."""
+    first = range(HOPELESS_HUNG if sweeper.hung else HOPELESS)
+    return all(i in job.skip for i in first)
 
 
 def _not_one_alone(job: Job, call: Call, sweeper: Sweeper) -> Job:

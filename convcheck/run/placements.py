@@ -27,11 +27,11 @@ def spread(pool: Index, count: int, start: int = 1) -> Index:
     return pool[np.unique(steps * len(pool) // 987)]
 
 
-def alone(pool: Index, judged: Index) -> Iterator[Index]:
+def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
     """Ask a sample one by one: as a scalar, as a vector of one, and so on in turn."""
     chosen = np.concatenate((pool[:1], pool[-1:], spread(pool, 2), spread(judged, 4, start=3)))
     for turn, element in enumerate(np.unique(chosen)):
-        yield np.array(element if turn % 2 == 0 else [element], np.intp)
+        yield np.array(element if scalars and turn % 2 == 0 else [element], np.intp)
 
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:

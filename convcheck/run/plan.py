@@ -75,7 +75,7 @@ def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
 
 
 def _has_source(names: frozenset[str]) -> Callable[[Case], bool]:
-    return lambda case: any(t.name in names for t in case.inputs)
+    return lambda case: any(t.name in names for t in case.sources)
 
 
 def _has_target(names: frozenset[str]) -> Callable[[Case], bool]:

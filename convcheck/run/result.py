@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from convcheck.numerics.format import Format
 from convcheck.semantics.expected import Decision
 from convcheck.spec.model import LEVELS, Case, Level
 from convcheck.vectors.model import Coverage
@@ -34,6 +35,39 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """A tensor as a report shows it: type, shape, and some codes from element `first` on.
+
+    `format` is None for a type that is not the spec's.
+    """
+
+    type: str
+    format: Format | None
+    shape: tuple[int, ...]
+    first: int
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class CallExample:
+    """A whole call with what was expected, under the reading that came closest, and what came back.
+
+    `expected` is a pattern's word in angle brackets where no outputs are due. `got` is None where
+    none came back. `difference` is the first that differs: (output, element), or (output, -1) for
+    its type or shape; None where there is none. `wrong` counts the elements that differ.
+    """
+
+    inputs: tuple[Strip, ...]
+    expected: tuple[Strip, ...] | str
+    got: tuple[Strip, ...] | None
+    reading: str = ""
+    difference: tuple[int, int] | None = None
+    wrong: int = 0
+    message: str = ""
+    arguments: tuple[Word, ...] = ()  # a word an input that decide the element that differs
+
+
+@dataclass(frozen=True)
 class Group:
     """Elements of one case under one decision with one kind of wrongness ('' where right).
 
@@ -54,12 +88,15 @@ class Group:
     placement: str = ""
     ranges: tuple[tuple[Word, Word], ...] = ()
     more_ranges: int = 0
-    examples: tuple[Example, ...] = ()
+    examples: tuple[Example | CallExample, ...] = ()
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one case. `message` is the runtime's own words where it could not be asked."""
+    """The result of one case. `message` is the runtime's own words where it could not be asked.
+
+    `left_out` counts calls that were not asked since their answers would be too large.
+    """
 
     case: Case
     verdict: Verdict
@@ -67,6 +104,7 @@ class CaseResult:
     coverage: Coverage
     groups: tuple[Group, ...]
     message: str = ""
+    left_out: int = 0
 
     def gates(self, level: Level) -> bool:
         """Tell whether the case fails a run gated at `level` and stronger."""
@@ -96,12 +134,19 @@ class RunResult:
     interrupted: bool = False
 
 
+def not_asked(count: int, limit: int) -> str:
+    """Say that calls were left out since their answers have more than `limit` elements."""
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    return f"{calls} not asked: an answer of more than {limit} elements (--max-elements)"
+
+
 def gates(group: Group, level: Level) -> bool:
     """Tell whether a group fails a run at `level`: a crash always, else as strong as the gate."""
+    if group.verdict not in FAILURES:
+        return False
     if group.verdict in ("crashed", "error"):
         return True
-    strong = LEVELS.index(group.decision.level) <= LEVELS.index(level)
-    return group.verdict in FAILURES and strong
+    return LEVELS.index(group.decision.level) <= LEVELS.index(level)
 
 
 def case_verdict(groups: tuple[Group, ...]) -> Verdict:

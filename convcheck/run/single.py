@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
-from convcheck.run.answers import ANSWERED, Answers
+from convcheck.run.answers import ANSWERED, Answers, CallAnswers
 from convcheck.run.execute import execute
 from convcheck.run.judge import due_word, judge
+from convcheck.run.judge_calls import judge_calls
 from convcheck.run.result import BackendInfo, CaseResult, Example, Group
 from convcheck.spec.model import Case
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 _TIMEOUT = 30.0
 
@@ -19,14 +20,14 @@ _TIMEOUT = 30.0
 class Single:
     """A corpus of one case's vectors."""
 
-    one: VectorSet
+    one: Vectors
 
-    def vectors(self, case: Case) -> VectorSet:
+    def vectors(self, case: Case) -> Vectors:
         """Give the vectors, of whichever case."""
         return self.one
 
 
-def ask(address: str, vectors: VectorSet) -> tuple[BackendInfo, CaseResult]:
+def ask(address: str, vectors: Vectors) -> tuple[BackendInfo, CaseResult]:
     """Put one input to a backend. Every group of the result has an example with the answer.
 
     Raises UnavailableError or UsageError where the backend cannot be opened, and
@@ -41,8 +42,11 @@ def ask(address: str, vectors: VectorSet) -> tuple[BackendInfo, CaseResult]:
     return done.backend, done.results[0]
 
 
-def judge_and_show(vectors: VectorSet, answers: Answers) -> CaseResult:
+def judge_and_show(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
     """Judge one input's answer; the judge keeps no example of what is right, this does."""
+    if isinstance(vectors, CallSet):
+        return judge_calls(vectors, cast(CallAnswers, answers), show_all=True)
+    answers = cast(Answers, answers)
     result = judge(vectors, answers)
     groups = (g if g.examples else _with_answer(g, vectors, answers) for g in result.groups)
     return replace(result, groups=tuple(groups))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Outputs
+from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.numerics.format import Bits, Format, Text
 from convcheck.spec.model import Case, DType
 
@@ -16,6 +16,8 @@ Complaint = tuple[str, str]  # kind and message
 
 def complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Complaint | None:
     """Say what is wrong with an answer as a whole, None where it is well-formed."""
+    if isinstance(answer, Oversized):
+        return "wrong shape", f"{answer.shapes[0]}, not {shape}"
     if not isinstance(answer, Outputs) or not isinstance(answer.arrays, Sequence):
         return "wrong type", f"the answer is a {type(answer).__name__}, not tensors"
     if len(answer.arrays) != len(case.outputs):

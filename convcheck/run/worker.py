@@ -19,8 +19,9 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Backend, Declined, open_backend
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.numerics.format import Bits
-from convcheck.run.answers import Index
+from convcheck.run.answers import EVERYWHERE, Index
 from convcheck.run.ask import ask, inputs_at
+from convcheck.run.ask_calls import ask_calls
 from convcheck.run.messages import (
     Corpus,
     Finished,
@@ -35,6 +36,7 @@ from convcheck.run.messages import (
 )
 from convcheck.run.result import BackendInfo, CaseResult
 from convcheck.spec.model import Case
+from convcheck.vectors.model import CallSet
 
 NOTHING = np.zeros(0, np.intp)
 
@@ -96,7 +98,10 @@ def _open(setup: Setup, connection: Connection) -> Backend | None:
 
 
 class _Watched:
-    """A backend whose calls are noted while they last, and that is `broken` once it raised."""
+    """A backend whose calls are noted while they last.
+
+    It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised.
+    """
 
     def __init__(self, backend: Backend, notes: Notes) -> None:
         self.name, self.version = backend.name, backend.version
@@ -110,7 +115,9 @@ class _Watched:
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         with self._watch():
-            return self._backend.answer(case, inputs)
+            answer = self._backend.answer(case, inputs)
+        self.broken = self.broken or bool(getattr(self._backend, "spoiled", False))
+        return answer
 
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
@@ -128,6 +135,7 @@ class _Worker:
 
     def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
         self.corpus: Corpus = setup.corpus
+        self.own_judge = setup.judge is None
         self.judge = setup.judge or _own_judge()
         self.backend, self.connection = backend, connection
 
@@ -149,9 +157,16 @@ class _Worker:
         return not self.backend.broken
 
     def result(self, job: Job) -> CaseResult:
+        # another judge wants to see what was declined; and it may have died of being asked that
+        if self.own_judge and not job.avoid.placements >= EVERYWHERE:
+            declined = self.backend.support(job.case)
+            if declined is not None and declined.missing:  # then nothing can be due
+                return CaseResult(job.case, "unsupported", 0, "edge", (), declined.message)
         vectors = self.corpus.vectors(job.case)
-        answers = ask(self.backend, vectors, self.backend.notes.begin, job.skip, job.avoid)
-        return self.judge(vectors, answers)
+        note = self.backend.notes.begin
+        if isinstance(vectors, CallSet):
+            return self.judge(vectors, ask_calls(self.backend, vectors, note, job.skip, job.avoid))
+        return self.judge(vectors, ask(self.backend, vectors, note, job.skip, job.avoid))
 
     def sweep(self, request: Sweep) -> None:
         vectors = self.corpus.vectors(request.case)
@@ -165,9 +180,9 @@ class _Worker:
 
 
 def _own_judge() -> Judge:
-    from convcheck.run.judge import judge
+    from convcheck.run.verdict import judge_any
 
-    return judge
+    return judge_any
 
 
 def _last_words(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Bits, Format
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Entry, Program, Step, compile_case
 from convcheck.semantics.vocabulary import Points
@@ -31,16 +31,20 @@ def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
 
 def run_program(program: Program, case: Case, bits: Bits) -> Expected:
     """Run a compiled case over inputs of shape (n,)."""
+    return run_conversion(program, case.inputs[0].format, case.outputs[0].format, bits)
+
+
+def run_conversion(program: Program, source: Format, target: Format, bits: Bits) -> Expected:
+    """Run a compiled conversion over inputs of shape (n,)."""
     n = len(bits)
-    storage = case.outputs[0].format.storage
     rows = np.empty(n, np.int16)
     readings = [
-        Reading(np.empty(n, storage), np.empty(n, np.uint8)) for _ in range(program.readings)
+        Reading(np.empty(n, target.storage), np.empty(n, np.uint8)) for _ in range(program.readings)
     ]
     for start in range(0, n, CHUNK):
         part = slice(start, min(start + CHUNK, n))
-        points = points_of(case, bits[part])
-        rows[part], answers = _run(program, points, storage)
+        points = Points(source, target, bits[part], decode(source, bits[part]))
+        rows[part], answers = _run(program, points, target.storage)
         for reading, (codes, patterns) in zip(readings, answers, strict=True):
             reading.codes[part], reading.patterns[part] = codes, patterns
     return Expected(rows, program.decisions, tuple(readings))

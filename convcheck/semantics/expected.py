@@ -14,9 +14,11 @@ from convcheck.spec.model import Level
 # The patterns. Everything but EXACT stands in a vector file as the word given here.
 EXACT, ANY_NAN, NEGATIVE_NAN, UNDEFINED, REFUSED = range(5)
 PLAIN_TO_X, PLAIN, PARSES_TO_X, PARSES = range(5, 9)
+ANY_ZERO = 9
 PATTERNS = (
     "exact", "nan", "-nan", "undefined", "refused",
     "plain-to-x", "plain", "parses-to-x", "parses",
+    "zero",
 )  # fmt: skip
 
 

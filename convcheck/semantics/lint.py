@@ -54,11 +54,6 @@ class Proof:
     findings: list[Finding] = field(default_factory=list)
 
 
-def lint(catalog: Catalog) -> list[Proof]:
-    """Lint every spec of a catalog."""
-    return [lint_spec(catalog, spec) for spec in catalog.specs.values()]
-
-
 def lint_spec(catalog: Catalog, spec: Spec) -> Proof:
     """Check one spec: every case decided, every row reached, levels, spellings, examples."""
     proof = Proof(spec.id)

@@ -14,6 +14,7 @@ from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.vocabulary import (
+    AS,
     AS_REAL,
     BY,
     COMPUTATIONS,
@@ -28,8 +29,8 @@ from convcheck.semantics.vocabulary import (
     known_outcomes,
     possible,
 )
-from convcheck.spec.model import LEVELS, REAL, Case, Cell, Level, Outcome, Row, Rule, Spec
-from convcheck.spec.rules import OTHER
+from convcheck.spec.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
+from convcheck.spec.rules import OTHER, PAIR
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,31 @@ def compile_case(spec: Spec, case: Case) -> Program:
     """Make the program of a case. Raises SpecError with the place of an unknown word, an outcome
     that the destination cannot hold, or a point that no rule decides.
     """
-    source, target = case.inputs[0], case.outputs[0]
     attributes = tuple((name, str(value)) for name, value in case.attributes)
+    return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes, spec.rules)
+
+
+def compile_conversion(
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...] = (),
+    rules: tuple[Rule, ...] = (),
+) -> Program:
+    """Make the program that converts one type to another by rules of a spec, by default all.
+
+    Raises SpecError as `compile_case` does.
+    """
     question = Question(spec, source.name, source.format, target.name, target.format, attributes)
-    return _program(question, spec.rules)
+    return _program(question, rules or spec.rules)
 
 
 def matches(rule: Rule, question: Question) -> int | None:
     """Give the column of a rule that applies to a question, None where the rule does not."""
     attributes = dict(question.attributes)
     facts = {"from": question.source, "to": question.target, **attributes}
+    if question.spec.pairs:
+        facts[PAIR] = question.spec.pairs.word(question.source, question.target)
     for key, allowed in rule.when:
         fact = facts.get(key, "")
         if fact not in allowed and not (OTHER in allowed and _is_other(question, key, fact)):
@@ -133,7 +149,7 @@ def _rows(question: Question, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, R
         column = matches(rule, question)
         if column is not None:
             for row in rule.rows:
-                if possible(row.label, question.source_format):
+                if possible(row.label, question.source_format, question.format):
                     yield rule, row, column
 
 
@@ -201,6 +217,8 @@ def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
         return Step(0, program=_as_real(question, rule, cell))
     if word == BY:
         return Step(0, program=_by(question, rule, cell, outcome.argument))
+    if word == AS:
+        return Step(0, program=_as(question, cell, outcome.argument))
     raise SpecError(
         f"unknown outcome word {f'{word} {outcome.argument}'.strip()!r}",
         place=cell.place,
@@ -229,6 +247,27 @@ def _by(question: Question, rule: Rule, cell: Cell, name: str) -> Program:
         raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=known)
     bare = replace(named, when=(), same_type=False)
     return _program(replace(question, chain=chain), (bare,))
+
+
+def _as(question: Question, cell: Cell, change: str) -> Program:
+    """Match again under another value of an attribute."""
+    name, _, value = change.partition("=")
+    values = next((a.values for a in question.spec.attributes if a.name == name), ())
+    link = f"{AS} {change}"
+    if value not in [str(v) for v in values] or link in question.chain:
+        problem = "goes in a circle" if link in question.chain else "is not a value"
+        known = ", ".join(f"{name}={v}" for v in values)
+        hint = f"known: {known}" if known else f"an attribute: `{AS} ATTRIBUTE=VALUE`"
+        raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
+    again = changed(replace(question, chain=(*question.chain, link)), change)
+    return _program(again, question.spec.rules)
+
+
+def changed(question: Question, change: str) -> Question:
+    """Give the question under another value of an attribute, `NAME=VALUE`."""
+    name, _, value = change.partition("=")
+    attributes = {**dict(question.attributes), name: value}
+    return replace(question, attributes=tuple(attributes.items()))
 
 
 def weaker(a: Level, b: Level) -> Level:

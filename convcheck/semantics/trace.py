@@ -12,8 +12,8 @@ from convcheck.numerics.number import FINITE, to_fraction
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Entry, Program, Question, Step, matches
-from convcheck.semantics.vocabulary import AS_REAL, Points
+from convcheck.semantics.program import Entry, Program, Question, Step, changed, matches
+from convcheck.semantics.vocabulary import AS, AS_REAL, Points
 from convcheck.spec.model import REAL, Case, Cell, Outcome, Spec
 
 
@@ -125,6 +125,8 @@ def _decided(entry: Entry, cell: Cell, question: Question, points: Points) -> _W
 
 
 def _handed_on(question: Question, outcome: Outcome) -> Question:
+    if outcome.word == AS:
+        return changed(question, outcome.argument)
     return replace(question, source=REAL) if outcome.word == AS_REAL else question
 
 

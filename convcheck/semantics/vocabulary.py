@@ -96,7 +96,14 @@ def _rounds_to_negative_zero(p: Points, mode: str) -> Mask:
     return np.asarray(zero & _negative(p) & (p.x.significand != 0))
 
 
+def _exact(p: Points, mode: str) -> Mask:
+    """Tell where x is a value of the destination's grid."""
+    low, high = p.rounded("toward-zero"), p.rounded("away")
+    return np.asarray(low.magnitude == high.magnitude) & p.number
+
+
 CASES: Mapping[str, CaseWord] = {
+    "[x] = x": _exact,
     "nan": lambda p, mode: p.x.kind == NAN,
     "-nan": lambda p, mode: (p.x.kind == NAN) & p.x.sign,
     "+inf": lambda p, mode: (p.x.kind == INFINITY) & ~p.x.sign,
@@ -145,8 +152,10 @@ def _longer(digits: int) -> CaseWord:
     return _of_texts(lambda text: significant_digits(text) > digits)
 
 
-def possible(label: str, source: Format) -> bool:
-    """Tell whether a source format has anything that a special-value word could hold for."""
+def possible(label: str, source: Format, target: Format) -> bool:
+    """Tell whether a special-value word could hold for anything of a source, in a destination."""
+    if label == "[x] = -0" and isinstance(target, Int):
+        return False
     if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
         return True
     if not isinstance(source, Float):
@@ -282,9 +291,10 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "parses": (_spelling, PARSES),
 }
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
+AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
 ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]"))
 
 
 def known_outcomes() -> list[str]:
     """Name the outcome words, for error messages."""
-    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE"]
+    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]

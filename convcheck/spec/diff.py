@@ -46,8 +46,10 @@ def attribute_text(attribute: Attribute, types: Types) -> str:
     if attribute.carries:
         return f"{attribute.kind}, the type {attribute.carries}"
     values = ", ".join(map(str, attribute.values))
-    applies = ", ".join(types.folded(attribute.applies))
-    return f"{attribute.kind}: {values}; default {attribute.default}; to {applies}"
+    default = "" if attribute.default is None else f"; default {attribute.default}"
+    everywhere = attribute.applies >= types.types.keys()
+    applies = "" if everywhere else f"; to {', '.join(types.folded(attribute.applies))}"
+    return f"{attribute.kind}: {values}{default}{applies}"
 
 
 def _rules(old: Spec, new: Spec, types: Types) -> Iterator[Change]:

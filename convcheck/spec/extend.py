@@ -84,7 +84,11 @@ def _changed(before: Node, node: Node, verb: str) -> Node:
 
 def _attributes(before: Node, node: Node) -> Node:
     entries = dict(before.items())
-    for name, attribute in node.items().items():
+    changes = dict(node.items())
+    for gone in changes.pop("remove", replace(node, value=[])).elements():
+        if entries.pop(gone.text(), None) is None:
+            raise gone.error(f"the parent has no attribute {gone.text()!r}", "see its `attributes`")
+    for name, attribute in changes.items():
         entries[name] = _update(entries[name], attribute) if name in entries else attribute
     return replace(node, value=entries)
 

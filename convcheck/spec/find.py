@@ -29,6 +29,9 @@ def find_case(
     """
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
+    if not slash and spec.body != "table":
+        hint = f"`convcheck list cases {spec.id}`, such as {next(cases(spec)).id}"
+        raise UsageError(f"which case of {spec.id}?", hint=hint)
     if not slash:
         if source is None or target is None:
             missing = "--from" if source is None else "--to"
@@ -37,12 +40,25 @@ def find_case(
         return _made(catalog, spec, source, target, where)
     if source or target or where:
         raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
+    if spec.body != "table" or spec.likes:
+        return _listed(spec, name)
     types, *attributes = rest.split("/")
     before, to, after = types.partition("-to-")
     if not to:
         hint = f"write {head}/SOURCE-to-DESTINATION, such as {next(cases(spec)).id}"
         raise UsageError(f"{name!r} is not a case", hint=hint)
     return _made(catalog, spec, before, after, attributes)
+
+
+def _listed(spec: Spec, name: str) -> Case:
+    """Give the case of an id; what is left out of it is as in the first case with the rest."""
+    parts = name.split("/")
+    known = list(cases(spec))
+    found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
+    if found is None or found.id.split("/")[1] != parts[1]:
+        hint = f"{_close(name, [c.id for c in known])}; `convcheck list cases {spec.id}`"
+        raise UsageError(f"{name!r} is not a case", hint=hint[:400])
+    return found
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:
@@ -88,7 +104,7 @@ def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
 
 
 def _value(attribute: Attribute, word: str) -> Value:
-    if attribute.kind == "string":
+    if attribute.kind != "int":
         return word
     try:
         return int(word)

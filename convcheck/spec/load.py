@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from convcheck.errors import SpecError
+from convcheck.spec.bodies import read_body, whole_calls
+from convcheck.spec.calling import read_calls
+from convcheck.spec.checks import check_spec
 from convcheck.spec.digest import digest
 from convcheck.spec.extend import extend, rules_of, standalone
 from convcheck.spec.model import (
@@ -16,14 +19,23 @@ from convcheck.spec.model import (
     Source,
     Spec,
 )
-from convcheck.spec.parts import elements, read_attribute, read_example, read_spellings
+from convcheck.spec.parts import (
+    elements,
+    read_attribute,
+    read_combinations,
+    read_example,
+    read_layouts,
+    read_spellings,
+)
 from convcheck.spec.rules import Context, read_cite, read_rule
 from convcheck.spec.source import Node, read
+from convcheck.spec.support import read_pairs, read_shapes
 from convcheck.spec.types import Types, read_types
 
 _KEYS = (
-    "op", "version", "extends", "sources", "inputs", "outputs", "shape", "types", "attributes",
-    "literals", "rules", "examples", "notes",
+    "op", "version", "extends", "sources", "inputs", "outputs", "type-only", "shape", "types",
+    "pairs", "combinations", "layouts", "attributes", "literals", "rules", "matrix", "formula",
+    "steps", "examples", "notes", "calls",
 )  # fmt: skip
 DTYPES = "dtypes.yaml"
 SPECS_VARIABLE = "CONVCHECK_SPECS"
@@ -150,7 +162,14 @@ def _resolved(
 
 
 def _id(node: Node) -> str:
-    return f"{_op(node)}-{node.need('version').integer()}"
+    version = _version(node)
+    return f"{_op(node)}-{version}" if version else _op(node)
+
+
+def _version(node: Node) -> int:
+    """Read the version; 0 for an operator whose text has none."""
+    version = node.get("version")
+    return version.integer() if version else 0
 
 
 def _spec(node: Node, types: Types, parent: str) -> Spec:
@@ -159,24 +178,35 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
     values = {name: _words(a.get("values")) for name, a in attributes.items()}
     context = Context(types, sources, says, {k: v for k, v in values.items() if v})
     shape = node.need("shape", "cite the sentence on the output's shape")
+    inputs = _pairs(node.need("inputs"))
     spec = Spec(
         id=_id(node),
         op=_op(node),
-        version=node.need("version").integer(),
+        version=_version(node),
         extends=parent,
         sources=sources,
         output_cite=read_cite(shape.need("cite"), context),
         types=_type_lists(node.need("types"), types),
-        inputs=_pairs(node.need("inputs")),
+        inputs=inputs,
         outputs=_pairs(node.need("outputs")),
         attributes=tuple(read_attribute(n, a, context) for n, a in attributes.items()),
         literals=read_spellings(node.get("literals")),
         rules=tuple(read_rule(rule, context) for rule in rules_of(node)),
-        examples=tuple(read_example(e, context) for e in elements(node.get("examples"))),
+        examples=()
+        if whole_calls(node)
+        else tuple(read_example(e, context) for e in elements(node.get("examples"))),
         notes=tuple(n.text() for n in elements(node.get("notes"))),
         place=node.place,
+        likes=_words(node.get("type-only")),
+        layouts=read_layouts(node.get("layouts"), [name for name, _ in inputs]),
+        combinations=read_combinations(node.get("combinations"), len(inputs), types),
+        pairs=read_pairs(node.get("pairs"), context),
+        shapes=read_shapes(shape, context),
+        calls=read_calls(node.get("calls"), context),
+        **read_body(node, context),
     )
     _check_rule_names(spec)
+    check_spec(spec, node, types)
     return replace(spec, digest=digest(spec))
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
 
+if TYPE_CHECKING:
+    from convcheck.spec.calling import Calling
+    from convcheck.spec.formula import Formula
+    from convcheck.spec.matrix import Matrix
+    from convcheck.spec.steps import Steps
+
 Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
+Body = Literal["table", "matrix", "formula", "steps"]
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
@@ -123,7 +130,7 @@ class Attribute:
     """
 
     name: str
-    kind: Literal["int", "string"]
+    kind: Literal["int", "string", "bool"]
     carries: str
     values: tuple[Value, ...]
     default: Value | None
@@ -164,11 +171,45 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Per input of a call, if it has it, its dimensions: numbers or letters ('n')."""
+
+    name: str
+    shapes: tuple[tuple[str, tuple[str, ...]], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of source and destination that a text supports, where they are no product.
+
+    Others are asked under the attributes' defaults only, and a refusal of them is accepted.
+    """
+
+    listed: frozenset[tuple[str, str]]
+    cite: Cite
+
+    def word(self, source: str, target: str) -> str:
+        """Give the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
+        return "listed" if (source, target) in self.listed else "unlisted"
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The shapes that a text supports: what is asked in any other is undefined."""
+
+    ranks: frozenset[int]
+    empty: bool  # whether a tensor may have no elements
+    cite: Cite
+
+
+@dataclass(frozen=True)
 class Case:
     """One configured question. Its id is stable: people filter, cite and list it.
 
-    `attributes` are those in the id, in the spec's order; `carried` maps attribute names to the
-    kind ('int' or 'string') in which they carry the output type.
+    `attributes` are those in the id, in order; `carried` maps attribute names to the kind ('int' or
+    'string') in which they carry the output type. `outputs` is empty where the type of the output
+    is the answer. `layout` ('' for the only one) and `ranks` are those of a whole call's inputs.
     """
 
     spec: str
@@ -179,12 +220,37 @@ class Case:
     attributes: Attributes
     carried: tuple[tuple[str, str], ...] = ()
     refusal: bool = False  # a refusal is accepted, and recorded
+    layout: str = ""
+    ranks: tuple[int, ...] = ()
+    bound: bool = False  # the inputs' types tell the output's, which is not in the id
+    shapes: Shapes | None = None  # those supported, None for all
 
     @cached_property
     def name(self) -> str:
         """The id within the spec: float32-to-float8e4m3fn/saturate=0."""
-        types = "-".join(t.name for t in self.inputs) + "-to-" + self.outputs[0].name
-        return "/".join([types, *(f"{k}={v}" for k, v in self.attributes)])
+        return self._named(self.inputs, self.bound)
+
+    @property
+    def question(self) -> str:
+        """The name that it would have without the inputs of which only the type counts."""
+        return self._named(self.sources, bound=False)
+
+    def _named(self, inputs: tuple[DType, ...], bound: bool) -> str:
+        types = "-".join(t.name for t in inputs)
+        if self.outputs and not bound:
+            types += f"-to-{self.outputs[0].name}"
+        attributes = (f"{k}={v}" for k, v in self.attributes)
+        return "/".join([types, *filter(None, [self.layout]), *attributes])
+
+    @property
+    def sources(self) -> tuple[DType, ...]:
+        """The types of the inputs whose values count: one may be there for its type alone."""
+        return self.inputs[:1] if self.bound and not self.whole_calls else self.inputs
+
+    @property
+    def whole_calls(self) -> bool:
+        """Whether the question is a whole call, not one element: then the ranks are stated."""
+        return bool(self.ranks)
 
     @cached_property
     def id(self) -> str:
@@ -200,9 +266,9 @@ class Case:
 class Spec:
     """One version of one operator, `extends` resolved."""
 
-    id: str  # onnx.Cast-21
+    id: str  # onnx.Cast-21; the operator alone where it has no versions
     op: str  # onnx.Cast
-    version: int
+    version: int  # 0 where it has none
     extends: str  # the id of the parent, '' for none
     sources: Mapping[str, Source]  # 'text' is the operator's own
     output_cite: Cite
@@ -216,3 +282,18 @@ class Spec:
     notes: tuple[str, ...]
     place: Place
     digest: str = field(compare=False, default="")  # hash of what decides vectors
+    likes: tuple[str, ...] = ()  # inputs of which only the type counts
+    layouts: tuple[Layout, ...] = ()
+    combinations: tuple[tuple[str, ...], ...] = ()  # input types asked with each output type
+    matrix: Matrix | None = None
+    formula: Formula | None = None
+    steps: Steps | None = None
+    calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> its function
+    pairs: Pairs | None = None  # None for every source with every destination
+    shapes: Shapes | None = None  # None for all
+
+    @property
+    def body(self) -> Body:
+        """What decides its answers; all but a table decide whole calls."""
+        bodies: tuple[Body, ...] = ("matrix", "formula", "steps")
+        return next((name for name in bodies if getattr(self, name)), "table")

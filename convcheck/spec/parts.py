@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from convcheck.spec.model import Asking, Attribute, Attributes, Example, Spelling, Value
+from convcheck.spec.cases import OUTPUT
+from convcheck.spec.model import (
+    Asking,
+    Attribute,
+    Attributes,
+    Example,
+    Layout,
+    Spelling,
+    Value,
+)
 from convcheck.spec.rules import Context, read_cite
 from convcheck.spec.source import Node
+from convcheck.spec.types import Types
 
 
 def elements(node: Node | None) -> list[Node]:
@@ -32,7 +43,7 @@ def read_spellings(node: Node | None) -> dict[str, Spelling]:
 def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     """Build an attribute. Raises SpecError."""
     node.only("type", "carries", "values", "default", "applies", "also")
-    kind = node.need("type").word(("int", "string"), "type of attribute")
+    kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
     carries = node.get("carries")
     values = tuple(_value(kind, e) for e in elements(node.get("values")))
     if not carries and not values:
@@ -42,7 +53,7 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         applies.only("to")
     return Attribute(
         name,
-        "int" if kind == "int" else "string",
+        kind,  # type: ignore[arg-type]  # `word` checked it
         carries.text() if carries else "",
         values,
         _value(kind, default) if default else None,
@@ -65,6 +76,8 @@ def _asking(kind: str, node: Node, context: Context) -> Asking:
 
 
 def _value(kind: str, node: Node) -> Value:
+    if kind == "bool":
+        return node.word(("true", "false"), "value of a bool")
     return node.integer() if kind == "int" else node.text()
 
 
@@ -77,3 +90,33 @@ def read_example(node: Node, context: Context) -> Example:
     source, target = (context.types.names(node.need(key))[0] for key in ("from", "to"))
     x, gives = node.need("x").text(), node.need("gives").text()
     return Example(source, target, attributes, x, gives, node.place)
+
+
+def read_layouts(node: Node | None, inputs: Sequence[str]) -> tuple[Layout, ...]:
+    """Build the layouts of a whole call's inputs. Raises SpecError for an unknown input."""
+    layouts = []
+    for name, entry in node.items().items() if node else ():
+        if not re.fullmatch(r"[a-z0-9-]+", name):
+            raise entry.error(f"{name!r} cannot stand in an id", "lower-case letters and -")
+        entry.only(*inputs)
+        shapes = ((i, entry.get(i)) for i in inputs)
+        dims = tuple((i, tuple(_dim(e) for e in d.elements())) for i, d in shapes if d)
+        layouts.append(Layout(name, dims, entry.place))
+    return tuple(layouts)
+
+
+def _dim(node: Node) -> str:
+    if not re.fullmatch(r"[a-z]|[0-9]{1,4}", node.text()):
+        raise node.error(f"{node.text()!r} is not a dimension", "a number, or a letter")
+    return node.text()
+
+
+def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tuple[str, ...], ...]:
+    """Build the combinations of input types that are asked with each output type."""
+    rows = []
+    for row in elements(node):
+        words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())
+        if len(words) != inputs:
+            raise row.error(f"{len(words)} types, the operator has {inputs} inputs", "one each")
+        rows.append(words)
+    return tuple(rows)

@@ -26,6 +26,7 @@ _RULE_KEYS = (
 )  # fmt: skip
 _CELL_KEYS = ("gives", "readings", "level", "cite", "round")
 OTHER = "other"  # in `when`: a value of the attribute outside its list
+PAIR = "pair"  # in `when`: whether source and destination are one of the listed `pairs`
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def read_cite(node: Node, context: Context) -> Cite:
 
 
 def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
-    node.only("from", "to", *context.attributes)
+    node.only("from", "to", PAIR, *context.attributes)
     conditions: list[tuple[str, frozenset[Value]]] = []
     same = False
     for key, value in node.items().items():
@@ -95,7 +96,7 @@ def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Valu
 def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:
     if key in ("from", "to"):
         return context.types.names(node, (REAL,) if key == "from" else ())
-    known = (*context.attributes[key], OTHER)
+    known = ("listed", "unlisted") if key == PAIR else (*context.attributes[key], OTHER)
     return tuple(e.word(known, f"value of {key}") for e in node.elements())
 
 

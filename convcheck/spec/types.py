@@ -9,7 +9,9 @@ from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.spec.model import DType
 from convcheck.spec.source import Node
 
-RUNTIMES = ("onnx", "openvino", "pypto")
+GRAPHS = ("onnx", "openvino", "pypto")  # have operators
+LIBRARIES = ("torch", "ml_dtypes")  # have functions
+RUNTIMES = (*GRAPHS, *LIBRARIES)
 _FLOAT_KEYS = (
     "exponent", "mantissa", "bias", "infinity", "nan", "negative_zero", "signed", "zero",
 )  # fmt: skip

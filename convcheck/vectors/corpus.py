@@ -18,16 +18,17 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.program import compile_case
 from convcheck.spec.load import Catalog
 from convcheck.spec.model import Case
-from convcheck.vectors.generate import GENERATOR, form, inputs_of, vector_set
-from convcheck.vectors.model import Tier, VectorSet
+from convcheck.vectors.generate import GENERATOR, count, form, vectors_of
+from convcheck.vectors.model import Tier, Vectors, VectorSet
 from convcheck.vectors.read import (
     Manifest,
-    bits_of_words,
     read_manifest,
     read_vectors,
     verify_files,
 )
+from convcheck.vectors.read_calls import read_calls
 from convcheck.vectors.store import MANIFEST
+from convcheck.vectors.words import bits_of_words
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,17 @@ class Corpus:
     manifest: Manifest | None
     words: tuple[str, ...] | None = None
 
-    def vectors(self, case: Case) -> VectorSet:
+    def vectors(self, case: Case) -> Vectors:
         """Give a case's vectors. Raises VectorError for a damaged file."""
         spec = self.catalog.specs[case.spec]
         if self.words is not None:
             bits = bits_of_words(case.inputs[0].format, self.words)
             return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
         if self.manifest is None or not self.stored(case):
-            return vector_set(spec, case, self.tier, self.seed)
+            return vectors_of(spec, case, self.tier, self.seed)
+        if case.whole_calls:
+            types = self.catalog.types.types
+            return read_calls(self.folder, self.manifest, spec, case, types)
         decisions = compile_case(spec, case).decisions
         return read_vectors(self.folder, self.manifest, spec, case, decisions)
 
@@ -56,7 +60,7 @@ class Corpus:
         """Count a case's vectors without making them."""
         if self.words is not None:
             return len(self.words)
-        return len(inputs_of(case, self.tier, self.seed)[0])
+        return count(self.catalog.specs[case.spec], case, self.tier, self.seed)
 
     def stored(self, case: Case) -> bool:
         """Tell whether the files have the case as the spec stands now."""

@@ -10,7 +10,7 @@ from convcheck.semantics.expected import Decision
 from convcheck.spec.cases import cases
 from convcheck.spec.model import Case, Spec
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.model import Coverage, Tier, VectorSet
+from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import text_inputs
 
 GENERATOR = 1  # raise it when the selection of inputs changes
@@ -40,7 +40,25 @@ def form(spec: Spec) -> Decision:
     return Decision("output", "type and shape", "normative", cite.text, document, cite.place)
 
 
-def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[VectorSet]:
+def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
+    """Make a case's vectors: elements, or whole calls."""
+    if spec.body == "table":
+        return vector_set(spec, case, tier, seed)
+    from convcheck.vectors.calls import call_set
+
+    return call_set(spec, case, tier, seed)
+
+
+def count(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
+    """Count a case's vectors without what is expected of them."""
+    if spec.body == "table":
+        return len(inputs_of(case, tier, seed)[0])
+    from convcheck.vectors.calls import calls_of
+
+    return len(calls_of(spec, case, tier, seed)[0])
+
+
+def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:
     """Make the vectors of every case of a spec, in the spec's order."""
     for case in cases(spec):
-        yield vector_set(spec, case, tier, seed)
+        yield vectors_of(spec, case, tier, seed)

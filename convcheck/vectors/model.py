@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.numerics.format import Bits
+from convcheck.semantics.calls import Call, ExpectedCall
 from convcheck.semantics.expected import Decision, Expected
 from convcheck.spec.model import Case
 
@@ -29,3 +30,24 @@ class VectorSet:
 
     def __len__(self) -> int:
         return len(self.expected)
+
+
+@dataclass(frozen=True)
+class CallSet:
+    """A case's calls, each with its expectation, of an operator whose question is a whole call.
+
+    Rows of the expectations index `decisions`.
+    """
+
+    case: Case
+    calls: tuple[Call, ...]
+    expected: tuple[ExpectedCall, ...]
+    decisions: tuple[Decision, ...]
+    coverage: Coverage
+    form: Decision
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+
+Vectors = VectorSet | CallSet

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from convcheck.errors import Place, VectorError
-from convcheck.numerics.format import Bits, Format, Text
+from convcheck.numerics.format import Format, Text
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
 from convcheck.spec.model import Case, Spec
 from convcheck.vectors.generate import form
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store import FORMAT, MANIFEST, sha256
+from convcheck.vectors.store_calls import file_key
+from convcheck.vectors.words import bits_of_words
 
 _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
@@ -40,7 +42,7 @@ def read_manifest(folder: Path) -> Manifest:
         _check_entries(data)
         return Manifest(data["seed"], data["tier"], data["specs"], data["files"], sha256(text))
     except (KeyError, TypeError, AttributeError) as error:
-        raise _broken(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
+        raise broken(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
 
 
 def _check_entries(data: Mapping[str, Any]) -> None:
@@ -56,23 +58,24 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
     except OSError as error:
-        raise _broken(path, f"cannot be read: {error.strerror}") from error
+        raise broken(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
-        raise _broken(path, f"truncated or edited, not JSON: {error}", line) from None
+        raise broken(path, f"truncated or edited, not JSON: {error}", line) from None
     if not isinstance(data, dict):
-        raise _broken(path, "not a JSON object")
+        raise broken(path, "not a JSON object")
     return data, text
 
 
-def _broken(path: Path, what: str, line: int = 0) -> VectorError:
+def broken(path: Path, what: str, line: int = 0) -> VectorError:
+    """Make the error for a damaged file."""
     return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
 
 
 def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
     version = data.get(key)
     if not isinstance(version, int):
-        raise _broken(path, f"not a convcheck file: no {key!r}")
+        raise broken(path, f"not a convcheck file: no {key!r}")
     if version > FORMAT:
         raise VectorError(
             f"vector file of format {version}; this convcheck reads up to {FORMAT}",
@@ -88,22 +91,23 @@ def read_vectors(
 
     Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
     """
-    name = manifest.specs[spec.id]["cases"].get(case.name)
+    name = manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
-        raise _broken(folder / MANIFEST, f"it has no vectors of {case.id}")
-    data = _verified(folder, manifest, name)
+        raise broken(folder / MANIFEST, f"it has no vectors of {case.id}")
+    data = verified(folder, name, manifest.files.get(name, {}).get("sha256"))
     try:
         return _vector_set(data, spec, case, decisions)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise _broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
+        raise broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
 
 
-def _verified(folder: Path, manifest: Manifest, name: str) -> dict[str, Any]:
+def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
+    """Read a vector file and hold it against its hash. Raises VectorError."""
     path = folder / name
     data, text = _read(path)
     _check_version(data, "convcheck-vectors", path)
-    if sha256(text) != manifest.files.get(name, {}).get("sha256"):
-        raise _broken(path, "its hash is not the one in the manifest: truncated or edited")
+    if sha256(text) != sha:
+        raise broken(path, "its hash is not the one in the manifest: truncated or edited")
     return data
 
 
@@ -114,7 +118,7 @@ def _vector_set(
     rules = tuple(by_name[tuple(rule[:3])] for rule in data["rules"])
     columns = list(zip(*data["vectors"], strict=True))
     inputs = tuple(
-        bits_of_words(t.format, words) for t, words in zip(case.inputs, columns[:-2], strict=True)
+        bits_of_words(t.format, words) for t, words in zip(case.sources, columns[:-2], strict=True)
     )
     rows = np.array(columns[-1], np.int16)
     count = max(len(rule.readings) for rule in rules)
@@ -122,16 +126,6 @@ def _vector_set(
     readings = tuple(_reading(fmt, columns[-2], r) for r in range(count))
     expected = Expected(rows, rules, readings)
     return VectorSet(case, inputs, expected, data["coverage"], form(spec))
-
-
-def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
-    """Make an array of hex words, or of texts."""
-    if isinstance(fmt, Text):
-        texts = list(words)
-        array = np.empty(len(texts), object)
-        array[:] = texts
-        return array
-    return np.array([int(word, 16) for word in words], np.uint64).astype(fmt.storage)
 
 
 def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
@@ -150,6 +144,6 @@ def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
 
 def verify_files(folder: Path, manifest: Manifest, cases: Sequence[Case]) -> None:
     """Hold the files of cases against the manifest. Raises VectorError for the first that fails."""
-    for name in {manifest.specs[case.spec]["cases"].get(case.name) for case in cases}:
+    for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
         if name is not None:
-            _verified(folder, manifest, name)
+            verified(folder, name, manifest.files.get(name, {}).get("sha256"))

@@ -21,7 +21,9 @@ from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
 from convcheck.spec.model import Case, Spec
 from convcheck.vectors.generate import GENERATOR
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.store_calls import body_of_calls, file_key
+from convcheck.vectors.words import hex_width
 
 FORMAT = 1
 MANIFEST = "MANIFEST.json"
@@ -30,8 +32,8 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 def path_of(case: Case) -> str:
     """Give a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
-    family, _, rest = case.id.partition(".")
-    return f"{family}/{rest}.json"
+    family, _, rest = case.spec.partition(".")
+    return f"{family}/{rest}/{file_key(case)}.json"
 
 
 # Writing -------------------------------------------------------------------------------------
@@ -40,7 +42,7 @@ def path_of(case: Case) -> str:
 def body(vectors: VectorSet) -> str:
     """Give what may be shared between versions: the case, the rules, the vectors."""
     case = {
-        "inputs": [t.name for t in vectors.case.inputs],
+        "inputs": [t.name for t in vectors.case.sources],
         "outputs": [t.name for t in vectors.case.outputs],
         "attributes": dict(vectors.case.attributes),
     }
@@ -65,7 +67,7 @@ def _json(value: object) -> str:
 
 
 def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> Iterable[str]:
-    tensors = zip(vectors.case.inputs, vectors.inputs, strict=True)
+    tensors = zip(vectors.case.sources, vectors.inputs, strict=True)
     inputs = [_words(t.format, bits) for t, bits in tensors]
     expected = vectors.expected
     due = [_due(vectors.case.outputs[0].format, reading) for reading in expected.readings]
@@ -85,11 +87,6 @@ def _words(fmt: Format, bits: Bits) -> list[str]:
         return [_json(text) for text in cast(Texts, bits)]
     width = hex_width(fmt)
     return [f'"{code:0{width}x}"' for code in cast(Codes, bits).tolist()]
-
-
-def hex_width(fmt: Format) -> int:
-    """Count the hex digits of a code: one for each begun four bits."""
-    return 0 if isinstance(fmt, Text) else (fmt.bits + 3) // 4
 
 
 def _due(fmt: Format, reading: Reading) -> list[str]:
@@ -123,7 +120,7 @@ class Files:
     """
 
     def __init__(
-        self, sets: Iterable[tuple[Spec, Iterable[VectorSet]]], tier: str, seed: int
+        self, sets: Iterable[tuple[Spec, Iterable[Vectors]]], tier: str, seed: int
     ) -> None:
         self.tier, self.seed = tier, seed
         self.vectors = self.size = 0
@@ -137,28 +134,42 @@ class Files:
         for spec, vector_sets in self._sets:
             cases: dict[str, str] = {}
             self._specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
-            for vectors in vector_sets:
-                path, content = self._file(spec, vectors)
-                cases[vectors.case.name] = path
+            for name, text, vectors in _bodies(vector_sets):
+                path, content = self._file(spec, name, text, vectors)
+                cases[name] = path
                 if content is not None:
                     yield path, content
         content = _manifest(self.tier, self.seed, self._specs, self._files)
         self.size += len(content.encode())
         yield MANIFEST, content
 
-    def _file(self, spec: Spec, vectors: VectorSet) -> tuple[str, str | None]:
-        """Give a case's file; no content where the parent's file has the same body."""
-        text = body(vectors)
+    def _file(
+        self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
+    ) -> tuple[str, str | None]:
+        """Give a file of a body; no content where the parent's file has the same body."""
         key = sha256(text)
-        older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(vectors.case.name)
+        older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(name)
         if older is not None and self._bodies[older] == key:
             return older, None
-        path, content = path_of(vectors.case), header(spec, self.seed) + text
+        path, content = path_of(vectors[0].case), header(spec, self.seed) + text
+        count = sum(map(len, vectors))
         self._bodies[path] = key
-        self._files[path] = {"sha256": sha256(content), "vectors": len(vectors)}
-        self.vectors += len(vectors)
+        self._files[path] = {"sha256": sha256(content), "vectors": count}
+        self.vectors += count
         self.size += len(content.encode())
         return path, content
+
+
+def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
+    """Give (name, body, vectors) of each file: a case's own, or that of its input types."""
+    shared: dict[str, list[CallSet]] = {}
+    for vectors in sets:
+        if isinstance(vectors, CallSet):
+            shared.setdefault(file_key(vectors.case), []).append(vectors)
+        else:
+            yield file_key(vectors.case), body(vectors), (vectors,)
+    for name, calls in shared.items():
+        yield name, body_of_calls(calls), tuple(calls)
 
 
 def sha256(text: str) -> str:

@@ -1,0 +1,62 @@
+"""Several backends, one after the other, and the file that is written about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from convcheck.errors import UnavailableError, UsageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Turn(Generic[T]):
+    """A backend's turn: what came of it, or why it could not be started."""
+
+    address: str
+    done: T | None
+    error: UnavailableError | None = None
+
+
+def each(
+    addresses: Sequence[str], ask: Callable[[str], T], ends: Callable[[T], bool]
+) -> list[Turn[T]]:
+    """Ask one backend after the other, until one `ends` it.
+
+    Raises UsageError for a name that no backend has, before any is asked.
+    """
+    for address in addresses:
+        _check(address)
+    turns: list[Turn[T]] = []
+    for address in dict.fromkeys(addresses):
+        turns.append(_turn(address, ask))
+        done = turns[-1].done
+        if done is not None and ends(done):
+            break
+    return turns
+
+
+def _turn(address: str, ask: Callable[[str], T]) -> Turn[T]:
+    try:
+        return Turn(address, ask(address))
+    except UnavailableError as error:
+        return Turn(address, None, error)
+
+
+def _check(address: str) -> None:
+    from convcheck.backends.protocol import backend_names, open_backend
+
+    name, _, variant = address.partition(":")
+    if name not in backend_names() and not ("." in name and variant):
+        open_backend(address)  # says what names there are
+
+
+def writable(path: str | None) -> None:
+    """Refuse a report file that cannot be written before the run, not after it."""
+    folder = Path(path).absolute().parent if path not in (None, "-") and path else None
+    if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")

@@ -1,0 +1,160 @@
+"""`convcheck survey`: what backends do where the texts leave them free."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import (
+    backends_option,
+    catalog,
+    selection_options,
+    spec_arguments,
+)
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.several import Turn, each, writable
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.run.execute import Execution
+    from convcheck.run.survey_merge import Survey
+    from convcheck.spec.load import Catalog
+    from convcheck.spec.model import Case
+    from convcheck.vectors.corpus import Corpus
+
+NOTHING_SURVEYED, NOT_STARTED, INTERRUPTED = 3, 4, 130
+EXAMPLE = """\b
+Examples:
+  convcheck survey --backend ort --backend onnx-reference onnx.Cast-21
+  convcheck survey --backend ort --from float32 --to int8 --json survey.json
+"""
+
+
+@click.command("survey", epilog=EXAMPLE)
+@spec_arguments
+@backends_option
+@selection_options
+@click.option(
+    "--tier", type=click.Choice(["edge", "boundary", "exhaustive"]), default="edge",
+    show_default=True, help="How many inputs, as for `run`.",
+)  # fmt: skip
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1), default=30.0, show_default=True,
+    help="Seconds that one call of the backend may take.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True,
+    help="Seed of the random part of the inputs.",
+)  # fmt: skip
+@click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
+@specs
+def command(
+    patterns: tuple[str, ...],
+    backends: tuple[str, ...],
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+    where: tuple[str, ...],
+    globs: tuple[str, ...],
+    tier: str,
+    jobs: int | None,
+    timeout: float,
+    seed: int,
+    json_path: str | None,
+    specs: tuple[str, ...],
+) -> int:
+    """Say what backends do where the texts leave them free.
+
+    For every undefined and every disputed row of the specs: the law that all answers of a backend
+    follow (it wraps, it clamps, INT_MIN, a reading of the text), examples where no simple law fits,
+    and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
+    surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
+    """
+    from typing import cast
+
+    from convcheck.run.plan import Selection, select
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+    from convcheck.vectors.model import Tier
+
+    loaded = catalog(specs)
+    cases = select(loaded, Selection(patterns, sources, targets, where, globs))
+    if not backends:
+        raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
+    writable(json_path)
+    corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
+    notes = corpus.check(cases)
+    asked = _open(loaded, cases)
+    turns = each(
+        backends,
+        lambda name: _ask(name, asked, corpus, jobs, timeout),
+        lambda done: done.interrupted,
+    )
+    return _report(_survey(turns, corpus, asked, notes), loaded, json_path)
+
+
+def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
+    """Keep the cases that have an undefined or a disputed row, or may have one."""
+    from convcheck.run.surveyed import OPEN
+    from convcheck.semantics.program import compile_case
+
+    def has_one(case: Case) -> bool:
+        spec = loaded.specs[case.spec]
+        if spec.body != "table":  # its rows are known when its calls are
+            return True
+        return any(d.level in OPEN for d in compile_case(spec, case).decisions)
+
+    return [case for case in cases if has_one(case)]
+
+
+def _ask(
+    address: str, cases: Sequence[Case], corpus: Corpus, jobs: int | None, timeout: float
+) -> Execution:
+    from convcheck.cli.progress import progress
+    from convcheck.run.execute import execute
+    from convcheck.run.survey import OpenRows, survey
+
+    with progress(len(cases), address) as advance:
+        return execute(
+            address, cases, OpenRows(corpus),
+            jobs=jobs or os.cpu_count() or 1, timeout=timeout, fail_fast=False,
+            on_result=lambda result: advance(False), judge=survey,
+        )  # fmt: skip
+
+
+def _survey(
+    turns: Sequence[Turn[Execution]], corpus: Corpus, cases: Sequence[Case], notes: Sequence[str]
+) -> Survey:
+    from convcheck.run.survey_merge import Column, Survey, collect, unsurveyed
+
+    columns = tuple(
+        Column(t.address, t.done.backend if t.done else None, str(t.error or "")) for t in turns
+    )
+    results = [turn.done.results if turn.done else () for turn in turns]
+    said = [note for turn, found in zip(turns, results, strict=True)
+            for note in unsurveyed(turn.address, found)]  # fmt: skip
+    interrupted = any(turn.done.interrupted for turn in turns if turn.done)
+    return Survey(columns, corpus.tier, corpus.digest(cases), collect(results),
+                  (*notes, *said), interrupted)  # fmt: skip
+
+
+def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
+    from rich.console import Console
+
+    from convcheck.report import survey as page
+    from convcheck.report import survey_json
+    from convcheck.report.page import put, width_of
+
+    # With the JSON on stdout, the table for people goes to stderr.
+    console = Console(stderr=json_path == "-")
+    put(page.show(survey, loaded.types, width_of(console)), console)
+    if json_path:
+        survey_json.write(survey, json_path)
+    if survey.interrupted:
+        return INTERRUPTED
+    if any(column.info is None for column in survey.columns):
+        return NOT_STARTED
+    return 0 if survey.rows else NOTHING_SURVEYED

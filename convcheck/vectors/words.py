@@ -1,0 +1,27 @@
+"""Codes in files: hex of fixed width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from convcheck.numerics.format import Bits, Format, Text
+
+
+def hex_width(fmt: Format) -> int:
+    """Count the hex digits of a code: one for each begun four bits."""
+    return 0 if isinstance(fmt, Text) else (fmt.bits + 3) // 4
+
+
+def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
+    """Make an array of hex words, or of texts. Raises ValueError for a word with too many bits."""
+    if isinstance(fmt, Text):
+        texts = list(words)
+        array = np.empty(len(texts), object)
+        array[:] = texts
+        return array
+    codes = np.array([int(word, 16) for word in words], np.uint64)
+    if fmt.bits < 64 and (codes >> np.uint64(fmt.bits)).any():
+        raise ValueError(f"a code of more than {fmt.bits} bits")
+    return codes.astype(fmt.storage)

@@ -1,0 +1,116 @@
+"""An independent, slow oracle for OpenVINO FakeConvert.
+
+Written from the text: "data = data * scale - shift; ConvertLike(Convert(data, destination_type),
+data); data = (data + shift) / scale", one element at a time, on `fractions.Fraction`. The text does
+not say in which type that is computed, so there are four ways, told apart by number:
+
+1. every operation in the type of the data;
+2. the same, but ``data * scale - shift`` at once;
+3. every operation in a wider type (float32, for float32 data float64), one rounding at the end;
+4. the same, but the value to convert is rounded to the type of the data first.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .formats import FLOATS, decode, nearest_even
+
+WAYS = (1, 2, 3, 4)
+WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
+DESTINATIONS = {"f8e4m3": "float8e4m3fn", "f8e5m2": "float8e5m2"}
+UNDEFINED, ZERO = "undefined", "zero"
+"""What is not a code: nothing is expected, or a zero of either sign."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """A finite number. Of zeros it is known whether they are negative."""
+
+    value: Fraction
+    negative: bool
+
+
+class SilentError(Exception):
+    """The text says nothing of this: overflow, Inf, NaN, -0, a scale of 0."""
+
+
+def expect(name: str, destination: str, way: int, codes: tuple[int, ...]) -> int | str:
+    """What one element has to be: codes of data, scale and, if there is one, shift."""
+    try:
+        data, scale, *shift = (read(name, code) for code in codes)
+        result = compute(name, DESTINATIONS[destination], way, data, scale, shift)
+    except SilentError:
+        return UNDEFINED
+    if result.value == 0:
+        return ZERO
+    magnitude = nearest_even(name, abs(result.value))
+    return magnitude | (FLOATS[name].sign if result.negative else 0)
+
+
+def read(name: str, code: int) -> Real:
+    """A finite value of a format."""
+    value = decode(name, code)
+    if value == "-0":
+        return Real(Fraction(0), True)
+    if isinstance(value, str):
+        raise SilentError
+    return Real(value, value < 0)
+
+
+def compute(
+    name: str, destination: str, way: int, data: Real, scale: Real, shift: list[Real]
+) -> Real:
+    """The expression of the text."""
+    work = WIDER[name] if way in (3, 4) else name
+
+    def in_work(x: Real) -> Real:
+        return rounded(work, x)
+
+    product = times(data, scale)
+    if way != 2 or not shift:
+        product = in_work(product)
+    moved = in_work(minus(product, shift[0])) if shift else product
+    if way == 4:
+        moved = rounded(name, moved)
+    back = converted(destination, moved)
+    if shift:
+        back = in_work(plus(back, shift[0]))
+    return rounded(name, in_work(over(back, scale)))
+
+
+def rounded(name: str, x: Real) -> Real:
+    """To the nearest value of a format, of two the one whose last bit is 0."""
+    code = nearest_even(name, abs(x.value))
+    if code > FLOATS[name].largest:
+        raise SilentError
+    magnitude = FLOATS[name].magnitude(code)
+    return Real(-magnitude if x.negative else magnitude, x.negative)
+
+
+def converted(destination: str, x: Real) -> Real:
+    """There and back: the values of the destination are values of every type of data."""
+    if x.value == 0 and x.negative:
+        raise SilentError
+    return rounded(destination, x)
+
+
+def times(x: Real, y: Real) -> Real:
+    return Real(x.value * y.value, x.negative != y.negative)
+
+
+def over(x: Real, y: Real) -> Real:
+    if y.value == 0:
+        raise SilentError
+    return Real(x.value / y.value, x.negative != y.negative)
+
+
+def plus(x: Real, y: Real) -> Real:
+    """A sum of zero is negative where both are, "when the sum of two operands with opposite signs
+    is exactly zero, the sign of that sum shall be +0" (IEEE 754, 6.3).
+    """
+    value = x.value + y.value
+    return Real(value, value < 0 or (value == 0 and x.negative and y.negative))
+
+
+def minus(x: Real, y: Real) -> Real:
+    return plus(x, Real(-y.value, not y.negative))

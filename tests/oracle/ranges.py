@@ -1,0 +1,184 @@
+"""An independent, slow oracle for the two Range operators, on `fractions.Fraction`.
+
+Written from the texts: OpenVINO Range-4 ("val[i+1]=val[i]+step", "max(ceil((end − start) / step),
+0)" in a floating-point type, after a cast to a type at least as precise as the output's, casts
+"rounded to zero"), and ONNX Range-11 with its function body. Where a text leaves open how something
+is computed, every way is tried, and the answer is the set of sequences that come out.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import ceil
+
+from .formats import FLOATS, INTEGERS, decode, locate, nearest_even, span
+
+EVEN, ZERO = "to nearest even", "toward zero"
+EXACTLY = "exactly"
+Sequence = tuple[int, ...]
+Three = tuple[Fraction, Fraction, Fraction]
+
+
+class SilentError(Exception):
+    """The text says nothing of this: NaN, Inf, -0, step 0, overflow."""
+
+
+def number(name: str, code: int) -> Fraction:
+    """What a scalar argument is."""
+    value = decode(name, code)
+    if isinstance(value, str):
+        raise SilentError
+    return value
+
+
+def pattern(name: str, x: Fraction, direction: str) -> int:
+    """The bits of x cast to a type; of floats into integers always toward zero."""
+    if name in INTEGERS:
+        low, high = span(name)
+        whole = int(x)
+        if not low <= whole <= high:
+            raise SilentError
+        return int(whole % 2 ** INTEGERS[name])
+    code = nearest_even(name, abs(x)) if direction == EVEN else locate(name, abs(x))[0]
+    if code > FLOATS[name].largest:
+        raise SilentError
+    return code + FLOATS[name].sign if x < 0 else code
+
+
+@cache
+def cast(name: str, x: Fraction, direction: str) -> Fraction:
+    """The value of x cast to a type. What is below every value of it becomes 0."""
+    if name == EXACTLY:
+        return x
+    value = decode(name, pattern(name, x, direction))
+    return Fraction(0) if isinstance(value, str) else value
+
+
+def count(name: str, a: Fraction, b: Fraction, c: Fraction) -> int:
+    """max(ceil((b - a) / c), 0), each operation in a type."""
+    return quotient(name, cast(name, b - a, EVEN), c)
+
+
+def quotient(name: str, over: Fraction, under: Fraction) -> int:
+    if under == 0:
+        raise SilentError
+    return max(ceil(cast(name, over / under, EVEN)), 0)
+
+
+@cache
+def summed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
+    """val[i+1] = val[i] + step, in a type."""
+    values = [a]
+    while len(values) < n:
+        values.append(cast(name, values[-1] + c, EVEN))
+    return tuple(values[:n])
+
+
+@cache
+def indexed(name: str, a: Fraction, c: Fraction, n: int) -> tuple[Fraction, ...]:
+    """val[i] = start + i * step, in a type."""
+    steps = (cast(name, cast(name, Fraction(i), EVEN) * c, EVEN) for i in range(n))
+    return tuple(cast(name, a + step, EVEN) for step in steps)
+
+
+Elements = Callable[[str, Fraction, Fraction, int], tuple[Fraction, ...]]
+FORMS: tuple[Elements, ...] = (summed, indexed)
+
+
+def openvino(types: tuple[str, str, str], output: str, codes: Sequence) -> set[Sequence] | None:
+    """Every sequence that Range-4 allows; None where the text says nothing."""
+    try:
+        given = [number(name, code) for name, code in zip(types, codes, strict=True)]
+        return {s for way in (EVEN, ZERO) for s in _openvino(types, output, given, way)}
+    except SilentError:
+        return None
+
+
+def _openvino(
+    types: tuple[str, str, str], output: str, given: list[Fraction], way: str
+) -> Iterator[Sequence]:
+    now = _three(output, given, way)
+    if now[2] == 0:
+        raise SilentError
+    if output in FLOATS:
+        yield from _floats(output, given, way)
+    elif all(name in INTEGERS for name in types):
+        yield from _integers(output, given, way)
+    else:
+        enough = {EXACTLY, "float64"} | _narrow(output)
+        long = [_length(name, given, way) for name in sorted(enough)]
+        short = [_length(name, list(now), way) for name in (EXACTLY, "float64")]
+        ways = product((EXACTLY, "float64", "float32"), FORMS, long)
+        for name, form, n in ways:
+            yield _cast_all(output, _elements(name, form, given, way, n), way)
+        for n in long + short:
+            yield _cast_all(output, indexed(EXACTLY, now[0], now[2], n), way)
+
+
+def _three(name: str, given: list[Fraction], way: str) -> Three:
+    a, b, c = (cast(name, x, way) for x in given)
+    return a, b, c
+
+
+def _elements(
+    name: str, form: Elements, given: list[Fraction], way: str, n: int
+) -> tuple[Fraction, ...]:
+    """The elements in a type; of an empty sequence no argument has to be in it."""
+    if n == 0:
+        return ()
+    a, _, c = _three(name, given, way)
+    return form(name, a, c, n)
+
+
+def _length(name: str, given: list[Fraction], way: str) -> int:
+    return count(name, *_three(name, given, way))
+
+
+def _cast_all(output: str, values: tuple[Fraction, ...], way: str) -> Sequence:
+    return tuple(pattern(output, value, way) for value in values)
+
+
+def _floats(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
+    names = {EXACTLY, "float64", output}
+    lengths = {_length(name, given, way) for name in names | _narrow(output)}
+    for name, form, n in product(names | {"float32"}, FORMS, lengths):
+        yield _cast_all(output, _elements(name, form, given, way, n), way)
+
+
+def _narrow(output: str) -> set[str]:
+    short = ("float16", "bfloat16", "int8", "uint8", "int16", "uint16")
+    return {"float32"} if output in short else set()
+
+
+def _integers(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
+    a, b, c = given
+    divided = quotient("float64", cast("float64", b - a, EVEN), cast("float64", c, EVEN))
+    for n in {_length(EXACTLY, given, way), _length("float64", given, way), divided}:
+        yield _cast_all(output, indexed(EXACTLY, a, c, n), way)
+
+
+def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
+    """Every sequence that Range-11 allows, inputs and output of one type; None for silence."""
+    try:
+        a, b, c = (number(name, code) for code in codes)
+        if c == 0:
+            raise SilentError
+        return set(_onnx(name, a, b, c))
+    except SilentError:
+        return None
+
+
+def _onnx(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence]:
+    difference = _in_room(name, b - a)
+    body = quotient("float32", cast("float32", difference, EVEN), cast("float32", c, EVEN))
+    for n in {count(EXACTLY, a, b, c), body}:
+        yield _cast_all(name, indexed(EXACTLY, a, c, n), EVEN)
+        if name in FLOATS:
+            for form in FORMS:
+                yield _cast_all(name, form(name, a, c, n), EVEN)
+
+
+def _in_room(name: str, x: Fraction) -> Fraction:
+    """Sub in T: an integer type has no room outside its range."""
+    return cast(name, x, EVEN)

@@ -1,0 +1,40 @@
+"""Cases and calls of an operator that counts from 0, to go with the backends of bad_callers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from planted.identity import DECISION, INT8
+
+from convcheck.semantics.calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected import EXACT
+from convcheck.spec.model import Case
+from convcheck.vectors.model import CallSet
+
+LONG, SHORT = 12, 3  # calls of the case whose number is 1, and of the others
+
+
+def case(number: int) -> Case:
+    """A case, `number` in its id."""
+    return Case(
+        "test.Count-1", "test.Count", 1, (INT8,), (INT8,), (("number", number),), ranks=(0,)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The calls 0, 1, 2 … of which call n wants the numbers from 0 to n - 1."""
+
+    def vectors(self, case: Case) -> CallSet:
+        count = LONG if case.attribute("number") == 1 else SHORT
+        calls = tuple((np.array(n, np.uint8),) for n in range(count))
+        expected = tuple(expecting(n) for n in range(count))
+        return CallSet(case, calls, expected, (DECISION,), "sampled", DECISION)
+
+
+def expecting(length: int) -> ExpectedCall:
+    """Expect the numbers from 0 to length - 1."""
+    codes = np.arange(length, dtype=np.uint8)
+    due = Due(INT8, (length,), codes, np.full(length, EXACT, np.uint8))
+    return ExpectedCall(0, (CallReading("", (due,)),))

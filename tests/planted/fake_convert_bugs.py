@@ -1,0 +1,302 @@
+"""Planted bugs of operators computed in steps: a right answer of some reading, but for one thing.
+
+A bug changes the lines, the conversion, the inputs or the codes that come out. It answers None
+where it is no bug: the case has no shift, or no axis to mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from comparing import catalog
+
+from convcheck.numerics.arithmetic import rounded, rounded_codes
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.number import Numbers
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.steps import CompiledSteps, Mask, compile_steps, target_of
+from convcheck.spec.expression import parse
+from convcheck.spec.model import Case, Rounding, Spec
+from convcheck.spec.steps import Line, Steps, StepsReading
+
+Before = Callable[[Numbers], Numbers]
+After = Callable[[Codes, Float], Codes]
+NAMES = ("data", "scale", "shift", "moved", "emulated")
+IN_TYPE, WIDE = 0, 2  # the readings that bugs are planted in
+FLOATS = ("float16", "bfloat16", "float32")
+
+
+def spec() -> Spec:
+    return catalog().specs["openvino.FakeConvert-13"]
+
+
+def steps() -> Steps:
+    found = spec().steps
+    assert found is not None
+    return found
+
+
+def fmt_of(name: str) -> Float:
+    fmt = catalog().types.types[name].format
+    assert isinstance(fmt, Float)
+    return fmt
+
+
+@dataclass(frozen=True)
+class Bugged(CompiledSteps):
+    """Steps whose conversion gets something else, or gives something else."""
+
+    before: Before = lambda x: x
+    after: After = lambda codes, fmt: codes
+
+    def _convert(self, line: Line, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
+        source, target = reading.type_for(self.data), target_of(line, self.case)
+        assert isinstance(source.format, Float)
+        assert isinstance(target.format, Float)
+        bits = rounded_codes(self.before(x), source.format)
+        program = self.programs[source.name, line.name]
+        answer = run_conversion(program, source.format, target.format, bits).readings[0]
+        codes = self.after(answer.codes, target.format)
+        return decode(target.format, codes), answer.patterns == UNDEFINED
+
+
+@cache
+def right(case: Case) -> CompiledSteps:
+    return compile_steps(spec(), case)
+
+
+def codes_of(made: CompiledSteps, base: int, inputs: Sequence[Bits]) -> Bits:
+    """The answer of a reading, in the shape of the data."""
+    due = made.answer(made.steps.readings[base], inputs)
+    return due.codes.reshape(due.shape)
+
+
+Answering = Callable[[Case, int, Sequence[Bits]], Bits | None]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug: what it answers to a call, under the reading that it is planted in."""
+
+    name: str
+    answers: Answering
+    observable: bool = True
+
+
+# In the lines --------------------------------------------------------------------------------
+
+
+def lines(first: str, last: str, *, without: bool = False) -> Answering:
+    """Other expressions before and after the conversion; `without` a shift, or else with one."""
+
+    @cache
+    def made(case: Case) -> CompiledSteps:
+        old = steps().lines
+        both = [parse(text, NAMES) for text in (first, last)]
+        key = "otherwise" if without else "be"
+        changed = [
+            replace(line, **{key: e}) for line, e in zip((old[0], old[2]), both, strict=True)
+        ]
+        new = replace(steps(), lines=(changed[0], old[1], changed[1]))
+        return compile_steps(replace(spec(), steps=new), case)
+
+    def answers(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+        if (len(inputs) == 2) != without:
+            return None
+        return codes_of(made(case), base, inputs)
+
+    return answers
+
+
+# In the conversion ---------------------------------------------------------------------------
+
+
+def conversion(before: Before = lambda x: x, after: After = lambda c, f: c) -> Answering:
+    @cache
+    def made(case: Case) -> Bugged:
+        good = right(case)
+        return Bugged(
+            good.case, good.steps, good.names, None, good.decisions, good.programs, before, after
+        )
+
+    return lambda case, base, inputs: codes_of(made(case), base, inputs)
+
+
+def through(name: str) -> Answering:
+    return conversion(before=lambda x: rounded(x, fmt_of(name)))
+
+
+def mode(name: str) -> Answering:
+    """Another rounding mode of the conversion."""
+
+    @cache
+    def made(case: Case) -> CompiledSteps:
+        rule = replace(spec().rules[0], rounding=Rounding(name))
+        return compile_steps(replace(spec(), rules=(rule,)), case)
+
+    return lambda case, base, inputs: codes_of(made(case), base, inputs)
+
+
+def to_types(**types: str) -> Answering:
+    """Other destination types."""
+
+    @cache
+    def made(case: Case) -> CompiledSteps:
+        targets = tuple((v, catalog().types.types[name]) for v, name in types.items())
+        old = steps().lines
+        new = replace(steps(), lines=(old[0], replace(old[1], targets=targets), old[2]))
+        rule = replace(spec().rules[0], when=())
+        return compile_steps(replace(spec(), steps=new, rules=(rule,)), case)
+
+    return lambda case, base, inputs: codes_of(made(case), base, inputs)
+
+
+def flush_results(codes: Codes, fmt: Float) -> Codes:
+    magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+    small = magnitude < codes.dtype.type(1 << fmt.mantissa)
+    return np.where(small, codes ^ magnitude, codes)
+
+
+def no_last_binade(codes: Codes, fmt: Float) -> Codes:
+    """Max as in a format whose highest exponent is kept for infinity and NaN."""
+    kept = codes.dtype.type(fmt.infinity_code - 1)
+    magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+    return np.where(magnitude > kept, (codes ^ magnitude) | kept, codes)
+
+
+def up(one_in: int) -> After:
+    """One code in so many is one step too high."""
+
+    def after(codes: Codes, fmt: Float) -> Codes:
+        magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+        hit = (magnitude % one_in == 1) & (magnitude < fmt.max_magnitude)
+        return np.where(hit, codes + codes.dtype.type(1), codes)
+
+    return after
+
+
+def of_tensors(answering: Answering) -> Answering:
+    """A bug of vectorised code: a single element is right."""
+    return lambda case, base, inputs: answering(case, base, inputs) if inputs[0].ndim else None
+
+
+# In the tensors ------------------------------------------------------------------------------
+
+
+def of_inputs(change: Callable[[Sequence[Bits]], list[Bits] | None]) -> Answering:
+    def answers(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+        changed = change(inputs)
+        return None if changed is None else codes_of(right(case), base, changed)
+
+    return answers
+
+
+def wrong_axis(inputs: Sequence[Bits]) -> list[Bits] | None:
+    """Broadcast along the last axis, where that has as many elements as there are scales."""
+    data, scale = inputs[0], inputs[1]
+    if data.ndim < 2 or scale.size != data.shape[-1] or scale.size == 1:
+        return list(inputs)
+    return [data, *(tensor.reshape(-1) for tensor in inputs[1:])]
+
+
+def first_scale_only(inputs: Sequence[Bits]) -> list[Bits] | None:
+    return [inputs[0], *(t.reshape(-1)[:1] if t.size > 1 else t for t in inputs[1:])]
+
+
+def next_channel(inputs: Sequence[Bits]) -> list[Bits] | None:
+    """Scales that are off by one channel."""
+    return [inputs[0], *(np.roll(t.reshape(-1), 1).reshape(t.shape) for t in inputs[1:])]
+
+
+def flush_data(inputs: Sequence[Bits]) -> list[Bits] | None:
+    fmt = next(f for f in map(fmt_of, FLOATS) if f.storage == inputs[0].dtype)
+    if fmt.bits == 16:  # told by the other inputs: a scale of 1 is another code
+        fmt = fmt_of("float16") if int(inputs[1].max()) > 0x3000 else fmt
+    return [flush_results(inputs[0], fmt), *inputs[1:]]
+
+
+def tail(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+    """What is left over after blocks of eight comes back as it was."""
+    codes = codes_of(right(case), base, inputs).reshape(-1).copy()
+    start = codes.size - codes.size % 8
+    codes[start:] = inputs[0].reshape(-1)[start:]
+    return codes.reshape(inputs[0].shape)
+
+
+def two_readings(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+    """One half by one reading, the other half by another."""
+    one, other = (codes_of(right(case), b, inputs) for b in (IN_TYPE, WIDE))
+    half = (np.arange(one.size) % 2 == 0).reshape(one.shape)
+    return np.where(half, one, other)
+
+
+def narrowed(name: str) -> Answering:
+    """The last result is rounded to a narrower type first."""
+
+    def answers(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+        fmt = case.inputs[0].format
+        assert isinstance(fmt, Float)
+        codes = codes_of(right(case), base, inputs)
+        narrow = rounded(decode(fmt, codes.reshape(-1)), fmt_of(name))
+        return rounded_codes(narrow, fmt).reshape(codes.shape)
+
+    return answers
+
+
+def untouched(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+    return inputs[0]
+
+
+def zero_negated(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+    codes = codes_of(right(case), base, inputs)
+    return np.where(codes == 0, codes.dtype.type(1 << (8 * codes.itemsize - 1)), codes)
+
+
+BUGS = (
+    Bug("shift added first", lines("data * scale + shift", "(emulated - shift) / scale")),
+    Bug("shift before scale", lines("(data - shift) * scale", "emulated / scale + shift")),
+    Bug("shift not taken away", lines("data * scale", "(emulated + shift) / scale")),
+    Bug("shift not given back", lines("data * scale - shift", "emulated / scale")),
+    Bug("shift ignored", lines("data * scale", "emulated / scale")),
+    Bug("shift scaled", lines("(data - shift) * scale", "(emulated + shift * scale) / scale")),
+    Bug("scale not undone", lines("data * scale - shift", "emulated + shift")),
+    Bug("scale not undone, no shift", lines("data * scale", "emulated", without=True)),
+    Bug("divided first", lines("data / scale - shift", "(emulated + shift) * scale")),
+    Bug("divided first, no shift", lines("data / scale", "emulated * scale", without=True)),
+    Bug(
+        "reciprocal for a division",
+        lines("data * scale - shift", "(emulated + shift) * (scale / scale / scale)"),
+    ),
+    Bug(
+        "reciprocal for a division, no shift",
+        lines("data * scale", "emulated * (scale / scale / scale)", without=True),
+    ),
+    Bug("rounded twice, through float16", through("float16")),
+    Bug("rounded twice, through bfloat16", through("bfloat16")),
+    Bug("truncated", mode("toward-zero")),
+    Bug("rounded up", mode("ceil")),
+    Bug("ties away", mode("nearest-away")),
+    Bug("ties up", mode("nearest-up")),
+    Bug("to odd", mode("odd")),
+    Bug("subnormal results flushed", conversion(after=flush_results)),
+    Bug("subnormal data flushed", of_inputs(flush_data)),
+    Bug("no last binade", conversion(after=no_last_binade)),
+    Bug("one code in four one step up", conversion(after=up(4))),
+    Bug("one code in sixteen one step up", of_tensors(conversion(after=up(16)))),
+    Bug("the other type", to_types(f8e4m3="float8e5m2", f8e5m2="float8e4m3fn")),
+    Bug("FNUZ types", to_types(f8e4m3="float8e4m3fnuz", f8e5m2="float8e5m2fnuz")),
+    Bug("scale along the last axis", of_inputs(wrong_axis)),
+    Bug("the first scale for all", of_inputs(first_scale_only)),
+    Bug("scales one channel off", of_inputs(next_channel)),
+    Bug("the tail as it was", tail),
+    Bug("two readings in one tensor", two_readings),
+    Bug("output rounded to bfloat16", narrowed("bfloat16")),
+    Bug("output rounded to float16", narrowed("float16")),
+    Bug("nothing done", untouched),
+    Bug("zeros of the other sign", zero_negated, observable=False),
+)

@@ -1,0 +1,141 @@
+"""Backends that are right where a spec says what to answer, each free in its own way elsewhere.
+
+Open one by 'tests.planted.free_backends:Name'. What they answer to a number out of range is
+written from the exact value of the input, by the independent oracle.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from oracle import decode
+
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.reference import Reference
+from convcheck.errors import UnavailableError
+from convcheck.numerics.format import Bits, Int
+from convcheck.spec.load import load
+from convcheck.spec.model import Case
+
+Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …
+
+
+class Free(Reference):
+    """Answers float to integer out of range by `beyond`, everything else like the reference."""
+
+    name = "free"
+    version = "1"
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        target = case.outputs[0].format
+        if not isinstance(answer, Outputs) or not isinstance(target, Int):
+            return answer
+        codes = answer.arrays[0].reshape(-1).copy()
+        for i, code in enumerate(inputs[0].reshape(-1).tolist()):
+            x = decode(case.inputs[0].name, code)
+            if not (isinstance(x, Fraction) and target.min <= x <= target.max) and x != "-0":
+                codes[i] = self.beyond(x, target.bits, target.signed) % (1 << target.bits)
+        return Outputs((codes.reshape(answer.arrays[0].shape),), answer.types)
+
+    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        return 0
+
+
+class Clamping(Free):
+    """The nearest value; 0 for NaN."""
+
+    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
+        if isinstance(x, str):
+            return {"inf": top, "-inf": bottom}.get(x, 0)
+        return top if x > 0 else bottom
+
+
+class X86(Free):
+    """By way of int32, which has INT_MIN for what it cannot hold."""
+
+    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        whole = x if isinstance(x, str) else int(x)
+        held = not isinstance(whole, str) and -(1 << 31) <= whole < 1 << 31
+        return int(whole) if held else -(1 << 31)
+
+
+class Wrapping(Free):
+    """The low bits of the number; 7 for what is none."""
+
+    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        return 7 if isinstance(x, str) else int(x)
+
+
+class Lawless(Free):
+    """Follows no simple law: a digit of the exact value."""
+
+    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        return 3 if isinstance(x, str) else int(abs(x)) % 7 + 1
+
+
+class Refusing(X86):
+    """Refuses what is no finite number."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        values = [decode(case.inputs[0].name, code) for code in inputs[0].reshape(-1).tolist()]
+        if any(isinstance(x, str) and x != "-0" for x in values):
+            return Refused("not a finite number")
+        return super().answer(case, inputs)
+
+
+class Deadly(X86):
+    """Dies of plus infinity."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if any(decode(case.inputs[0].name, c) == "inf" for c in inputs[0].reshape(-1).tolist()):
+            os.kill(os.getpid(), signal.SIGFPE)
+        return super().answer(case, inputs)
+
+
+class Unable(X86):
+    """Has no kernel for int8 destinations, and turns a model for int16 down."""
+
+    def support(self, case: Case) -> Declined | None:
+        name = case.outputs[0].name
+        if name in ("int8", "int16"):
+            return Declined(f"no {name} here", missing=name == "int8")
+        return None
+
+
+class Moody(X86):
+    """Answers NaN otherwise where it stands alone."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        alone = inputs[0].size == 1 and decode(case.inputs[0].name, int(inputs[0].item())) == "nan"
+        if isinstance(answer, Outputs) and alone:
+            return Outputs((np.full_like(answer.arrays[0], 1),), answer.types)
+        return answer
+
+
+class ByTheOther(Reference):
+    """Takes the second reading of what is disputed."""
+
+    name = "by the other"
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        from convcheck.semantics.evaluate import run_program
+        from convcheck.semantics.program import compile_case
+
+        program = compile_case(load().specs[case.spec], case)
+        reading = run_program(program, case, inputs[0].reshape(-1)).readings[-1]
+        codes = reading.codes.reshape(inputs[0].shape)
+        return Outputs((codes,), tuple(t.name for t in case.outputs))
+
+
+class Absent(Reference):
+    """Cannot be started."""
+
+    def __init__(self) -> None:
+        raise UnavailableError("no such runtime here", hint="install it")

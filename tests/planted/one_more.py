@@ -1,0 +1,31 @@
+"""A backend that answers as the spec says, with one element too many in a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.reference import Reference
+from convcheck.numerics.format import Bits
+from convcheck.spec.load import load
+from convcheck.spec.model import Case
+
+
+class OneMore(Reference):
+    """The reference, with the last element of an output of one dimension twice."""
+
+    name = "one-more"
+
+    def __init__(self) -> None:
+        """Load the specs that come with convcheck."""
+        super().__init__(load())
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Answer with one element too many."""
+        right = super().answer(case, inputs)
+        if not isinstance(right, Outputs):
+            return right
+        longer = (np.append(a, a[-1:]) if a.ndim == 1 else a for a in right.arrays)
+        return Outputs(tuple(longer), right.types)

@@ -1,0 +1,183 @@
+"""Planted bugs of sequences: plausible mistakes in computing start, start + step, … before stop.
+
+Each gives the exact elements of a wrong sequence, or an otherwise right one wrongly rounded. They
+are computed on fractions, and cast as the oracle casts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from oracle.formats import FLOATS, INTEGERS
+from oracle.ranges import EVEN, cast, number, pattern, summed
+
+Codes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Exact arguments, the types that they come in, and the type of the output."""
+
+    start: Fraction
+    stop: Fraction
+    step: Fraction
+    types: tuple[str, ...]
+    output: str
+
+    @property
+    def steps(self) -> Fraction:
+        """How many steps there are from start to stop."""
+        return (self.stop - self.start) / self.step
+
+    @property
+    def length(self) -> int:
+        """How many elements there are."""
+        return max(math.ceil(self.steps), 0)
+
+    def element(self, i: int) -> Fraction:
+        """The element at an index."""
+        return self.start + i * self.step
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A mistake: the elements, exactly, and how an element becomes a code."""
+
+    name: str
+    elements: Callable[[Question], list[Fraction]]
+    code: Callable[[str, Fraction], int] = lambda name, x: pattern(name, x, EVEN)
+
+
+def question(types: tuple[str, ...], output: str, codes: Codes) -> Question:
+    """Decode a call. Raises SilentError for what the text says nothing of."""
+    start, stop, step = (number(t, c) for t, c in zip(types, codes, strict=True))
+    return Question(start, stop, step, types, output)
+
+
+def answer(bug: Bug, asked: Question) -> Codes:
+    """The codes that a bug gives. Raises SilentError where an element has none."""
+    return tuple(bug.code(asked.output, x) for x in bug.elements(asked))
+
+
+def right(asked: Question) -> list[Fraction]:
+    """No bug: the exact elements."""
+    return first(asked, asked.length)
+
+
+def first(asked: Question, n: int) -> list[Fraction]:
+    """The first n elements."""
+    return [asked.element(i) for i in range(n)]
+
+
+def floor(asked: Question) -> list[Fraction]:
+    return first(asked, max(math.floor(asked.steps), 0))
+
+
+def inclusive(asked: Question) -> list[Fraction]:
+    return first(asked, max(math.floor(asked.steps) + 1, 0))
+
+
+def unsigned_step(asked: Question) -> list[Fraction]:
+    return right(Question(asked.start, asked.stop, abs(asked.step), asked.types, asked.output))
+
+
+def any_direction(asked: Question) -> list[Fraction]:
+    return first(asked, math.ceil(abs(asked.steps)))
+
+
+def reversed_direction(asked: Question) -> list[Fraction]:
+    if asked.steps >= 0:
+        return right(asked)
+    turned = Question(asked.start, asked.stop, -asked.step, asked.types, asked.output)
+    return right(turned)[::-1]
+
+
+def last_beyond(asked: Question) -> list[Fraction]:
+    elements = right(asked)
+    return [*elements[:-1], asked.element(len(elements))] if elements else []
+
+
+def int32_counter(asked: Question) -> list[Fraction]:
+    span = math.ceil(asked.stop - asked.start)
+    wrapped = (span + 2**31) % 2**32 - 2**31
+    n = asked.length if wrapped == span else max(math.ceil(wrapped / asked.step), 0)
+    return first(asked, n)
+
+
+def division_up(asked: Question) -> list[Fraction]:
+    rounded = cast("float32", asked.steps, EVEN)
+    return first(asked, asked.length + (rounded > asked.steps > 0))
+
+
+def division_down(asked: Question) -> list[Fraction]:
+    whole = math.floor(asked.steps)
+    lost = 0 < asked.steps - whole < Fraction(1, 2**20)
+    return first(asked, max(whole if lost else asked.length, 0))
+
+
+def another_length(asked: Question) -> list[Fraction]:
+    return first(asked, asked.length + 2 * (asked.length > 0))
+
+
+def one_step_late(asked: Question) -> list[Fraction]:
+    return [asked.element(i + 1) for i in range(asked.length)]
+
+
+def whole_steps(asked: Question) -> list[Fraction]:
+    step = Fraction(int(asked.step))
+    if step == 0:
+        return []
+    return right(Question(asked.start, asked.stop, step, asked.types, asked.output))
+
+
+def never_empty(asked: Question) -> list[Fraction]:
+    return first(asked, max(asked.length, 1))
+
+
+def at_most_one(asked: Question) -> list[Fraction]:
+    return first(asked, min(asked.length, 1))
+
+
+def by_doubles(asked: Question) -> list[Fraction]:
+    return [cast("float64", x, EVEN) for x in right(asked)]
+
+
+def by_float16(asked: Question) -> list[Fraction]:
+    if abs(asked.start) + abs(asked.stop) + abs(asked.step) > 2**15:
+        return right(asked)
+    start, step = (cast("float16", x, EVEN) for x in (asked.start, asked.step))
+    return list(summed("float16", start, step, asked.length))
+
+
+def nearest(name: str, x: Fraction) -> int:
+    return pattern(name, Fraction(round(x)), EVEN) if name in INTEGERS else pattern(name, x, EVEN)
+
+
+def an_ulp_off(name: str, x: Fraction) -> int:
+    code = pattern(name, x, EVEN)
+    return code + 1 if name in FLOATS and x else code
+
+
+BUGS = (
+    Bug("length floor instead of ceil", floor),
+    Bug("inclusive stop", inclusive),
+    Bug("sign of step ignored", unsigned_step),
+    Bug("wrong direction as if it were right", any_direction),
+    Bug("wrong direction returns reversed", reversed_direction),
+    Bug("last element beyond stop", last_beyond),
+    Bug("int32 counter", int32_counter),
+    Bug("one element too many when the division rounds up", division_up),
+    Bug("one element too few when the division rounds down", division_down),
+    Bug("elements of one reading with the length of none", another_length),
+    Bug("start off by one step", one_step_late),
+    Bug("step truncated to an integer", whole_steps),
+    Bug("empty returns one element", never_empty),
+    Bug("never more than one element", at_most_one),
+    Bug("integers by way of float64", by_doubles),
+    Bug("running sum in float16", by_float16),
+    Bug("elements rounded to the nearest integer", right, nearest),
+    Bug("an ulp too far from zero", right, an_ulp_off),
+)

@@ -1,0 +1,134 @@
+"""The command line on operators of whole calls: what is selected, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import convcheck
+
+RANGE, PROMOTE, FAKE, LIKE = (
+    "openvino.Range-4", "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13",
+    "onnx.CastLike-19",
+)  # fmt: skip
+ONE = (RANGE, "--from", "int8", "--to", "int8")
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    path = tmp_path / "inputs"
+    path.write_text("0x01\n0x02\n")
+    return path
+
+
+COUNTS = [
+    ((RANGE, "--to", "int8"), 8),
+    ((RANGE, "--from", "uint8", "--to", "float32"), 1),
+    ((PROMOTE, "--case", "int8-uint8/scalar-tensor/*"), 12),
+    ((PROMOTE, "--from", "int4", "--where", "promote_unsafe=true"), 792),
+    ((FAKE, "--where", "destination_type=f8e4m3", "--from", "float16"), 9),
+    ((FAKE, "--case", "*/per-channel/*"), 8),
+    ((LIKE, "--to", "float8", "--from", "int8"), 8),
+    ((LIKE, "--from", "float16", "--to", "bool"), 1),
+]
+
+
+@pytest.mark.parametrize(("options", "count"), COUNTS)
+def test_cases_are_selected(options: tuple[str, ...], count: int) -> None:
+    done = convcheck("list", "cases", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == count
+
+
+def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
+    names = convcheck("list", "cases", LIKE, "--to", "int8").stdout.splitlines()
+    assert len(names) > 10
+    assert all(name.split("/")[1].endswith("-int8") for name in names)
+
+
+@pytest.mark.parametrize("spec", [RANGE, FAKE])
+def test_calls_are_counted(spec: str) -> None:
+    counted = convcheck("list", "cases", spec, "--count").stdout.splitlines()
+    total = sum(int(line.split()[0]) for line in counted[:-1])
+    assert counted[-1].split()[0] == str(total)
+    assert all(int(line.split()[0]) for line in counted[:-1]), "each case asks something"
+    dry = convcheck("run", "--dry-run", spec)
+    assert dry.returncode == 0
+    assert f"{total:,}" in dry.stdout
+
+
+NOTHING = [
+    ("run", "--dry-run", PROMOTE, "--to", "int8"),  # the type of the output is the answer
+    ("run", "--dry-run", FAKE, "--where", "destination_type=f8"),
+    ("run", "--dry-run", PROMOTE, "--where", "promote_unsafe=yes"),
+    ("run", "--dry-run", RANGE, "--where", "destination_type=f8e4m3"),
+    ("run", "--dry-run", RANGE, "--from", "string"),
+    ("run", "--dry-run", RANGE, "--case", "int8-int8-to-int8"),
+    ("run", "--dry-run", LIKE, "--case", "float32-to-int8"),
+    ("run", "--dry-run", "openvino.Range-5"),
+    ("explain", RANGE, "1"),
+    ("explain", "onnx.CastLike-19", "1"),
+    ("explain", "onnx.CastLike-19/float32-to-int8", "1"),
+    ("explain", "openvino.Range-4/int8-int8-to-int8", "1", "2", "1"),
+]
+
+
+@pytest.mark.parametrize("arguments", NOTHING, ids=lambda a: " ".join(a[1:]))
+def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
+    done = convcheck(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("convcheck: ")
+    assert "hint: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+@pytest.mark.parametrize("options", [ONE, (FAKE, "--from", "float16"), (PROMOTE, "--from", "bool")])
+def test_inputs_of_ones_own_are_for_elements(
+    options: tuple[str, ...], more: tuple[str, ...], words: Path
+) -> None:
+    done = convcheck("run", "--backend", "reference", *options, "--inputs", words, *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--inputs is for operators that convert elements" in done.stderr
+    assert "hint: " in done.stderr
+
+
+def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> None:
+    options = (LIKE, "--case", "int8-int16", "--inputs", words)
+    done = convcheck("run", "--backend", "reference", *options, "--json", "-")
+    assert done.returncode == 0
+    [case] = json.loads(done.stdout)["cases"]
+    assert (case["verdict"], case["checked"]) == ("pass", 2)
+
+
+# The largest answer ------------------------------------------------------------------------------
+
+
+def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    options = ("--backend", "reference", *ONE, "--max-elements", "2")
+    done = convcheck("run", *options, "--json", path)
+    report = json.loads(path.read_text(encoding="utf-8"))
+    [note] = [n for n in report["notes"] if "not asked" in n]
+    assert note.endswith("an answer of more than 2 elements (--max-elements)")
+    [case] = report["cases"]
+    assert case["message"] == note
+    assert "not asked" in done.stdout
+
+
+@pytest.mark.parametrize("said", ["many", "-1", "0"])
+def test_a_limit_that_is_none(said: str) -> None:
+    by_option = convcheck("run", "--backend", "reference", *ONE, "--max-elements", said)
+    by_variable = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS=said)
+    for done in (by_option, by_variable):
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_the_variable_is_the_option() -> None:
+    done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS="2")
+    assert "an answer of more than 2 elements" in done.stdout.replace("\n", " ").replace(
+        "      ", ""
+    )
