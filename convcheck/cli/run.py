@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,11 +11,10 @@ import click
 
 from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import Turn, each, writable
+from convcheck.cli.several import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.plan import Selection
     from convcheck.run.result import RunResult
     from convcheck.spec.load import Catalog
     from convcheck.spec.model import Case, Level
@@ -114,7 +112,7 @@ def command(
     os.environ[LIMIT_VARIABLE] = str(max_elements)  # where workers see it
     loaded = catalog(specs)
     selection = Selection(patterns, sources, targets, where, globs)
-    cases = _selected(loaded, selection, backends)
+    cases = selected(loaded, selection, backends)
     corpus = _corpus(loaded, tier, seed, inputs, cases)
     if dry_run:
         return _dry_run(cases, corpus)
@@ -128,22 +126,6 @@ def command(
     if len(set(backends)) == 1:
         return _report(asked(backends[0]), json_path, verbose)
     return _side_by_side(each(backends, asked, lambda r: _ends(r, fail_fast)), json_path, verbose)
-
-
-def _selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> list[Case]:
-    """Select cases; without a choice of specs, of those that any of the backends has to do with,
-    unless the choice of cases is among the others.
-    """
-    from dataclasses import replace
-
-    from convcheck.backends.protocol import takes
-    from convcheck.run.plan import select
-
-    own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
-    if not selection.specs and own:
-        with contextlib.suppress(UsageError):
-            return select(loaded, replace(selection, specs=own))
-    return select(loaded, selection)
 
 
 def _corpus(
@@ -172,13 +154,19 @@ def _corpus(
 
 
 def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
-    values: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {}
+    whole: dict[str, bool] = {}  # a question is a call, not a value
     for case in cases:
-        values.setdefault(case.spec, []).append(corpus.count(case))
-    for spec, counts in values.items():
-        click.echo(f"{spec:<24} {len(counts):>5} cases  {sum(counts):>12,} values")
-    total = sum(map(sum, values.values()))
-    click.echo(f"{'would ask':<24} {len(cases):>5} cases  {total:>12,} values")
+        counts.setdefault(case.spec, []).append(corpus.count(case))
+        whole[case.spec] = case.whole_calls
+    width = max(map(len, [*counts, "would ask"]))
+    for spec, asked in counts.items():
+        what = "calls" if whole[spec] else "values"
+        click.echo(f"{spec:<{width}}  {len(asked):>6,} cases  {sum(asked):>10,} {what}")
+    sums = {w: sum(sum(c) for spec, c in counts.items() if whole[spec] == w) for w in (False, True)}
+    parts = ((sums[False], "values"), (sums[True], "calls"))
+    total = " and ".join(f"{number:,} {what}" for number, what in parts if number)
+    click.echo(f"{'would ask':<{width}}  {len(cases):>6,} cases  {total}")
     return 0
 
 

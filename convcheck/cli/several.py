@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from convcheck.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from convcheck.run.plan import Selection
+    from convcheck.spec.load import Catalog
+    from convcheck.spec.model import Case
 
 T = TypeVar("T")
 
@@ -60,3 +66,19 @@ def writable(path: str | None) -> None:
     folder = Path(path).absolute().parent if path not in (None, "-") and path else None
     if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")
+
+
+def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> list[Case]:
+    """Select cases; without a choice of specs, of those that any of the backends has to do with,
+    unless the choice of cases is among the others.
+    """
+    from dataclasses import replace
+
+    from convcheck.backends.protocol import takes
+    from convcheck.run.plan import select
+
+    own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
+    if not selection.specs and own:
+        with contextlib.suppress(UsageError):
+            return select(loaded, replace(selection, specs=own))
+    return select(loaded, selection)

@@ -15,7 +15,7 @@ from convcheck.cli.options import (
     spec_arguments,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import Turn, each, writable
+from convcheck.cli.several import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,15 +75,16 @@ def command(
     """
     from typing import cast
 
-    from convcheck.run.plan import Selection, select
+    from convcheck.run.plan import Selection
     from convcheck.spec.load import data_dir
     from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import Tier
 
     loaded = catalog(specs)
-    cases = select(loaded, Selection(patterns, sources, targets, where, globs))
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
+    selection = Selection(patterns, sources, targets, where, globs)
+    cases = selected(loaded, selection, backends)
     writable(json_path)
     corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
     notes = corpus.check(cases)
