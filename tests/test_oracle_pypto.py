@@ -80,8 +80,10 @@ def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
 def test_every_boundary_of_the_wide_sources(pair: tuple[str, str]) -> None:
     asked = [inputs_of(case_of(*pair, "CAST_NONE"), tier)[0] for tier in ("edge", "boundary")]
     every = np.unique(np.concatenate(asked))
-    for mode in MODES:
-        assert held(case_of(*pair, mode), every) > 100
+    for turn, mode in enumerate(MODES):
+        # the rows of the modes differ by the rounding alone: each is held to a third, in turn
+        some = every if mode == "CAST_NONE" else every[turn % 3 :: 3]
+        assert held(case_of(*pair, mode), some) > 100
 
 
 def test_every_edge_vector_of_every_case() -> None:
