@@ -87,7 +87,7 @@ spec_arguments = click.argument(
 )
 backends_option = click.option(
     "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
-    help="reference, ort, ort:PROVIDER, onnx-reference, or package.module:Class. "
+    help="ort, openvino, pypto, torch … (`convcheck list backends`), or package.module:Class. "
     "May be repeated: then they are shown side by side.",
 )  # fmt: skip
 
