@@ -111,6 +111,8 @@ def complete_backends() -> int:
 
 def _state(name: str) -> str:
     """Say which version of a backend there is, or why there is none."""
+    from importlib.metadata import metadata
+
     from convcheck.errors import ConvcheckError
     from convcheck.report.words import clean
 
@@ -119,7 +121,10 @@ def _state(name: str) -> str:
     except ConvcheckError as error:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and cause.name:
-            return f"not available: {clean(str(cause))}; pip install {cause.name.partition('.')[0]}"
+            missing = cause.name.partition(".")[0]
+            extras = metadata("convcheck").get_all("Provides-Extra") or []
+            extra = f"'convcheck[{missing}]'" if missing in extras else missing
+            return f"not available: {clean(str(cause))}; pip install {extra}"
         return f"not available: {clean(error.message)}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # of another package: whatever its runtime raises
         return f"not available: {type(error).__name__}: {clean(str(error))}"

@@ -233,7 +233,7 @@ def _side_by_side(turns: Sequence[Turn[RunResult]], json_path: str | None, verbo
     from convcheck.report.page import put
 
     names = short_names([turn.address for turn in turns])
-    sides = [sidebyside.Side(name, turn.done, str(turn.error or ""))
+    sides = [sidebyside.Side(name, turn.done, turn.why_not)
              for name, turn in zip(names, turns, strict=True)]  # fmt: skip
     console = Console(stderr=json_path == "-")
     put(sidebyside.show(sides, console.width, verbose), console)
@@ -246,4 +246,4 @@ def _side_by_side(turns: Sequence[Turn[RunResult]], json_path: str | None, verbo
 
 
 def _not_started(turns: Sequence[Turn[RunResult]]) -> dict[str, str]:
-    return {turn.address: str(turn.error) for turn in turns if turn.error}
+    return {turn.address: turn.why_not for turn in turns if turn.error}

@@ -27,6 +27,11 @@ class Turn(Generic[T]):
     done: T | None
     error: UnavailableError | None = None
 
+    @property
+    def why_not(self) -> str:
+        """Say on one line why the backend could not be started, '' where it was."""
+        return "; ".join(filter(None, (self.error.message, self.error.hint))) if self.error else ""
+
 
 def each(
     addresses: Sequence[str], ask: Callable[[str], T], ends: Callable[[T], bool]

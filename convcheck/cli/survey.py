@@ -131,9 +131,7 @@ def _survey(
 ) -> Survey:
     from convcheck.run.survey_merge import Column, Survey, collect, unsurveyed
 
-    columns = tuple(
-        Column(t.address, t.done.backend if t.done else None, str(t.error or "")) for t in turns
-    )
+    columns = tuple(Column(t.address, t.done.backend if t.done else None, t.why_not) for t in turns)
     results = [turn.done.results if turn.done else () for turn in turns]
     said = [note for turn, found in zip(turns, results, strict=True)
             for note in unsurveyed(turn.address, found)]  # fmt: skip
