@@ -93,9 +93,12 @@ def unasked(case: Case, verdict: Verdict, message: str) -> CaseResult:
     return CaseResult(case, verdict, 0, "edge", (), message)
 
 
+CORPORA = (("onnx.Cast-19", "c0ffee" * 10 + "c0de"), ("onnx.Cast-21", "decade" * 10 + "deca"))
+
+
 def run(*cases: CaseResult, level: Level = "disputed", **more: object) -> RunResult:
     backend = BackendInfo("onnxruntime", "1.31.1")
-    return RunResult(backend, "edge", level, "c0ffee" * 10 + "c0de", cases, **more)  # type: ignore[arg-type]
+    return RunResult(backend, "edge", level, CORPORA, cases, **more)  # type: ignore[arg-type]
 
 
 TRUNCATED = group(

@@ -12,9 +12,18 @@ from convcheck import __version__
 COMMANDS = {
     "run": "Put test vectors to a backend and report where it departs from the standard.",
     "survey": "Say what backends do where the texts leave them free.",
+    "baseline": "Write down what fails now, so that a run fails on what is new.",
+    "report": "Render the report of a run again, from its JSON.",
+    "merge": "Put the shards of a run together.",
+    "diff": "Say what changed between two runs.",
+    "repro": "Make a finding something to run without convcheck.",
     "explain": "Say what the standard wants of one input, and why.",
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",
+    "export": "Write a case's vectors for other tools.",
+    "verify": "Judge the answers of a program, a line each.",
+    "serve": "Answer requests of the process protocol with any backend.",
+    "probe": "Check a program that speaks the process protocol, step by step.",
     "generate": "Make the test vectors from the specs, or check that they are up to date.",
     "lint": "Check spec files: complete, unambiguous, reachable, cited, examples true.",
 }

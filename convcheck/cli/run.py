@@ -191,8 +191,8 @@ def _run(
             on_result=lambda result: advance(result.verdict in FAILURES),
         )  # fmt: skip
     return RunResult(
-        done.backend, corpus.tier, level, corpus.digest(cases), done.results,
-        (*notes, *done.notes), done.interrupted,
+        done.backend, corpus.tier, level, corpus.digests(cases), done.results,
+        notes, done.interrupted, done.restarts,
     )  # fmt: skip
 
 
@@ -209,14 +209,9 @@ def _report(result: RunResult, json_path: str | None, verbose: bool) -> int:
 
 
 def _exit_code(result: RunResult) -> int:
-    from convcheck.run.result import FAILURES
-
     if result.interrupted:
         return INTERRUPTED
-    if any(case.gates(result.level) for case in result.cases):
-        return FAILED
-    judged = {"pass", "tolerated", *FAILURES}
-    return 0 if any(case.verdict in judged for case in result.cases) else NOTHING_JUDGED
+    return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)
 
 
 def _ends(result: RunResult, fail_fast: bool) -> bool:

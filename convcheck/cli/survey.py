@@ -129,6 +129,7 @@ def _ask(
 def _survey(
     turns: Sequence[Turn[Execution]], corpus: Corpus, cases: Sequence[Case], notes: Sequence[str]
 ) -> Survey:
+    from convcheck.run.result import corpus_of
     from convcheck.run.survey_merge import Column, Survey, collect, unsurveyed
 
     columns = tuple(Column(t.address, t.done.backend if t.done else None, t.why_not) for t in turns)
@@ -136,7 +137,7 @@ def _survey(
     said = [note for turn, found in zip(turns, results, strict=True)
             for note in unsurveyed(turn.address, found)]  # fmt: skip
     interrupted = any(turn.done.interrupted for turn in turns if turn.done)
-    return Survey(columns, corpus.tier, corpus.digest(cases), collect(results),
+    return Survey(columns, corpus.tier, corpus_of(corpus.digests(cases)), collect(results),
                   (*notes, *said), interrupted)  # fmt: skip
 
 

@@ -17,7 +17,16 @@ from convcheck.errors import UsageError
 from convcheck.report.environment import environment
 from convcheck.report.tally import by_spec, tally
 from convcheck.report.words import code, value
-from convcheck.run.result import CallExample, CaseResult, Example, Group, RunResult, Strip
+from convcheck.run.result import (
+    CallExample,
+    CaseResult,
+    Example,
+    Excuse,
+    Group,
+    Problem,
+    RunResult,
+    Strip,
+)
 from convcheck.spec.model import Case, Level
 
 FORMAT = "convcheck-report/1"
@@ -25,18 +34,44 @@ FORMAT = "convcheck-report/1"
 
 def document(result: RunResult) -> dict[str, Any]:
     """Give the report as JSON's types."""
+    return {**head(result), "cases": [case_document(case) for case in result.cases]}
+
+
+def head(result: RunResult) -> dict[str, Any]:
+    """Give all but the cases."""
+    shard = result.shard
     return {
         "format": FORMAT,
         "convcheck": __version__,
         "backend": {"name": result.backend.name, "version": result.backend.version},
         "tier": result.tier,
-        "corpus": {"sha256": result.corpus},
-        "environment": environment(),
+        "corpus": {"sha256": result.corpus, "specs": dict(result.corpora)},
+        "environment": dict(result.environment or environment()),
+        "shard": {"index": shard.index, "of": shard.of, "plan": shard.plan} if shard else None,
         "interrupted": result.interrupted,
+        "restarts": result.restarts,
         "notes": list(result.notes),
+        "selected": result.selected,
+        "known": {"file": result.known, "problems": [_problem(p) for p in result.problems]},
         "summary": _summary(result),
-        "cases": [_case(case) for case in result.cases],
     }
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {
+        "kind": problem.kind,
+        "place": str(problem.place),
+        "message": problem.message,
+        "repair": problem.repair,
+    }
+
+
+def _excuse(excuse: Excuse | None) -> dict[str, Any]:
+    """Give what is to be added to a group or case that is excused."""
+    if excuse is None:
+        return {}
+    said = {"kind": excuse.kind, "reason": excuse.reason, "issue": excuse.issue}
+    return {"excuse": {**said, "place": str(excuse.place)}}
 
 
 def write(result: RunResult, path: str) -> None:
@@ -98,7 +133,8 @@ def _counts(cases: tuple[CaseResult, ...], level: Level) -> dict[str, Any]:
     }
 
 
-def _case(result: CaseResult) -> dict[str, Any]:
+def case_document(result: CaseResult) -> dict[str, Any]:
+    """Give a case's result as JSON's types."""
     case = result.case
     return {
         "id": case.id,
@@ -111,6 +147,8 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "message": result.message,
         "checked": result.checked,
         "coverage": result.coverage,
+        **({"left_out": result.left_out} if result.left_out else {}),
+        **_excuse(result.excuse),
         "groups": [_group(case, group) for group in result.groups],
     }
 
@@ -134,12 +172,13 @@ def _group(case: Case, group: Group) -> dict[str, Any]:
         "ranges": [[code(case.inputs[0].format, word) for word in span] for span in group.ranges],
         "more_ranges": group.more_ranges,
         "examples": [_example(case, example) for example in group.examples],
+        **_excuse(group.excuse),
     }
 
 
 def _example(case: Case, example: Example | CallExample) -> dict[str, Any]:
     if isinstance(example, CallExample):
-        return _call(example)
+        return _call(case, example)
     target = case.outputs[0].format
     inputs = list(zip((t.format for t in case.inputs), example.inputs, strict=False))
     got = None if example.got is None else code(target, example.got)
@@ -154,8 +193,9 @@ def _example(case: Case, example: Example | CallExample) -> dict[str, Any]:
     }
 
 
-def _call(example: CallExample) -> dict[str, Any]:
+def _call(case: Case, example: CallExample) -> dict[str, Any]:
     due = example.expected
+    arguments = zip((t.format for t in case.inputs), example.arguments, strict=False)
     return {
         "input": [_tensor(strip) for strip in example.inputs],
         "expected": due if isinstance(due, str) else [_tensor(strip) for strip in due],
@@ -164,6 +204,7 @@ def _call(example: CallExample) -> dict[str, Any]:
         "difference": list(example.difference) if example.difference else None,
         "wrong": example.wrong,
         "message": example.message,
+        "arguments": [code(fmt, word) for fmt, word in arguments],
     }
 
 

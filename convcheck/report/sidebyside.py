@@ -68,7 +68,7 @@ def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
     result = next((side.result for side in sides if side.result is not None), None)
     if result is not None:
         yield Text(f"{result.tier} tier, gate: {result.level}")
-    notes = {(note, side.name) for side in sides if side.result for note in side.result.notes}
+    notes = {(note, side.name) for side in sides if side.result for note in side.result.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
         names = ", ".join(side.name for side in sides if (note, side.name) in notes)
         yield from paragraph(f"note: {names}: {clean(note)}", width, 0, 6, "yellow")

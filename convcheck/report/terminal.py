@@ -32,7 +32,7 @@ def report(result: RunResult, console: Console, verbose: bool) -> None:
 def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     text_width = min(width, MAX_WIDTH)
     yield from _title(result, text_width)
-    for note in result.notes:
+    for note in result.remarks:
         yield from paragraph(f"note: {clean(note)}", text_width, indent=0, hang=6, style="yellow")
     if result.cases:
         yield Text()

@@ -84,7 +84,7 @@ class CallAnswers:
     """The answers of n whole calls: `got` is of meaning where `state` is ANSWERED.
 
     An answer may have any number of outputs of any type and shape: to judge that is the judge's.
-    `left_out` calls were not asked since their answers have more than `limit` elements.
+    `left_out` calls were not asked since their answers have more elements than --max-elements.
     """
 
     got: tuple[Outputs | Oversized | None, ...]
@@ -93,4 +93,3 @@ class CallAnswers:
     faults: tuple[Fault, ...] = ()
     declined: Declined | None = None
     left_out: int = 0
-    limit: int = 0

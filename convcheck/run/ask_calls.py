@@ -65,7 +65,7 @@ class _Asking:
     def answers(self, declined: Declined | None = None) -> CallAnswers:
         faults = (*self.avoid.faults, *self.faults.values())
         return CallAnswers(
-            tuple(self.got), self.state, self.messages, faults, declined, self.left_out, self.limit
+            tuple(self.got), self.state, self.messages, faults, declined, self.left_out
         )
 
     def everything(self, backend: Backend, note: Note) -> Declined | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.run.lane import Desk, Lane, Reported, Stopped
 from convcheck.run.messages import Corpus, Job, Judge, Setup
-from convcheck.run.result import FAILURES, BackendInfo, CaseResult, not_asked
+from convcheck.run.result import FAILURES, BackendInfo, CaseResult, remarks
 from convcheck.spec.model import Case
 
 LARGEST_BATCH = 32
@@ -26,7 +26,12 @@ class Execution:
     results: tuple[CaseResult, ...]
     backend: BackendInfo
     interrupted: bool = False
-    notes: tuple[str, ...] = ()
+    restarts: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of it."""
+        return remarks(self.restarts, self.results)
 
 
 def _to_stderr(line: str) -> None:
@@ -66,20 +71,13 @@ def execute(
             run.end()
     results = tuple(run.results[position] for position in sorted(run.results))
     backend = run.backend or BackendInfo(address, "")
-    return Execution(results, backend, interrupted, tuple(_notes(desk, results)))
+    return Execution(results, backend, interrupted, desk.restarts)
 
 
 def _batches(cases: Sequence[Case], jobs: int) -> deque[list[Job]]:
     size = max(1, min(LARGEST_BATCH, len(cases) // (max(jobs, 1) * BATCHES_A_LANE)))
     plan = [Job(position, case) for position, case in enumerate(cases)]
     return deque(plan[begin : begin + size] for begin in range(0, len(plan), size))
-
-
-def _notes(desk: Desk, results: Sequence[CaseResult]) -> Iterator[str]:
-    if desk.restarts:
-        yield f"the backend was restarted {desk.restarts} times"
-    if left := sum(result.left_out for result in results):
-        yield not_asked(left, max_elements())
 
 
 class _Run:

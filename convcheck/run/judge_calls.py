@@ -58,7 +58,7 @@ def judge_calls(calls: CallSet, answers: CallAnswers, *, show_all: bool = False)
     checked = int((answers.state != NOT_ASKED).sum())
     left, message = answers.left_out, ""
     if left:
-        message = not_asked(left, answers.limit)
+        message = not_asked(left)
     verdict = "unsupported" if left == len(calls) else case_verdict(groups)
     return CaseResult(calls.case, verdict, checked, calls.coverage, groups, message, left)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from convcheck.errors import Place
 from convcheck.numerics.format import Format
 from convcheck.semantics.expected import Decision
 from convcheck.spec.model import LEVELS, Case, Level
@@ -18,6 +22,32 @@ VERDICTS: tuple[Verdict, ...] = (
 )  # fmt: skip
 FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused"))
 Word = int | str  # a code, or a text
+Tolerance = Literal["known", "waived"]
+Fault = Literal["stale", "changed", "unmatched", "expired", "too broad"]
+Outcome = Literal["fail", "interrupted", "nothing", "pass"]
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why a failure does not fail the run: an entry of a list of known failures, or a waiver."""
+
+    kind: Tolerance
+    reason: str
+    issue: str  # a URL, '' for none
+    place: Place
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with an entry of a list of known failures. It fails the run.
+
+    `repair` is the exact text to have in the place of the entry, '' where it has to go.
+    """
+
+    kind: Fault
+    place: Place
+    message: str
+    repair: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,13 +119,15 @@ class Group:
     ranges: tuple[tuple[Word, Word], ...] = ()
     more_ranges: int = 0
     examples: tuple[Example | CallExample, ...] = ()
+    excuse: Excuse | None = None
 
 
 @dataclass(frozen=True)
 class CaseResult:
     """The result of one case. `message` is the runtime's own words where it could not be asked.
 
-    `left_out` counts calls that were not asked since their answers would be too large.
+    `left_out` counts calls that were not asked since their answers would be too large. `excuse` is
+    of a case that fails as a whole, without groups.
     """
 
     case: Case
@@ -105,11 +137,12 @@ class CaseResult:
     groups: tuple[Group, ...]
     message: str = ""
     left_out: int = 0
+    excuse: Excuse | None = None
 
     def gates(self, level: Level) -> bool:
         """Tell whether the case fails a run gated at `level` and stronger."""
-        if self.verdict in ("error", "crashed") or (self.verdict in FAILURES and not self.groups):
-            return True
+        if self.verdict in FAILURES and not any(g.verdict == self.verdict for g in self.groups):
+            return self.excuse is None
         return any(gates(group, level) for group in self.groups)
 
 
@@ -122,27 +155,84 @@ class BackendInfo:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """A part of a plan: of its cases those at position `index` - 1, and every `of`-th from there.
+
+    `plan` is a hash of the ids of all of them, in order.
+    """
+
+    index: int  # from 1
+    of: int
+    plan: str
+
+
+@dataclass(frozen=True)
 class RunResult:
-    """A whole run: every case asked, in plan order."""
+    """A whole run, or a shard of one: every case asked, in plan order.
+
+    `corpora` has a sha256 of the vectors of each spec that the plan asks. `environment` is where
+    it ran, None for here. `known` is the list of known failures that was held against it, ''
+    for none, and `problems` what is wrong with that. `selected` counts the cases of which those
+    asked are what the backend claims to support; None where it claims nothing.
+    """
 
     backend: BackendInfo
     tier: str
     level: Level
-    corpus: str  # sha256 of the vectors asked
+    corpora: tuple[tuple[str, str], ...]
     cases: tuple[CaseResult, ...]
     notes: tuple[str, ...] = ()  # e.g. vectors regenerated because a spec was edited
     interrupted: bool = False
+    restarts: int = 0
+    shard: Shard | None = None
+    environment: Mapping[str, Any] | None = field(default=None, compare=False)
+    known: str = ""
+    problems: tuple[Problem, ...] = ()
+    selected: int | None = None
+
+    @property
+    def corpus(self) -> str:
+        """Hash the vectors asked."""
+        return corpus_of(self.corpora)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to say of the run as a whole."""
+        return (*self.notes, *remarks(self.restarts, self.cases))
+
+    @property
+    def outcome(self) -> Outcome:
+        """Say how the run ended: `fail` before `interrupted` before `nothing` was judged."""
+        if self.problems or any(case.gates(self.level) for case in self.cases):
+            return "fail"
+        if self.interrupted:
+            return "interrupted"
+        judged = {"pass", "tolerated", *FAILURES}
+        return "pass" if any(case.verdict in judged for case in self.cases) else "nothing"
 
 
-def not_asked(count: int, limit: int) -> str:
-    """Say that calls were left out since their answers have more than `limit` elements."""
+def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
+    """Hash the vectors of several specs, given a sha256 of each, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(sorted(corpora)).encode()).hexdigest()
+
+
+def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
+    """Say how often the backend was restarted, and how many calls were not asked."""
+    said = [f"the backend was restarted {restarts} times"] if restarts else []
+    if left := sum(case.left_out for case in cases):
+        said.append(not_asked(left))
+    return tuple(said)
+
+
+def not_asked(count: int) -> str:
+    """Say that calls were left out."""
     calls = "1 call was" if count == 1 else f"{count} calls were"
-    return f"{calls} not asked: an answer of more than {limit} elements (--max-elements)"
+    return f"{calls} not asked: an answer of more elements than --max-elements allows"
 
 
 def gates(group: Group, level: Level) -> bool:
     """Tell whether a group fails a run at `level`: a crash always, else as strong as the gate."""
-    if group.verdict not in FAILURES:
+    if group.verdict not in FAILURES or group.excuse:
         return False
     if group.verdict in ("crashed", "error"):
         return True

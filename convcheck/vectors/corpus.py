@@ -92,11 +92,15 @@ class Corpus:
             for name in edited
         )
 
-    def digest(self, cases: Iterable[Case]) -> str:
-        """Hash what determines the vectors asked: generator, tier, seed, specs, own inputs."""
-        specs = sorted({case.spec for case in cases})
-        digests = [[name, self.catalog.specs[name].digest] for name in specs]
-        content = [GENERATOR, self.tier, self.seed, digests, self.words]
+    def digests(self, cases: Iterable[Case]) -> tuple[tuple[str, str], ...]:
+        """Hash, spec by spec, what determines the vectors asked: generator, tier, seed, spec,
+        own inputs. Gives (spec id, sha256 in hexadecimal digits), in the order of the ids.
+        """
+        return tuple((name, self._digest(name)) for name in sorted({case.spec for case in cases}))
+
+    def _digest(self, name: str) -> str:
+        spec = self.catalog.specs[name]
+        content = [GENERATOR, self.tier, self.seed, spec.digest, self.words]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

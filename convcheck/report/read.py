@@ -1,0 +1,217 @@
+"""A report read back: what `json.py` wrote, as the result of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from convcheck.errors import Place, UsageError
+from convcheck.numerics.format import Format, Text
+from convcheck.report.json import FORMAT
+from convcheck.run.result import (
+    BackendInfo,
+    CallExample,
+    CaseResult,
+    Example,
+    Excuse,
+    Group,
+    Problem,
+    RunResult,
+    Shard,
+    Strip,
+    Word,
+)
+from convcheck.semantics.expected import Decision
+from convcheck.spec.model import Case, DType, Level
+
+Types = Mapping[str, DType]
+_HINT = "a report is what `convcheck run --json FILE` writes"
+
+
+def read(path: str, types: Types) -> RunResult:
+    """Read a report. `types` are those of the specs.
+
+    Raises UsageError for a file that is no report, is of another version, or has other types.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {_said(error)}", hint=_HINT) from None
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{path} is no JSON: {error}", hint=_HINT) from None
+    return _result(document, path, types)
+
+
+def _said(error: OSError | UnicodeDecodeError) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _result(document: Any, path: str, types: Types) -> RunResult:
+    form = document.get("format") if isinstance(document, dict) else None
+    if form != FORMAT:
+        said = f"{path} is not a {FORMAT}" + (f" but a {form}" if isinstance(form, str) else "")
+        raise UsageError(said, hint=_HINT)
+    try:
+        return run_of(document, types)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{path} is a damaged report ({said})", hint=_HINT) from None
+
+
+def run_of(document: Mapping[str, Any], types: Types) -> RunResult:
+    """Make the result of a report's document. Raises UsageError, KeyError, TypeError, ValueError
+    for what is not as it should be.
+    """
+    backend, shard = document["backend"], document["shard"]
+    return RunResult(
+        BackendInfo(backend["name"], backend["version"]),
+        document["tier"],
+        document["summary"]["level"],
+        tuple(document["corpus"]["specs"].items()),
+        tuple(case_of(case, types) for case in document["cases"]),
+        tuple(document["notes"]),
+        document["interrupted"],
+        document["restarts"],
+        Shard(shard["index"], shard["of"], shard["plan"]) if shard else None,
+        document["environment"],
+        document["known"]["file"],
+        tuple(_problem(problem) for problem in document["known"]["problems"]),
+        document["selected"],
+    )
+
+
+def case_of(document: Mapping[str, Any], types: Types) -> CaseResult:
+    """Make the result of a case. Raises as `run_of` does."""
+    case = _case(document, types)
+    return CaseResult(
+        case,
+        document["verdict"],
+        document["checked"],
+        document["coverage"],
+        tuple(_group(group, case, types) for group in document["groups"]),
+        document["message"],
+        document.get("left_out", 0),
+        _excuse(document.get("excuse")),
+    )
+
+
+def _case(document: Mapping[str, Any], types: Types) -> Case:
+    """Make a case from its parts; what its id has besides them is the layout."""
+    spec, named = document["spec"], document["id"].split("/")
+    op, _, version = spec.rpartition("-")
+    attributes = tuple(document["attributes"].items())
+    rest = named[2 : len(named) - len(attributes)]
+    case = Case(
+        spec,
+        op if version.isdigit() else spec,
+        int(version) if version.isdigit() else 0,
+        tuple(_type(name, types) for name in document["inputs"]),
+        tuple(_type(name, types) for name in document["outputs"]),
+        attributes,
+        layout="/".join(rest),
+        ranks=tuple(document["ranks"] or ()),
+        bound="-to-" not in named[1],
+    )
+    if case.id != document["id"]:
+        raise ValueError(f"the case {document['id']} is not what it says")
+    return case
+
+
+def _type(name: str, types: Types) -> DType:
+    if name not in types:
+        hint = "it is of a spec of your own? then name its folder with --specs DIR"
+        raise UsageError(f"the report has a type that no spec has: {name}", hint=hint)
+    return types[name]
+
+
+def _group(document: Mapping[str, Any], case: Case, types: Types) -> Group:
+    fmt = case.inputs[0].format
+    return Group(
+        _decision(
+            document["rule"],
+            document["row"],
+            document["level"],
+            document["cite"],
+            document["source"],
+            document["place"],
+        ),
+        document["verdict"],
+        document["kind"],
+        document["count"],
+        document["of"],
+        document["digest"],
+        document["reading"],
+        document["placement"],
+        tuple((_word(low, fmt), _word(high, fmt)) for low, high in document["ranges"]),
+        document["more_ranges"],
+        tuple(_example(example, case, types) for example in document["examples"]),
+        _excuse(document.get("excuse")),
+    )
+
+
+@cache
+def _decision(rule: str, row: str, level: Level, cite: str, source: str, place: str) -> Decision:
+    return Decision(rule, row, level, cite, source, _place(place))
+
+
+def _place(text: str) -> Place:
+    file, colon, line = text.rpartition(":")
+    return Place(file, int(line)) if colon and line.isdigit() else Place(text, 0)
+
+
+def _excuse(document: Mapping[str, str] | None) -> Excuse | None:
+    if document is None:
+        return None
+    kind: Any = document["kind"]
+    return Excuse(kind, document["reason"], document["issue"], _place(document["place"]))
+
+
+def _problem(document: Mapping[str, str]) -> Problem:
+    kind: Any = document["kind"]
+    return Problem(kind, _place(document["place"]), document["message"], document["repair"])
+
+
+def _example(document: Mapping[str, Any], case: Case, types: Types) -> Example | CallExample:
+    if "difference" in document:
+        return _call(document, case, types)
+    target = case.outputs[0].format
+    return Example(
+        tuple(_word(w, t.format) for w, t in zip(document["input"], case.inputs, strict=False)),
+        _word(document["expected"], target),
+        None if document["got"] is None else _word(document["got"], target),
+        document["message"],
+    )
+
+
+def _call(document: Mapping[str, Any], case: Case, types: Types) -> CallExample:
+    due, got = document["expected"], document["got"]
+    arguments = zip(document["arguments"], case.inputs, strict=False)
+    return CallExample(
+        tuple(_strip(tensor, types) for tensor in document["input"]),
+        due if isinstance(due, str) else tuple(_strip(tensor, types) for tensor in due),
+        None if got is None else tuple(_strip(tensor, types) for tensor in got),
+        document["reading"],
+        None if document["difference"] is None else tuple(document["difference"]),
+        document["wrong"],
+        document["message"],
+        tuple(_word(word, dtype.format) for word, dtype in arguments),
+    )
+
+
+def _strip(document: Mapping[str, Any], types: Types) -> Strip:
+    dtype = types.get(document["type"])
+    fmt = dtype.format if dtype else None
+    words = tuple(_word(word, fmt) for word in document["bits"])
+    return Strip(document["type"], fmt, tuple(document["shape"]), document["first"], words)
+
+
+def _word(text: str, fmt: Format | None) -> Word:
+    """Read a code; a text, or a pattern's word, is as it stands."""
+    if isinstance(fmt, Text) or text.startswith("<"):
+        return text
+    return int(text, 16)
