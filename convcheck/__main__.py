@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 FAULT, INTERRUPTED = 70, 130
@@ -14,6 +15,9 @@ FAULT, INTERRUPTED = 70, 130
 def main() -> None:
     """Run the command line."""
     import click
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have a character
 
     from convcheck.cli import group
     from convcheck.errors import ConvcheckError

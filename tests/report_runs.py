@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from convcheck.errors import Place
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.run.result import (
@@ -9,9 +11,13 @@ from convcheck.run.result import (
     CallExample,
     CaseResult,
     Example,
+    Excuse,
     Group,
+    Problem,
     RunResult,
+    Shard,
     Strip,
+    Tolerance,
     Verdict,
     Word,
     case_verdict,
@@ -293,4 +299,110 @@ def calls() -> RunResult:
     )
 
 
-RUNS = {f.__name__: f for f in (all_pass, failing, kinds, below, interrupted, nothing, calls)}
+# Known failures ------------------------------------------------------------------------------
+
+
+KNOWN_FILE = "ci/known.toml"
+ISSUE = "https://github.com/microsoft/onnxruntime/issues/23456"
+
+
+def excuse(line: int, kind: Tolerance = "known", reason: str = "", issue: str = "") -> Excuse:
+    return Excuse(kind, reason or "rounds halves up", issue, Place(KNOWN_FILE, line))
+
+
+def excused_by(excuse: Excuse, result: CaseResult) -> CaseResult:
+    """Let an entry excuse what fails of a case: its groups, or all of it where it has none."""
+    if not result.groups:
+        return replace(result, excuse=excuse)
+    groups = (
+        replace(g, excuse=excuse) if g.verdict not in ("pass", "undefined") else g
+        for g in result.groups
+    )
+    return replace(result, groups=tuple(groups))
+
+
+TURNED = group(NARROW, "refused", examples=(Example((7,), 0xFF, None, "NotImplemented"),))
+LOST = group(
+    PARSE, "fail", "parses to another value", (2, 40),
+    examples=(Example((0x3DCCCCCD,), "<parses-to-x>", "0.10"),),
+)  # fmt: skip
+
+
+def known() -> RunResult:
+    """Every failure is on the list, and the list is right."""
+    first = excuse(12, issue=ISSUE)
+    specs = ("onnx.Cast-19", "onnx.Cast-21", "onnx.CastLike-21")
+    return run(
+        *(passed(case("onnx.Cast-19", "float32", t)) for t in ("float16", "uint8")),
+        *(excused_by(first, answered(case(spec, "float32", "bfloat16"), TRUNCATED))
+          for spec in specs),
+        excused_by(first, answered(case("onnx.Cast-21", "float64", "bfloat16"), WRAPPED)),
+        excused_by(excuse(24, reason="no kernel yet"),
+                   answered(case("onnx.Cast-21", "uint8", "int4"), TURNED)),
+        excused_by(excuse(31, reason="dies in a thread"),
+                   unasked(case("onnx.Cast-21", "bool", "int4"), "crashed", "died of SIGFPE")),
+        excused_by(excuse(80, "waived", "the C library has no shortest form, and will not have"),
+                   answered(case("onnx.Cast-21", "float32", "string"), LOST)),
+        known=KNOWN_FILE,
+    )  # fmt: skip
+
+
+CHANGED = """\
+[[known]]
+case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
+rule = "float-to-float8-saturating"
+verdict = "fail"
+tier = "edge"
+corpus = "decadedecadedeca"
+count = 40
+digest = "00000000000000000000000000000021"
+reason = "gives NaN where it overflows"
+"""
+
+
+def stale() -> RunResult:
+    """Nothing fails but what is listed, and the list is not true any more."""
+    problems = (
+        Problem("stale", Place(KNOWN_FILE, 40), "passes now; remove the entry, 40-48"),
+        Problem("changed", Place(KNOWN_FILE, 52), "40 of its values fail, 38 are listed: "
+                "other inputs, or other answers, than when it was written", CHANGED),
+    )  # fmt: skip
+    return replace(known(), problems=problems)
+
+
+def listed() -> RunResult:
+    """All of it: known, waived, new failures, problems, a shard of cases that are claimed."""
+    new = answered(case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1), WRAPPED)
+    both = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
+    lower = answered(case("onnx.Cast-21", "float64", "float16"), both, replace(WRAPPED, kind="odd"))
+    return replace(
+        stale(), cases=(*stale().cases, new, lower), selected=97, shard=Shard(3, 16, "feed" * 16)
+    )
+
+
+def many() -> RunResult:
+    """More findings, entries and problems than a page has room for."""
+    specs = [f"onnx.Cast-{version}" for version in range(30, 60)]
+    found = [
+        answered(case(spec, "float32", "bfloat16"), replace(TRUNCATED, kind=f"off by {spec}"))
+        for spec in specs
+    ]  # fmt: skip
+    excused = [
+        excused_by(excuse(i), answered(case(spec, "float64", "bfloat16"), TRUNCATED))
+        for i, spec in enumerate(specs, 1)
+    ]
+    problems = tuple(
+        Problem(
+            "too broad", Place(KNOWN_FILE, 100 + i), f"covers 12 cases, of which {i} fail", CHANGED
+        )
+        for i in range(12)
+    )
+    return run(*found, *excused, known=KNOWN_FILE, problems=problems)
+
+
+RUNS = {
+    f.__name__: f
+    for f in (
+        all_pass, failing, kinds, below, interrupted, nothing, calls, known, stale, listed,
+    )
+}  # fmt: skip

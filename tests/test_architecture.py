@@ -13,7 +13,7 @@ import pytest
 import convcheck
 
 PACKAGE = Path(convcheck.__file__).parent
-ROOMS = ("numerics", "spec", "semantics", "vectors", "backends", "run", "report", "cli")
+ROOMS = ("numerics", "spec", "semantics", "vectors", "backends", "run", "gate", "report", "cli")
 MAY_IMPORT = {
     "numerics": set(),
     "spec": {"numerics"},
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "vectors": {"numerics", "spec", "semantics"},
     "backends": {"numerics", "spec"},
     "run": {"numerics", "spec", "semantics", "vectors", "backends"},
+    "gate": {"numerics", "spec", "vectors", "run"},
     "report": {"numerics", "spec", "semantics", "vectors", "backends", "run"},
     "cli": set(ROOMS),
 }
@@ -29,6 +30,7 @@ OWNERS = {
     "ort.py": {"onnxruntime"},
     "onnx_reference.py": {"onnx", "ml_dtypes"},
     "onnx_model.py": {"onnx"},
+    "onnx_tests.py": {"onnx"},
     "openvino.py": {"openvino"},
     "openvino_graph.py": {"openvino"},
     "openvino_tensor.py": {"openvino"},

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from convcheck.errors import UnavailableError, UsageError
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits
 from convcheck.spec.model import Case, Spec
 
@@ -78,6 +80,39 @@ def max_elements() -> int:
     return int(said)
 
 
+TIMEOUT_VARIABLE = "CONVCHECK_TIMEOUT"
+DEFAULT_TIMEOUT = 30.0
+
+
+def call_timeout() -> float:
+    """Give the seconds that one call may take: what the run said to this worker process."""
+    return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
+
+
+class DiedError(Exception):
+    """What answers is a process of its own, and has died of a call or hangs in it.
+
+    To the runner it is as if the worker had done so. `printed`: what it last wrote to stderr
+    belongs to `how`.
+    """
+
+    def __init__(self, how: str, *, timed_out: bool = False, printed: bool = False) -> None:
+        super().__init__(how)
+        self.how, self.timed_out, self.printed = how, timed_out, printed
+
+
+class ProtocolError(ConvcheckError):
+    """The other end of a pipe does not keep to the process protocol: this is no answer."""
+
+
+def last_words(error: BaseException) -> str:
+    """Say what an adapter raised: the last lines of a traceback, where and what."""
+    if isinstance(error, ProtocolError):
+        return "; ".join(filter(None, (error.message, error.hint)))
+    lines = traceback.TracebackException.from_exception(error, limit=-1).format()
+    return "".join(lines).strip().removeprefix("Traceback (most recent call last):").strip()
+
+
 class Backend(Protocol):
     """A runtime that converts. One instance lives in one worker process."""
 
@@ -106,7 +141,7 @@ def backend_names() -> list[str]:
 
 
 def open_backend(address: str) -> Backend:
-    """Make a backend of an address: NAME, NAME:VARIANT or package.module:Class.
+    """Make a backend of an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
     Raises UsageError for an unknown name and UnavailableError for a runtime that is not there.
     """
@@ -117,7 +152,7 @@ def open_backend(address: str) -> Backend:
             factory = points[name].load()
             backend: Backend = factory(variant) if variant else factory()
             return backend
-        if "." in name and variant:
+        if is_class(address):
             return _from_module(name, variant)
     except ImportError as error:
         raise UnavailableError(
@@ -126,8 +161,18 @@ def open_backend(address: str) -> Backend:
         ) from error
     raise UsageError(
         f"unknown backend {address!r}",
-        hint=f"one of {', '.join(sorted(points))}, NAME:VARIANT, or package.module:Class",
+        hint=f"one of {', '.join(sorted(points))}, NAME:VARIANT, process:COMMAND, or "
+        "package.module:Class",
     )
+
+
+def is_class(address: str) -> bool:
+    """Tell whether an address is MODULE:Class and no backend's: of a package, or a module here."""
+    name, _, attribute = address.partition(":")
+    if not attribute or name in backend_names():
+        return False
+    _see_working_folder()
+    return "." in name or (name.isidentifier() and importlib.util.find_spec(name) is not None)
 
 
 def prepare_backend(address: str, say: Callable[[str], None]) -> None:
@@ -156,9 +201,13 @@ def takes(address: str, spec: Spec) -> bool:
     return True
 
 
-def _from_module(module: str, attribute: str) -> Backend:
+def _see_working_folder() -> None:
     if os.getcwd() not in sys.path:  # a backend under development lies in the working folder
         sys.path.insert(0, os.getcwd())
+
+
+def _from_module(module: str, attribute: str) -> Backend:
+    _see_working_folder()
     factory = getattr(importlib.import_module(module), attribute, None)
     if factory is None:
         raise UsageError(f"{module} has no {attribute}", hint="write package.module:Class")

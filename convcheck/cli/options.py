@@ -87,8 +87,8 @@ spec_arguments = click.argument(
 )
 backends_option = click.option(
     "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
-    help="ort, openvino, pypto, torch … (`convcheck list backends`), or package.module:Class. "
-    "May be repeated: then they are shown side by side.",
+    help="ort, openvino, pypto, torch … (`convcheck list backends`), process:COMMAND, or "
+    "module:Class. May be repeated: then they are shown side by side.",
 )  # fmt: skip
 
 

@@ -7,19 +7,19 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[bool], None]]:
-    """Show on stderr how much of `total` is done; told of each whether it failed."""
+def progress(total: int, what: str, hidden: bool = False) -> Iterator[Callable[[bool], None]]:
+    """Show on stderr how much of `total` is done, unless `hidden`; told of each if it failed."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn("{task.fields[failed]}"), TimeElapsedColumn(),
     )  # fmt: skip
     console = Console(stderr=True)
     failed = 0
     with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        *columns, console=console, transient=True, disable=hidden or not console.is_terminal
     ) as bar:
         task = bar.add_task(what, total=total, failed="")
 

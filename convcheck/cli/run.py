@@ -2,81 +2,82 @@
 
 from __future__ import annotations
 
-import os
+import re
+import shlex
+import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run
 from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import Turn, each, selected, writable
+from convcheck.cli.reports import (
+    FAILED,
+    INTERRUPTED,
+    NOTHING_JUDGED,
+    Reports,
+    exit_code,
+    hold_to_known,
+    report_options,
+    write_reports,
+)
+from convcheck.cli.several import Turn, each, selected
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.result import RunResult
+    from convcheck.gate.capabilities import Claims
+    from convcheck.report.journal import Journal
+    from convcheck.run.result import RunResult, Shard
     from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case, Level
+    from convcheck.spec.model import Case
     from convcheck.vectors.corpus import Corpus
 
-FAILED, NOTHING_JUDGED, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130
+NOT_STARTED = 4
 EXAMPLE = """\b
 Examples:
   convcheck run --backend ort
   convcheck run --backend ort onnx.Cast-21 --to float8 --where saturate=0 --tier boundary
   convcheck run --backend ort --backend onnx-reference onnx.Cast-21
+  convcheck run --backend 'process:./mine --flag' --known known.toml --html report.html
   convcheck run --backend mypackage.mymodule:MyBackend --fail-fast --json report.json
+  convcheck run --backend ort --shard 3/16 --json shard-3.json
 """
+
+
+def _part(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    """Read K/N. Raises UsageError."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
+    index, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= index <= of:
+        raise UsageError(f"--shard {value}: not K/N with K from 1 to N", hint="--shard 3/16")
+    return index, of
 
 
 @click.command("run", epilog=EXAMPLE)
 @spec_arguments
 @backends_option
 @selection_options
-@click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line.")
+@click.option("--capabilities", metavar="FILE", help="What the backend claims to support, TOML.")
+@asking_options
 @click.option(
-    "--tier",
-    type=click.Choice(["edge", "boundary", "exhaustive"]),
-    default="edge",
-    show_default=True,
-    help="How many inputs: the notable ones; every rounding boundary; "
-    "every bit pattern of sources up to 16 bits.",
+    "--shard",
+    "part",
+    metavar="K/N",
+    callback=_part,
+    help="Ask one of N parts; `convcheck merge` puts their JSON together.",
 )
 @click.option(
-    "--level",
-    default="disputed",
-    show_default=True,
-    type=click.Choice(["normative", "implied", "disputed"]),
-    help="Fail on rules of this level and stronger.",
-)
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.1),
-    default=30.0,
-    show_default=True,
-    help="Seconds that one call of the backend may take.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Seed of the random part of the inputs.",
-)
-@click.option(
-    "--max-elements",
-    type=click.IntRange(1),
-    envvar="CONVCHECK_MAX_ELEMENTS",
-    default=1 << 24,
-    show_default=True,
-    help="The largest output that is asked for, or fetched.",
+    "--resume", metavar="FILE", help="Keep the results so far in FILE; after a kill, go on from it."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for stdout.")
-@click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message.")
+@report_options
 @specs
 def command(
     patterns: tuple[str, ...],
@@ -85,72 +86,123 @@ def command(
     targets: tuple[str, ...],
     where: tuple[str, ...],
     globs: tuple[str, ...],
-    inputs: str | None,
-    tier: str,
-    level: Level,
-    jobs: int | None,
-    timeout: float,
-    seed: int,
-    max_elements: int,
+    capabilities: str | None,
+    asking: Asking,
+    part: tuple[int, int] | None,
+    resume: str | None,
     fail_fast: bool,
     dry_run: bool,
-    json_path: str | None,
-    verbose: bool,
+    reports: Reports,
     specs: tuple[str, ...],
 ) -> int:
     """Put test vectors to a backend and report where it departs from the standard.
 
     Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
-    'onnx.*'. A pattern that matches nothing is an
-    error. Exit codes: 0 everything judged passed, 1 a failure, 2 bad input, 3 nothing was judged,
-    4 the backend could not be started. Of several backends, the others are asked all the same, and
+    'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
+    (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
+    backend could not be started. Of several backends, the others are asked all the same, and
     the gravest exit code counts: 1 before 4 before 3.
     """
-    from convcheck.backends.protocol import LIMIT_VARIABLE
     from convcheck.run.plan import Selection
 
-    os.environ[LIMIT_VARIABLE] = str(max_elements)  # where workers see it
     loaded = catalog(specs)
-    selection = Selection(patterns, sources, targets, where, globs)
-    cases = selected(loaded, selection, backends)
-    corpus = _corpus(loaded, tier, seed, inputs, cases)
+    cases = selected(loaded, Selection(patterns, sources, targets, where, globs), backends)
+    claims, chosen = _claims(capabilities, loaded), len(cases)
+    cases, shard = _share(_applying(claims, cases), part)
+    corpus = corpus_of_run(loaded, asking, cases)
     if dry_run:
         return _dry_run(cases, corpus)
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
-    writable(json_path)
+    if len(set(backends)) > 1:
+        _one_only(reports, resume, claims)
+        return _side_by_side(backends, cases, corpus, asking, fail_fast, reports)
+    _check_known(reports.known, asking.inputs, fail_fast)
+    journal = _journal(resume, backends[0], cases, corpus, shard, loaded) if resume else None
+    result = ask_run(
+        backends[0], cases, corpus, asking, fail_fast=fail_fast, shard=shard, journal=journal
+    )
+    code = _report(_claimed(claims, result, chosen), loaded, reports)
+    if journal and code == INTERRUPTED:
+        click.echo(f"the same command goes on from {resume}", err=True)
+    elif journal:
+        journal.remove()
+    return code
 
-    def asked(backend: str) -> RunResult:
-        return _run(backend, cases, corpus, jobs or os.cpu_count() or 1, timeout, fail_fast, level)
 
-    if len(set(backends)) == 1:
-        return _report(asked(backends[0]), json_path, verbose)
-    return _side_by_side(each(backends, asked, lambda r: _ends(r, fail_fast)), json_path, verbose)
+def _check_known(path: str | None, inputs: str | None, fail_fast: bool) -> None:
+    """Read the list once before the run: what is wrong in it is better said at once."""
+    if path is not None:
+        if inputs or fail_fast:
+            other = "--inputs" if inputs else "--fail-fast"
+            hint = f"leave out {other}: the list is of all inputs of a tier"
+            raise UsageError(f"--known does not go with {other}", hint=hint)
+        from convcheck.gate.known import read_known
+
+        read_known(path)
 
 
-def _corpus(
-    loaded: Catalog, tier: str, seed: int, inputs: str | None, cases: Sequence[Case]
-) -> Corpus:
-    from dataclasses import replace
-    from typing import cast
+def _claims(path: str | None, loaded: Catalog) -> Claims | None:
+    if path is None:
+        return None
+    from convcheck.gate.capabilities import read_claims
 
-    from convcheck.spec.load import data_dir
-    from convcheck.vectors.corpus import open_corpus, read_words
-    from convcheck.vectors.model import Tier
+    return read_claims(path, loaded)
 
-    corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
-    if inputs is None:
-        return corpus
-    sources = {case.inputs[0] for case in cases}
-    whole = [case.whole_calls for case in cases]
-    if all(whole) or (any(whole) and len(sources) == 1):
-        hint = "choose such a SPEC; `convcheck explain` asks one call of the others"
-        raise UsageError("--inputs is for operators that convert elements", hint=hint)
-    if len(sources) > 1:
-        names = ", ".join(sorted(t.name for t in sources))
-        hint = f"choose one source with --from; selected are {names}"
-        raise UsageError("--inputs has bit patterns of one type", hint=hint)
-    return replace(corpus, words=read_words(Path(inputs), sources.pop().format))
+
+def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
+    """Give the cases that the backend claims to support. Raises UsageError where none is."""
+    if claims is None:
+        return cases
+    from convcheck.gate.capabilities import claimed
+
+    applying = claimed(claims, cases)
+    if not applying:
+        hint = "`convcheck list cases` lists what there is"
+        raise UsageError(f"none of the {len(cases)} selected cases is claimed", hint=hint)
+    return applying
+
+
+def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult:
+    if claims is None:
+        return result
+    from convcheck.gate.capabilities import held_to
+
+    return held_to(claims, result, chosen)
+
+
+def _share(cases: list[Case], part: tuple[int, int] | None) -> tuple[list[Case], Shard | None]:
+    """Give the cases of a shard: every N-th, so that the long specs are shared out."""
+    if part is None:
+        return cases, None
+    from convcheck.run.merge import plan_digest
+    from convcheck.run.result import Shard
+
+    index, of = part
+    if index > len(cases):
+        hint = f"at most {len(cases)} shards"
+        raise UsageError(f"shard {index}/{of} of {len(cases)} cases has none", hint=hint)
+    return cases[index - 1 :: of], Shard(index, of, plan_digest([case.id for case in cases]))
+
+
+def _journal(
+    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, shard: Shard | None,
+    loaded: Catalog,
+) -> Journal:  # fmt: skip
+    from convcheck.report.journal import open_journal
+    from convcheck.run.merge import plan_digest
+
+    run = {
+        "address": backend,
+        "tier": corpus.tier,
+        "corpora": dict(corpus.digests(cases)),
+        "shard": [shard.index, shard.of, shard.plan] if shard else None,
+        "plan": plan_digest([case.id for case in cases]),
+    }
+    journal = open_journal(path, run, loaded.types.types)
+    if journal.done:
+        click.echo(f"{path}: {len(journal.done)} of {len(cases)} cases are there", err=True)
+    return journal
 
 
 def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
@@ -170,75 +222,54 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
     return 0
 
 
-def _run(
-    backend: str,
-    cases: Sequence[Case],
-    corpus: Corpus,
-    jobs: int,
-    timeout: float,
-    fail_fast: bool,
-    level: Level,
-) -> RunResult:
-    from convcheck.cli.progress import progress
-    from convcheck.run.execute import execute
-    from convcheck.run.result import FAILURES, RunResult
-
-    notes = corpus.check(cases)
-    with progress(len(cases), backend) as advance:
-        done = execute(
-            backend, cases, corpus,
-            jobs=jobs, timeout=timeout, fail_fast=fail_fast,
-            on_result=lambda result: advance(result.verdict in FAILURES),
-        )  # fmt: skip
-    return RunResult(
-        done.backend, corpus.tier, level, corpus.digests(cases), done.results,
-        notes, done.interrupted, done.restarts,
-    )  # fmt: skip
+def _report(result: RunResult, loaded: Catalog, reports: Reports) -> int:
+    # a shard is held against the list as a part; `merge` does it with the whole
+    held = hold_to_known(result, loaded, reports.known)
+    return write_reports(held, reports, shlex.join(["convcheck", *sys.argv[1:]]))
 
 
-def _report(result: RunResult, json_path: str | None, verbose: bool) -> int:
-    from rich.console import Console
-
-    from convcheck.report import json, terminal
-
-    # With the JSON on stdout, the report for people goes to stderr.
-    terminal.report(result, Console(stderr=json_path == "-"), verbose)
-    if json_path:
-        json.write(result, json_path)
-    return _exit_code(result)
+def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> None:
+    """Refuse what only goes with one backend."""
+    given = {"--known": reports.known, "--resume": resume, "--capabilities": claims,
+             "--junit": reports.junit, "--markdown": reports.markdown, "--html": reports.html,
+             "--github": reports.github}  # fmt: skip
+    if option := next((name for name, value in given.items() if value), None):
+        hint = "run them one by one; side by side they have the terminal and --json"
+        raise UsageError(f"{option} is for one --backend", hint=hint)
 
 
-def _exit_code(result: RunResult) -> int:
-    if result.interrupted:
-        return INTERRUPTED
-    return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)
+def _side_by_side(
+    backends: tuple[str, ...], cases: list[Case], corpus: Corpus, asking: Asking,
+    fail_fast: bool, reports: Reports,
+) -> int:  # fmt: skip
+    """Ask several backends and report them at once. The gravest exit code is the run's."""
 
+    def asked(backend: str) -> RunResult:
+        return ask_run(backend, cases, corpus, asking, fail_fast=fail_fast)
 
-def _ends(result: RunResult, fail_fast: bool) -> bool:
-    """Tell whether no other backend is to be asked after this one."""
-    return result.interrupted or (fail_fast and any(c.gates(result.level) for c in result.cases))
+    def ends(result: RunResult) -> bool:
+        return result.interrupted or (fail_fast and result.outcome == "fail")
 
-
-def _side_by_side(turns: Sequence[Turn[RunResult]], json_path: str | None, verbose: bool) -> int:
-    """Report several backends at once. The gravest exit code is the run's."""
-    from rich.console import Console
-
-    from convcheck.report import reports_json, sidebyside
-    from convcheck.report.naming import short_names
-    from convcheck.report.page import put
-
-    names = short_names([turn.address for turn in turns])
-    sides = [sidebyside.Side(name, turn.done, turn.why_not)
-             for name, turn in zip(names, turns, strict=True)]  # fmt: skip
-    console = Console(stderr=json_path == "-")
-    put(sidebyside.show(sides, console.width, verbose), console)
-    if json_path:
-        done = [turn.done for turn in turns if turn.done]
-        reports_json.write(done, _not_started(turns), json_path)
-    codes = [NOT_STARTED if turn.done is None else _exit_code(turn.done) for turn in turns]
+    turns = each(backends, asked, ends)
+    _show(turns, reports)
+    codes = [NOT_STARTED if turn.done is None else exit_code(turn.done) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING_JUDGED, 0)
     return min(codes, key=order.index)
 
 
-def _not_started(turns: Sequence[Turn[RunResult]]) -> dict[str, str]:
-    return {turn.address: turn.why_not for turn in turns if turn.error}
+def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
+    from rich.console import Console
+
+    from convcheck.report import reports_json, sidebyside
+    from convcheck.report.naming import short_names
+    from convcheck.report.page import put, room
+
+    names = short_names([turn.address for turn in turns])
+    sides = [sidebyside.Side(name, turn.done, turn.why_not)
+             for name, turn in zip(names, turns, strict=True)]  # fmt: skip
+    console = Console(stderr=reports.json == "-")
+    put(sidebyside.show(sides, room(console), reports.verbose), console)
+    if reports.json:
+        done = [turn.done for turn in turns if turn.done]
+        not_started = {turn.address: turn.why_not for turn in turns if turn.error}
+        reports_json.write(done, not_started, reports.json)

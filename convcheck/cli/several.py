@@ -59,10 +59,9 @@ def _turn(address: str, ask: Callable[[str], T]) -> Turn[T]:
 
 
 def _check(address: str) -> None:
-    from convcheck.backends.protocol import backend_names, open_backend
+    from convcheck.backends.protocol import backend_names, is_class, open_backend
 
-    name, _, variant = address.partition(":")
-    if name not in backend_names() and not ("." in name and variant):
+    if address.partition(":")[0] not in backend_names() and not is_class(address):
         open_backend(address)  # says what names there are
 
 

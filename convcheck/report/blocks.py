@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from rich.text import Text
@@ -16,7 +17,8 @@ from convcheck.report.naming import compact_ids
 from convcheck.report.promotions import compact, of_types
 from convcheck.report.status import BELOW
 from convcheck.report.words import GLUE, clean, explain_arguments, number, pair, plural, shown
-from convcheck.run.result import CallExample, Example, Group, Word
+from convcheck.run.result import CallExample, Example, Excuse, Group, Word
+from convcheck.semantics.expected import Decision
 from convcheck.spec.model import Case
 
 _CASE_LINES = 6
@@ -27,7 +29,7 @@ _LABELS = {"fail": "FAIL", "refused": "REFUSED", "crashed": "CRASHED", "error": 
 
 
 def show(block: Block, width: int, verbose: bool) -> Iterator[Text]:
-    """Give the lines of a block. Below the gate it is short and dim, unless `verbose`."""
+    """Give the lines of a block; one that fails no run is dim, and short unless `verbose`."""
     lines = [*_heading(block, width, verbose), *_body(block, width, verbose)]
     if not block.gated:
         for line in lines:
@@ -40,29 +42,41 @@ def _body(block: Block, width: int, verbose: bool) -> Iterator[Text]:
     if group:
         yield from _rule(block, group, width)
     if group and (block.gated or verbose):
-        yield from _cite(group, width)
+        yield from paragraph(cited(group), width, style="italic")
+    if block.excuse:
+        reason = f"{block.excuse.kind}: {clean(block.excuse.reason)}"
+        yield from paragraph(reason, width)
+        yield Text(" " * INDENT + where(block.excuse))
     if block.message:
         yield from paragraph(block.message if verbose else cut(block.message, _LONG), width)
     if shown.group and shown.group.examples:
-        yield from _explain(shown.case.case, shown.group, width)
+        for line in explain(shown.case.case, shown.group, width - INDENT):
+            yield Text(" " * INDENT + line, "cyan")
         if block.gated or verbose:
             yield from _ranges(shown.case.case, shown.group, width, verbose)
-            yield from _examples(shown, shown.group, width)
+            yield from examples(shown, shown.group, width)
 
 
 def _heading(block: Block, width: int, verbose: bool) -> Iterator[Text]:
-    label, style = _LABELS[block.verdict], "bold red"
-    if not block.gated:
-        label, style = f"{label.lower()} (below the gate)", BELOW.style
-    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
-    names = short(m.case.case.id for m in block.members)
-    first, *more = _names(names, block, width, verbose)
-    *front, last = labelled(label, style, first if verbose else _shortened(first), width)
+    first, *more = names(block, verbose)
+    *front, last = labelled(label(block), style(block), first, width)
     yield from front
-    yield from spread(last, _count(block), width)
+    yield from spread(last, Text(count(block)), width)
     for name in more:
-        said = name if verbose else _shortened(name)
-        yield from paragraph(said, width, hang=2, style="bold")
+        yield from paragraph(name, width, hang=2, style="bold")
+
+
+def label(block: Block) -> str:
+    """Give the verdict in capitals; in small letters, with the reason, if it fails no run."""
+    word = _LABELS[block.verdict]
+    if block.gated:
+        return word
+    return f"{word.lower()} ({block.excuse.kind if block.excuse else 'below the gate'})"
+
+
+def style(block: Block) -> str:
+    """Give the colour of a block's label."""
+    return "bold red" if block.gated else BELOW.style
 
 
 def _shortened(name: str) -> str:
@@ -77,13 +91,16 @@ def _shortened(name: str) -> str:
     return re.sub(r"\{([^}]*)\}", shorten, name)
 
 
-def _names(names: Sequence[str], block: Block, width: int, verbose: bool) -> list[str]:
-    """Give the names that are shown; the last line says how many are not."""
-    if verbose or len(names) <= _CASE_LINES:
-        return list(names)
-    kept = list(names[: _CASE_LINES - 1])
-    named = sum(_denoted(name) for name in kept)
-    return [*kept, f"… and {plural(len(block.members) - named, 'more case')} (-v lists all)"]
+def names(block: Block, verbose: bool = False) -> list[str]:
+    """Name the cases shortly, on a few lines; the last says how many are not named."""
+    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
+    every = list(short(m.case.case.id for m in block.members))
+    if verbose:
+        return every
+    kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
+    left = len(block.members) - sum(_denoted(name) for name in kept)
+    more = [f"… and {plural(left, 'more case')} (-v lists all)"] if len(kept) < len(every) else []
+    return [*map(_shortened, kept), *more]
 
 
 def _denoted(name: str) -> int:
@@ -94,27 +111,41 @@ def _denoted(name: str) -> int:
     return count
 
 
-def _count(block: Block) -> Text:
+def count(block: Block) -> str:
+    """Count the values that fail, and the cases if they are several: 12 of 90 in 3 cases."""
     cases = len(block.members)
     words = f"{number(block.count)} of {number(block.of)}" if block.of else ""
     several = f"{'in ' if words else ''}{plural(cases, 'case')}" if cases > 1 else ""
-    return Text(" ".join(filter(None, (words, several))))
+    return " ".join(filter(None, (words, several)))
 
 
 def _rule(block: Block, group: Group, width: int) -> Iterator[Text]:
-    places = [str(place) for place in block.places]
-    place = ", ".join([places[0], *(_beside(*pair) for pair in pairwise(places))])
-    others = len(block.rows) - 1
-    name = group.decision.name + (f", and {plural(others, 'more row')}" if others else "")
-    *front, last = paragraph(name, width, hang=2)
+    *front, last = paragraph(row(block, group), width, hang=2)
     yield from front
-    yield from spread(last, Text(place, "dim"), width)
-    kind = block.kind
+    yield from spread(last, Text(places(block), "dim"), width)
+    yield from paragraph(what(block, group), width, style="bold")
+
+
+def row(block: Block, group: Group) -> str:
+    """Name the rule's row that decided, the first of several: some-rule / else, and 2 more rows."""
+    others = len(block.rows) - 1
+    return group.decision.name + (f", and {plural(others, 'more row')}" if others else "")
+
+
+def places(block: Block) -> str:
+    """Say where the row stands, a place a file."""
+    each = [str(place) for place in block.places]
+    return ", ".join([each[0], *(_beside(*pair) for pair in pairwise(each))])
+
+
+def what(block: Block, group: Group) -> str:
+    """Say what is wrong, under which reading, and in which placement if not in all."""
+    said = block.kind
     if group.reading:
-        kind += f", read as {group.reading}"
+        said += f", read as {group.reading}"
     if group.placement:
-        kind += f', only in placement "{group.placement}"'
-    yield from paragraph(kind.lstrip(", "), width, style="bold")
+        said += f', only in placement "{group.placement}"'
+    return said.lstrip(", ")
 
 
 def _beside(before: str, place: str) -> str:
@@ -123,41 +154,54 @@ def _beside(before: str, place: str) -> str:
     return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
 
 
-def _cite(group: Group, width: int) -> Iterator[Text]:
-    by = group.decision
+def cited(group: Group) -> str:
+    """Give the sentence of the standard that decided, where it stands, and how strong it is."""
+    return _cited(group.decision)
+
+
+@lru_cache(256)
+def _cited(by: Decision) -> str:
     source = f" — {by.source}" if by.source else ""
     quoted = f'"{clean(by.cite)}"' if by.cite else ""
-    yield from paragraph(
-        f"{quoted}{source} (level:{GLUE}{by.level})".lstrip(), width, style="italic"
-    )
+    return f"{quoted}{source} (level:{GLUE}{by.level})".lstrip()
 
 
-def _explain(case: Case, group: Group, width: int) -> Iterator[Text]:
+def excused(excuse: Excuse) -> str:
+    """Give the entry of a list that a failure stands in, why, and the issue."""
+    said = f"{excuse.kind}: {clean(excuse.reason)}".rstrip(": ")
+    return ", ".join(filter(None, (said, clean(excuse.issue), str(excuse.place))))
+
+
+def where(excuse: Excuse) -> str:
+    """Give the place of an entry of a list, and the issue, which is not to be broken."""
+    return f"{excuse.place}  {clean(excuse.issue)}".rstrip()
+
+
+def explain(case: Case, group: Group, width: int) -> list[str]:
     """Give the command; where it is too long for a line, broken so that a shell still takes it."""
     *dashes, name, values = _arguments(case, group)
     start = " ".join(["convcheck explain", *dashes])
     whole, halved = f"{start} {name} {values}".rstrip(), [f"{start} {name}", values]
     lines = [whole]
-    if INDENT + len(whole) > width:
-        room = width - INDENT - len(" \\")
+    if len(whole) > width:
+        room = width - len(" \\")
         lines = halved if values and len(halved[0]) <= room else [start, name, values]
     lines = list(filter(None, lines))
-    for i, line in enumerate(lines):
-        end = " \\" if i < len(lines) - 1 else ""
-        yield Text(" " * (INDENT + (2 if i else 0)) + line + end, "cyan")
+    broken = [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+    return ["  " * bool(i) + line for i, line in enumerate(broken)]
 
 
 def _arguments(case: Case, group: Group) -> list[str]:
     """Give the arguments of the command, the values in one."""
     example = group.examples[0]
     if isinstance(example, CallExample):
-        example = replace(example, arguments=_values(example))
+        example = replace(example, arguments=values(example))
     arguments = explain_arguments(case, example)
     at = 2 if arguments[0] == "--" else 1
     return [*arguments[:at], " ".join(arguments[at:])]
 
 
-def _values(example: CallExample) -> tuple[Word, ...]:
+def values(example: CallExample) -> tuple[Word, ...]:
     """Give a word an input: those that meet the element that differs, else those of its index in
     tensors of the output's shape, and the first of other tensors; none where one has no elements.
     """
@@ -190,7 +234,8 @@ def _extreme(case: Case, example: Example) -> Text:
     return Text.assemble((" " * INDENT + "extreme   ", "dim"), words)
 
 
-def _examples(member: Member, group: Group, width: int) -> Iterator[Text]:
+def examples(member: Member, group: Group, width: int) -> Iterator[Text]:
+    """Show the examples of a group, bit by bit, or a call element by element."""
     case = member.case.case
     for i, example in enumerate(group.examples):
         if isinstance(example, CallExample):

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from convcheck.errors import Place
 from convcheck.report.promotions import of_types, sort_of
 from convcheck.report.words import clean
-from convcheck.run.result import FAILURES, CallExample, CaseResult, Group, RunResult, Verdict, gates
+from convcheck.run.result import (
+    FAILURES,
+    CallExample,
+    CaseResult,
+    Excuse,
+    Group,
+    RunResult,
+    Verdict,
+    gates,
+)
 from convcheck.semantics.expected import Decision
+from convcheck.spec.model import Level
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
@@ -29,7 +39,10 @@ class Member:
 
 @dataclass(frozen=True)
 class Block:
-    """The same failure in one or more cases. `gated` tells whether it fails the run."""
+    """The same failure in one or more cases. `gated` tells whether it fails the run.
+
+    It does not where it has an excuse, by one entry of a list of known failures for all of it.
+    """
 
     verdict: Verdict
     gated: bool
@@ -39,6 +52,12 @@ class Block:
     def group(self) -> Group | None:
         """The group of the first case: it stands for all."""
         return self.members[0].group
+
+    @property
+    def excuse(self) -> Excuse | None:
+        """Why it does not fail the run, where a list says so."""
+        group = self.group
+        return group.excuse if group else self.members[0].case.excuse
 
     @property
     def count(self) -> int:
@@ -87,22 +106,27 @@ class Block:
 
 def blocks(result: RunResult) -> list[Block]:
     """Put the failures of a run together, the gravest first."""
+    return blocks_of(result.cases, result.level)
+
+
+def blocks_of(cases: Iterable[CaseResult], level: Level) -> list[Block]:
+    """Put the failures of some cases of a run gated at `level` together, the gravest first."""
     found: dict[Hashable, list[Member]] = {}
-    for case in result.cases:
+    for case in cases:
         for key, member in _failures(case):
             found.setdefault(key, []).append(member)
-    return sorted((_block(members, result) for members in found.values()), key=_gravity)
+    return sorted((_block(members, level) for members in found.values()), key=_gravity)
 
 
 def _failures(case: CaseResult) -> Iterator[tuple[Hashable, Member]]:
     groups = [g for g in case.groups if g.verdict in FAILURES]
     found: dict[Hashable, list[Group]] = {}
     for group in groups:
-        found.setdefault(_key(group, case), []).append(group)
+        found.setdefault((_key(group, case), group.excuse), []).append(group)
     for key, same in found.items():
         yield key, Member(case, _together(same), tuple(g.kind for g in same))
     if case.verdict in FAILURES and not any(g.verdict == case.verdict for g in groups):
-        yield (case.verdict, clean(case.message)), Member(case, None)
+        yield (case.verdict, clean(case.message), case.excuse), Member(case, None)
 
 
 def _together(groups: list[Group]) -> Group:
@@ -139,12 +163,12 @@ def _of_elements(group: Group) -> bool:
     return any(difference is not None and difference[1] >= 0 for difference in found)
 
 
-def _block(members: list[Member], result: RunResult) -> Block:
+def _block(members: list[Member], level: Level) -> Block:
     case, group = members[0].case, members[0].group
-    gated = gates(group, result.level) if group else case.gates(result.level)
+    gated = gates(group, level) if group else case.excuse is None
     return Block(group.verdict if group else case.verdict, gated, tuple(members))
 
 
-def _gravity(block: Block) -> tuple[bool, int, int, int]:
+def _gravity(block: Block) -> tuple[bool, bool, int, int, int]:
     rank = _URGENT.index(block.verdict) if block.verdict in _URGENT else len(_URGENT)
-    return (not block.gated, rank, -len(block.members), -block.count)
+    return (not block.gated, block.excuse is not None, rank, -len(block.members), -block.count)

@@ -82,7 +82,9 @@ def write(result: RunResult, path: str) -> None:
 def put(text: str, path: str) -> None:
     """Write a text to a file, whole or not at all; '-' is standard output. Raises UsageError."""
     if path == "-":
-        sys.stdout.write(text)
+        sys.stdout.flush()  # as UTF-8, whatever a terminal has: it is a file's content
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
         return
     try:
         _replace(Path(path).resolve(), text)
@@ -102,11 +104,11 @@ def render(report: dict[str, Any]) -> str:
 
 def _replace(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, "utf-8", "backslashreplace")
         return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, "utf-8", "backslashreplace")
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -129,6 +131,8 @@ def _counts(cases: tuple[CaseResult, ...], level: Level) -> dict[str, Any]:
         "gated": counts.gated,
         "checked": counts.checked,
         "wrong": counts.wrong,
+        "known": counts.known,
+        "waived": counts.waived,
         "verdicts": dict(counts.verdicts),
     }
 

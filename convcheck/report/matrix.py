@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
 
+from convcheck.report.layout import paragraph
 from convcheck.report.naming import compact_specs
-from convcheck.report.status import STATUSES, Status, status_of
+from convcheck.report.status import STATUSES, Status, fails, status_of
 from convcheck.run.result import CaseResult
 from convcheck.spec.model import Case, Level
 
@@ -22,6 +23,7 @@ class Matrix:
     sources: tuple[str, ...]
     targets: tuple[str, ...]
     cells: tuple[tuple[str, str, Status], ...]
+    left_out: bool = False  # whether rows and columns are
 
 
 def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
@@ -38,6 +40,28 @@ def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
     return Matrix(sources, targets, tuple((*key, status) for key, status in cells.items()))
 
 
+def failing(cases: Iterable[CaseResult], level: Level) -> Matrix:
+    """Make the matrix of one spec, of the rows and columns that have a failure no list excuses."""
+    cases = tuple(cases)
+    return _part(matrix(cases, level), [_cell(case.case) for case in cases if fails(case, level)])
+
+
+def supported(whole: Matrix) -> Matrix:
+    """Leave out the rows and columns in which everything is unsupported."""
+    return _part(whole, [(s, t) for s, t, status in whole.cells if status.word != "unsupported"])
+
+
+def _part(whole: Matrix, kept: Sequence[tuple[str, str]]) -> Matrix:
+    sources, targets = {source for source, _ in kept}, {target for _, target in kept}
+    cells = tuple(c for c in whole.cells if c[0] in sources and c[1] in targets)
+    return Matrix(
+        tuple(source for source in whole.sources if source in sources),
+        tuple(target for target in whole.targets if target in targets),
+        cells,
+        len(cells) < len(whole.cells),
+    )
+
+
 def _cell(case: Case) -> tuple[str, str]:
     """Name row and column: the inputs and the output, of a promotion its two inputs."""
     *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
@@ -52,6 +76,9 @@ def show(matrices: dict[str, Matrix], width: int) -> Iterator[Text]:
         yield from _grid(one, width)
         yield Text()
     yield _legend(matrices.values())
+    if any(one.left_out for one in matrices.values()):
+        said = "rows and columns that are unsupported throughout are left out (-v)"
+        yield from paragraph(said, width, indent=_INDENT, style="dim")
     yield Text()
 
 

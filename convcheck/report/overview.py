@@ -20,23 +20,40 @@ def show(result: RunResult, width: int) -> Iterator[Text]:
 
     Of operators whose question is a whole call, calls are counted.
     """
-    level = result.level
-    lines = [
+    present, lines = _present(result), _lines(result)
+    table = _table(lines, present, _counted(result), short=False)
+    if len(table[0].plain) > width:
+        table = _table(lines, present, _counted(result), short=True)
+    yield from table
+
+
+def cells(result: RunResult) -> list[list[str]]:
+    """Give the same table as rows of cells, the headings first."""
+    present = _present(result)
+    heads = ["spec", "cases", _counted(result), *(status.word for status in present)]
+    return [heads, *(_cells(line, present, short=False) for line in _lines(result))]
+
+
+def _lines(result: RunResult) -> list[_Line]:
+    return [
         (
             spec,
             len(cases),
             sum(c.checked for c in cases),
-            Counter(status_of(c, level) for c in cases),
+            Counter(status_of(c, result.level) for c in cases),
         )
         for spec, cases in by_spec(result).items()
     ]
+
+
+def _present(result: RunResult) -> list[Status]:
+    found = {status_of(case, result.level) for case in result.cases}
+    return [status for status in STATUSES if status in found]
+
+
+def _counted(result: RunResult) -> str:
     asked = {c.case.whole_calls for c in result.cases}
-    counted = "asked" if len(asked) > 1 else "calls" if True in asked else "values"
-    present = [s for s in STATUSES if any(line[3][s] for line in lines)]
-    table = _table(lines, present, counted, short=False)
-    if len(table[0].plain) > width:
-        table = _table(lines, present, counted, short=True)
-    yield from table
+    return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
 
 def _table(lines: list[_Line], present: list[Status], counted: str, short: bool) -> list[Text]:

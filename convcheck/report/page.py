@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rich.console import Console
@@ -9,14 +10,85 @@ from rich.text import Text
 
 from convcheck.report.layout import MAX_WIDTH
 
+# What a terminal that is not of Unicode has instead, as wide where there is such a thing.
+_INSTEAD = {
+    "…": "...", "—": "-", "–": "-", "→": ">", "“": '"', "”": '"', "‘": "'", "’": "'",
+    "×": "x", "✗": "x", "✓": "ok", "≠": "!=", "≤": "<=", "≥": ">=", "±": "+-", "·": ".", "−": "-",
+}  # fmt: skip
+_WIDER = 6  # by so much a line grows at most, in sensible text
+
 
 def width_of(console: Console) -> int:
     """Give the width that text is broken to."""
-    return min(console.width, MAX_WIDTH)
+    return min(room(console), MAX_WIDTH)
+
+
+def room(console: Console) -> int:
+    """Give the width of a page: less than the console's where it has not all letters."""
+    return console.width - (_WIDER if encodable("…", console.encoding) != "…" else 0)
 
 
 def put(lines: Iterable[Text], console: Console) -> None:
-    """Print lines; what is longer than the console is wide stays whole, to be copied."""
+    """Print lines; what is longer than the console is wide stays whole, to be copied.
+
+    No character fails that the console's encoding has not: it is replaced, or escaped.
+    """
     for line in lines:
         line.rstrip()
-        console.print(line, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+        fit = _fitting(line, console)
+        console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Give a text in the characters of an encoding: others are replaced, or escaped (\\u0416)."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(_instead(char, encoding) for char in text)
+    return text
+
+
+def _instead(char: str, encoding: str) -> str:
+    """Give what stands for a character, itself where the encoding has it."""
+    for candidate in (char, _INSTEAD.get(char, char)):
+        try:
+            candidate.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        return candidate
+    return char.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _fitting(line: Text, console: Console) -> Text:
+    """Give a line in the characters that the console has, its columns where they were."""
+    encoding = console.encoding
+    if encodable(line.plain, encoding) == line.plain:
+        return line
+    fit, owed = Text(style=line.style), 0  # owed: how much wider it is than it was
+    for part in line.divide(_edges(line.plain)):
+        said = _paying(part, owed) if part.plain.isspace() else _translated(part, encoding)
+        owed += said.cell_len - part.cell_len
+        fit.append_text(said)
+    over = fit.cell_len - max(console.width, line.cell_len)
+    if over > 0 and line.plain.endswith("…"):  # what was cut to the width is cut to it again
+        return fit[: -over - len("...")] + Text("...")
+    return fit
+
+
+def _paying(blanks: Text, owed: int) -> Text:
+    """Give as many blanks fewer as the line has become wider, but one."""
+    return blanks[: max(len(blanks) - owed, 1)]
+
+
+def _edges(text: str) -> list[int]:
+    """Give the offsets at which runs of blanks begin and end, and those about special letters."""
+    cuts = {edge for found in re.finditer(r" {2,}|[^\x00-\x7f]", text) for edge in found.span()}
+    return sorted(cuts - {0, len(text)})
+
+
+def _translated(part: Text, encoding: str) -> Text:
+    said = encodable(part.plain, encoding)
+    if said == part.plain:
+        return part
+    style = part.spans[0].style if part.spans else part.style
+    return Text(said, style)

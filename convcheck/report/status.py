@@ -1,10 +1,12 @@
-"""How a case stands, as a word, a symbol and a colour; failures below the gate have their own."""
+"""How a case stands, as a word, a symbol and a colour; a failure that does not fail the run has its
+own: it is known, waived, or below the gate.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convcheck.run.result import FAILURES, CaseResult
+from convcheck.run.result import FAILURES, CaseResult, Tolerance
 from convcheck.spec.model import Level
 
 
@@ -18,13 +20,17 @@ class Status:
     style: str
 
 
+KNOWN = Status("known", "known", "k", "yellow")
 BELOW = Status("below gate", "below", "f", "yellow")
+WAIVED = Status("waived", "waive", "w", "cyan")
 STATUSES = (  # the worst first
     Status("error", "error", "E", "bold magenta"),
     Status("crashed", "crash", "C", "bold red"),
     Status("fail", "fail", "F", "bold red"),
     Status("refused", "refus", "R", "bold red"),
+    KNOWN,
     BELOW,
+    WAIVED,
     Status("tolerated", "toler", "~", "yellow"),
     Status("pass", "pass", ".", "green"),
     Status("undefined", "undef", "u", "cyan"),
@@ -36,5 +42,19 @@ _BY_WORD = {status.word: status for status in STATUSES}
 def status_of(case: CaseResult, level: Level) -> Status:
     """Give a case's status in a run gated at `level`."""
     if case.verdict in FAILURES and not case.gates(level):
-        return BELOW
+        kinds = excuses_of(case)
+        return KNOWN if "known" in kinds else WAIVED if "waived" in kinds else BELOW
     return _BY_WORD[case.verdict]
+
+
+def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
+    """Give the kinds of excuses that a case's failures have, whether or not others have none."""
+    if case.verdict not in FAILURES:
+        return frozenset()
+    given = (case.excuse, *(group.excuse for group in case.groups))
+    return frozenset(excuse.kind for excuse in given if excuse)
+
+
+def fails(case: CaseResult, level: Level) -> bool:
+    """Tell whether a case has a failure that no list excuses, at the gate or below it."""
+    return case.verdict in FAILURES and status_of(case, level) not in (KNOWN, WAIVED)

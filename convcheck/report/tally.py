@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from convcheck.report.status import excuses_of
 from convcheck.run.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
 from convcheck.spec.model import Level
 
@@ -14,7 +15,8 @@ from convcheck.spec.model import Level
 class Tally:
     """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
 
-    `judged` are the cases of which anything was judged.
+    `judged` are the cases of which anything was judged. `known` and `waived` are those with such a
+    failure; a case may have several, and one that fails the run besides.
     """
 
     cases: int
@@ -22,12 +24,15 @@ class Tally:
     checked: int
     gated: int
     wrong: int
+    known: int
+    waived: int
     verdicts: dict[Verdict, int]
 
 
 def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
     """Count cases in a run gated at `level`."""
     cases = tuple(cases)
+    excuses = [excuses_of(c) for c in cases]
     counted = Counter(c.verdict for c in cases)
     verdicts = {v: counted[v] for v in VERDICTS}
     return Tally(
@@ -36,6 +41,8 @@ def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
         checked=sum(c.checked for c in cases),
         gated=sum(c.gates(level) for c in cases),
         wrong=sum(_wrong(c, level) for c in cases),
+        known=sum("known" in kinds for kinds in excuses),
+        waived=sum("waived" in kinds for kinds in excuses),
         verdicts=verdicts,
     )
 

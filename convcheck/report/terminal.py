@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
 
-from convcheck.report import blocks, digest, matrix, overview, promotions
+from convcheck.report import blocks, digest, matrix, overview, problems, promotions
+from convcheck.report.groups import Block
 from convcheck.report.groups import blocks as failures
 from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.naming import compact_ids, family
-from convcheck.report.status import BELOW, status_of
+from convcheck.report.page import put, room
+from convcheck.report.status import BELOW, excuses_of, fails, status_of
 from convcheck.report.tally import Tally, by_spec, tally
 from convcheck.report.words import GLUE, clean, number, plural
-from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict
+from convcheck.run.result import CaseResult, Group, RunResult, Verdict
+from convcheck.spec.model import Level
 
 _REASONS = 3
+_STYLES = {
+    "FAIL": "bold red", "PASS": "bold green",
+    "INTERRUPTED": "bold yellow", "NOTHING JUDGED": "bold yellow",
+}  # fmt: skip
 _READINGS = 2  # of a rule, that are named
 
 
-def report(result: RunResult, console: Console, verbose: bool) -> None:
-    """Print the report of a run; `verbose` shows every matrix, case and message."""
-    for line in _lines(result, console.width, verbose):
-        line.rstrip()
-        # the lines fit; a command too long for the width must stay whole to be copied
-        console.print(line, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+def report(result: RunResult, console: Console, verbose: bool, quiet: bool = False) -> None:
+    """Print the report of a run; `verbose` shows every matrix, case and message.
+
+    `quiet` shows what is wrong with a list of known failures, a line a finding, and the verdict.
+    """
+    width = room(console)
+    put(_brief(result, width) if quiet else _lines(result, width, verbose), console)
+
+
+def _brief(result: RunResult, width: int) -> Iterator[Text]:
+    text_width = min(width, MAX_WIDTH)
+    yield from problems.show(result.problems, text_width)
+    gated = [block for block in failures(result) if block.gated]
+    yield from digest.lines(gated, text_width)
+    yield from verdict(result, text_width)
 
 
 def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
@@ -39,35 +56,62 @@ def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
         yield from overview.show(result, width)
         yield Text()
     yield from _matrices(result, width, verbose)
-    found = failures(result)
-    for block in found:
+    every = failures(result)
+    found = [block for block in every if not block.excuse]
+    for block in every if verbose else found:
         yield from blocks.show(block, text_width, verbose)
         yield Text()
+    yield from problems.show(result.problems, text_width)
     summary = list(digest.show(found, text_width, verbose))
     yield from (*summary, Text()) if summary else ()
-    yield from _rest(result, text_width, verbose)
+    yield from _rest(result, every, text_width, verbose)
     yield from verdict(result, text_width)
 
 
 def _title(result: RunResult, width: int) -> Iterator[Text]:
-    backend = f"{result.backend.name} {result.backend.version}".strip()
+    backend = clean(f"{result.backend.name} {result.backend.version}")
     yield from paragraph(backend, width, indent=0, hang=2, style="bold")
-    yield Text(f"{result.tier} tier, gate: {result.level}")
+    for line in setting(result):
+        yield Text(line)
+
+
+def setting(result: RunResult) -> list[str]:
+    """Say what was asked: the tier and the gate, which shard, and how many of the cases apply."""
+    shard = f", shard {result.shard.index} of {result.shard.of}" if result.shard else ""
+    lines = [f"{result.tier} tier, gate: {result.level}{shard}"]
+    if result.selected is not None:
+        asked, chosen = number(len(result.cases)), plural(result.selected, "case")
+        # where it was stopped, those that were asked are not all that apply
+        lines.append(f"{asked} of {chosen} {'asked' if result.interrupted else 'apply'}")
+    return lines
 
 
 def _matrices(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
     shown = {
-        spec: matrix.matrix(cases, result.level)
+        spec: _matrix(cases, result.level, verbose)
         for spec, cases in by_spec(result).items()
-        if verbose or any(c.verdict in FAILURES for c in cases)
+        if verbose or any(fails(case, result.level) for case in cases)
     }
     if shown:
         yield from matrix.show(shown, width)
-    yield from promotions.show(result, min(width, MAX_WIDTH), verbose)
+    told = result if verbose else replace(result, cases=tuple(map(_unexcused, result.cases)))
+    yield from promotions.show(told, min(width, MAX_WIDTH), verbose)
 
 
-def _rest(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+def _matrix(cases: Sequence[CaseResult], level: Level, verbose: bool) -> matrix.Matrix:
+    whole = matrix.matrix(cases, level)
+    return whole if verbose else matrix.supported(whole)
+
+
+def _unexcused(case: CaseResult) -> CaseResult:
+    if not excuses_of(case):
+        return case
+    return replace(case, groups=tuple(group for group in case.groups if not group.excuse))
+
+
+def _rest(result: RunResult, found: list[Block], width: int, verbose: bool) -> Iterator[Text]:
     lines = [
+        *(() if verbose else problems.excused(found, width)),
         *_by_rule(result, "tolerated", "yellow", width, verbose),
         *(_by_rule(result, "undefined", "cyan", width, verbose) if verbose else ()),
         *_unsupported(result, width, verbose),
@@ -136,26 +180,35 @@ def _reason(cases: list[CaseResult], width: int, verbose: bool) -> Iterator[Text
 
 def verdict(result: RunResult, width: int) -> Iterator[Text]:
     """Give the last line: the verdict, the counts behind it, and what else there was."""
+    word, parts = summary(result)
+    glued = (part.replace(" ", GLUE) for part in parts)
+    yield from labelled(word, _STYLES[word], "; ".join(glued), width)
+
+
+def summary(result: RunResult) -> tuple[str, list[str]]:
+    """Give the verdict as a word, then what it rests on, why first, and what else there was."""
     counts = tally(result.cases, result.level)
-    word, said, style = _outcome(result, counts)
-    remarks = [said, *_remarks(result, counts)]
+    word, said = _outcome(result, counts)
+    parts = [*said, *_remarks(result, counts)]
     if result.interrupted and word != "INTERRUPTED":
-        remarks.append("interrupted, results are partial")
-    parts = (part.replace(" ", GLUE) for part in remarks)
-    yield from labelled(word, style, "; ".join(parts), width)
+        parts.append("interrupted, results are partial")
+    return word, parts
 
 
-def _outcome(result: RunResult, counts: Tally) -> tuple[str, str, str]:
+def _outcome(result: RunResult, counts: Tally) -> tuple[str, list[str]]:
     asked = plural(counts.judged, "case")
     values = ", ".join(_asked(result, wrong=False))
+    wrong_list = [problems.gist(result)] if result.problems else []
     if counts.gated:
         wrong = ", ".join(_asked(result, wrong=True))
-        return "FAIL", f"{number(counts.gated)} of {asked}, {wrong}", "bold red"
+        return "FAIL", [f"{number(counts.gated)} of {asked}, {wrong}", *wrong_list]
+    if wrong_list:
+        return "FAIL", [*wrong_list, f"nothing else in {asked}, {values}"]
     if not counts.judged:
-        return "NOTHING JUDGED", f"{plural(counts.cases, 'case')} asked, none judged", "bold yellow"
+        return "NOTHING JUDGED", [f"{plural(counts.cases, 'case')} asked, none judged"]
     if result.interrupted:
-        return "INTERRUPTED", f"no failure so far in {asked}, {values}", "bold yellow"
-    return "PASS", f"{asked}, {values}", "bold green"
+        return "INTERRUPTED", [f"no failure so far in {asked}, {values}"]
+    return "PASS", [f"{asked}, {values}"]
 
 
 def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
@@ -172,6 +225,10 @@ def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
 def _remarks(result: RunResult, counts: Tally) -> Iterator[str]:
     below = sum(status_of(c, result.level) == BELOW for c in result.cases)
     rules = len({group.decision.rule for _, group in _groups(result, "tolerated")})
+    if counts.known:
+        yield f"{plural(counts.known, 'case')} with known failures"
+    if counts.waived:
+        yield f"{plural(counts.waived, 'case')} with waived failures"
     if below:
         yield f"{plural(below, 'case')} below the gate"
     if rules:

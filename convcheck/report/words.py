@@ -68,6 +68,8 @@ def quote(text: str) -> str:
 
 def clean(message: str) -> str:
     """Put a runtime's message on one line, without control characters."""
+    if message.isprintable():
+        return " ".join(message.split())
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import multiprocessing
+import os
 import signal
 import threading
 import time
@@ -15,7 +17,7 @@ from typing import Any
 
 from convcheck.errors import UnavailableError
 from convcheck.run import messages, worker
-from convcheck.run.messages import Call, Message, NotOpened, Opened, Setup
+from convcheck.run.messages import Call, Lost, Message, NotOpened, Opened, Setup
 from convcheck.run.result import BackendInfo
 
 OPENING = 120.0  # seconds that a runtime may take to load
@@ -73,7 +75,14 @@ class Child:
             return
 
     def receive(self, timeout: float, *, starting: bool = False) -> Message | Death:
-        """Wait for what the worker says, or for its end, which a call of `timeout` seconds is."""
+        """Wait for what the worker says, or for its end, which a call of `timeout` seconds is.
+
+        That it has lost what answers is its end, too.
+        """
+        heard = self._next(timeout, starting)
+        return self._loss(heard) if isinstance(heard, Lost) else heard
+
+    def _next(self, timeout: float, starting: bool) -> Message | Death:
         begun = time.monotonic()
         while True:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
@@ -102,6 +111,11 @@ class Child:
         self.kill()
         return Death(self._cause(), call, timed_out=False)
 
+    def _loss(self, lost: Lost) -> Death:
+        self.kill()
+        tail = self._tail() if lost.printed else ""
+        return Death(f"{lost.how}: {tail}" if tail else lost.how, self.notes.call(), lost.timed_out)
+
     def _cause(self) -> str:
         """Name the signal or status; with what the runtime printed where it chose to end."""
         with _processes:
@@ -120,10 +134,13 @@ class Child:
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
     def kill(self) -> None:
-        """End the worker now. From any thread, at any time."""
+        """End the worker now, and what it has started. From any thread, at any time."""
         with _processes:
             if not self._closed:
                 self._process.kill()
+                # its group, if it has got so far as to have one; what it started is in it
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid or 0, signal.SIGKILL)
 
     def close(self, patience: float = 0.0) -> None:
         """Let the worker end within `patience` seconds, then see to it that it has."""

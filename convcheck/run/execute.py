@@ -49,8 +49,10 @@ def execute(
     on_result: Callable[[CaseResult], None],
     judge: Judge | None = None,
     say: Callable[[str], None] = _to_stderr,
+    on_backend: Callable[[BackendInfo], None] | None = None,
 ) -> Execution:
-    """Ask every case in `jobs` worker processes; tell `on_result` of each as it comes.
+    """Ask every case in `jobs` worker processes; tell `on_result` of each as it comes, and before
+    that `on_backend` how the backend names itself.
 
     A call of the backend that takes `timeout` seconds counts as a crash. With `fail_fast`, the
     run ends with the first failure. Raises UnavailableError or UsageError where the backend
@@ -64,7 +66,7 @@ def execute(
         run = _Run(desk, [Lane(desk) for _ in range(min(jobs, len(batches)))])
         interrupted = False
         try:
-            run.follow(fail_fast, on_result)
+            run.follow(fail_fast, on_result, on_backend)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -88,7 +90,12 @@ class _Run:
         self.results: dict[int, CaseResult] = {}
         self.backend: BackendInfo | None = None
 
-    def follow(self, fail_fast: bool, on_result: Callable[[CaseResult], None]) -> None:
+    def follow(
+        self,
+        fail_fast: bool,
+        on_result: Callable[[CaseResult], None],
+        on_backend: Callable[[BackendInfo], None] | None,
+    ) -> None:
         """Hear every report until the last lane has stopped, or the first failure."""
         for lane in self.lanes:
             lane.start()
@@ -97,6 +104,8 @@ class _Run:
             report = self.desk.reports.get()
             if isinstance(report, BackendInfo):
                 self.backend = report
+                if on_backend:
+                    on_backend(report)
             elif isinstance(report, Stopped):
                 running -= 1
                 if report.error:

@@ -111,8 +111,7 @@ class Lane(threading.Thread):
         """Work until there is nothing left to do."""
         error: BaseException | None = None
         try:
-            while batch := self.desk.take():
-                self._batch(deque(batch))
+            self.work()
         except _StopError:
             pass
         except BaseException as failure:  # for the main thread to raise
@@ -120,6 +119,11 @@ class Lane(threading.Thread):
         finally:
             self.drop(0.0 if self.desk.stopped or error else LEAVING)
             self.desk.reports.put(Stopped(error))
+
+    def work(self) -> None:
+        """Do the batches that there are. The worker stays. Raises what opening one raises."""
+        while batch := self.desk.take():
+            self._batch(deque(batch))
 
     def worker(self) -> Child:
         """Give the worker, a new one where there is none."""
@@ -132,7 +136,8 @@ class Lane(threading.Thread):
         child = self.child = Child(self.desk.folder)
         self.desk.enter(child)
         try:
-            self.desk.introduce(child.open(self.desk.setup))
+            setup = replace(self.desk.setup, timeout=self.desk.timeout)
+            self.desk.introduce(child.open(setup))
         except UnavailableError:
             self.drop()
             if self.desk.stopped:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from convcheck.backends.protocol import DEFAULT_TIMEOUT
 from convcheck.errors import ConvcheckError
 from convcheck.run.answers import CHUNK, PLACEMENTS, Answers, Avoid, CallAnswers, Index
 from convcheck.run.result import BackendInfo, CaseResult
@@ -29,11 +30,15 @@ class Corpus(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker. Without a judge, the worker takes convcheck's own."""
+    """First message to a worker. Without a judge, the worker takes convcheck's own.
+
+    `timeout` is of use to a backend that can tell what its program was doing when it passed.
+    """
 
     address: str
     corpus: Corpus
     judge: Judge | None
+    timeout: float = DEFAULT_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,19 @@ class Survived:
     """From a worker: every call of a sweep was made."""
 
 
-Message = Opened | NotOpened | Finished | Survived
+@dataclass(frozen=True)
+class Lost:
+    """From a worker, its last: what answers has died of the call that is noted, or hangs in it.
+
+    `printed`: what it wrote to stderr belongs to `how`.
+    """
+
+    how: str
+    timed_out: bool
+    printed: bool
+
+
+Message = Opened | NotOpened | Finished | Survived | Lost
 
 
 @dataclass(frozen=True)

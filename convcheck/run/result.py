@@ -141,9 +141,10 @@ class CaseResult:
 
     def gates(self, level: Level) -> bool:
         """Tell whether the case fails a run gated at `level` and stronger."""
-        if self.verdict in FAILURES and not any(g.verdict == self.verdict for g in self.groups):
-            return self.excuse is None
-        return any(gates(group, level) for group in self.groups)
+        if self.verdict not in FAILURES:
+            return False
+        whole = not any(group.verdict == self.verdict for group in self.groups)
+        return (whole and not self.excuse) or any(gates(group, level) for group in self.groups)
 
 
 @dataclass(frozen=True)

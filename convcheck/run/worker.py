@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import threading
-import traceback
 from collections.abc import Iterator, Sequence
 from ctypes import Array, c_int64
 from multiprocessing import parent_process
@@ -16,7 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Backend, Declined, open_backend
+from convcheck.backends.protocol import (
+    TIMEOUT_VARIABLE,
+    Answer,
+    Backend,
+    Declined,
+    DiedError,
+    last_words,
+    open_backend,
+)
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.numerics.format import Bits
 from convcheck.run.answers import EVERYWHERE, Index
@@ -27,6 +34,7 @@ from convcheck.run.messages import (
     Finished,
     Job,
     Judge,
+    Lost,
     Notes,
     NotOpened,
     Opened,
@@ -42,20 +50,31 @@ NOTHING = np.zeros(0, np.intp)
 
 
 def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
-    """Serve a parent until it closes the connection."""
+    """Serve a parent until it closes the connection, or what answers has died."""
     _settle(log)
     setup = connection.recv()
-    backend = _open(setup, connection)
-    if backend is None:
-        return
-    worker = _Worker(setup, _Watched(backend, Notes(memory)), connection)
+    os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
-        while worker.serve(connection.recv()):
-            _empty_log()
+        try:
+            backend = _open(setup, connection)
+            if backend is not None:
+                _serve(_Worker(setup, _Watched(backend, Notes(memory)), connection))
+        except DiedError as error:
+            connection.send(Lost(error.how, error.timed_out, error.printed))
+
+
+def _serve(worker: _Worker) -> None:
+    while worker.serve(worker.connection.recv()):
+        _empty_log()
 
 
 def _settle(log: str) -> None:
-    """Send what a runtime prints to the log, leave Ctrl-C to the parent, and never outlive it."""
+    """Send what a runtime prints to the log, leave Ctrl-C to the parent, and never outlive it.
+
+    In a process group of its own: Ctrl-C in a terminal does not reach what a backend starts, and
+    all of it can be ended at once.
+    """
+    os.setpgid(0, 0)
     target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(target, 1)
     os.dup2(target, 2)
@@ -74,7 +93,7 @@ def _die_with_parent(log: Path) -> None:
         with contextlib.suppress(OSError):
             log.unlink()
             log.parent.rmdir()  # the last worker's to do
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)
 
 
 def _empty_log() -> None:
@@ -87,10 +106,12 @@ def _open(setup: Setup, connection: Connection) -> Backend | None:
     try:
         backend = open_backend(setup.address)
         connection.send(Opened(BackendInfo(str(backend.name), str(backend.version))))
+    except DiedError:
+        raise
     except ConvcheckError as error:
         connection.send(NotOpened(error))
     except BaseException as error:  # whatever a runtime raises when it is loaded
-        message = f"backend {setup.address!r} could not be started: {_last_words(error)}"
+        message = f"backend {setup.address!r} could not be started: {last_words(error)}"
         connection.send(NotOpened(UnavailableError(message)))
     else:
         return backend
@@ -98,7 +119,7 @@ def _open(setup: Setup, connection: Connection) -> Backend | None:
 
 
 class _Watched:
-    """A backend whose calls are noted while they last.
+    """A backend whose calls are noted while they last. One that dies is still in its call.
 
     It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised.
     """
@@ -123,11 +144,13 @@ class _Watched:
     def _watch(self) -> Iterator[None]:
         try:
             yield
+        except DiedError:
+            raise
         except BaseException:
+            self.notes.end()
             self.broken = True
             raise
-        finally:
-            self.notes.end()
+        self.notes.end()
 
 
 class _Worker:
@@ -151,8 +174,10 @@ class _Worker:
         _empty_log()
         try:
             result = self.result(job)
+        except DiedError:
+            raise
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
-            result = CaseResult(job.case, "error", 0, "edge", (), _last_words(error))
+            result = CaseResult(job.case, "error", 0, "edge", (), last_words(error))
         self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
         return not self.backend.broken
 
@@ -175,17 +200,15 @@ class _Worker:
 
     def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
         self.backend.notes.begin("bulk", index)
-        with contextlib.suppress(BaseException):  # only death is looked for
+        try:
             self.backend.answer(case, inputs)
+        except DiedError:
+            raise
+        except BaseException:  # noqa: S110  only death is looked for
+            pass
 
 
 def _own_judge() -> Judge:
     from convcheck.run.verdict import judge_any
 
     return judge_any
-
-
-def _last_words(error: BaseException) -> str:
-    """Give the last lines of a traceback: where it was raised, and what."""
-    lines = traceback.TracebackException.from_exception(error, limit=-1).format()
-    return "".join(lines).strip().removeprefix("Traceback (most recent call last):").strip()

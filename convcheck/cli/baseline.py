@@ -1,0 +1,179 @@
+"""`convcheck baseline`: write down what fails now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run
+from convcheck.cli.options import catalog, complete_backends, selection_options, spec_arguments
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.reports import every_id
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.gate.baseline import Written
+    from convcheck.run.plan import Selection
+    from convcheck.run.result import RunResult
+    from convcheck.spec.load import Catalog
+
+NOTHING_JUDGED, INTERRUPTED = 3, 130
+EXAMPLE = """\b
+Examples:
+  convcheck baseline --backend ort --out known.toml
+  convcheck baseline --backend ort --out known.toml --update     after a new version of it
+  convcheck baseline --report run.json --out known.toml --prune  without asking again
+"""
+
+
+@click.command("baseline", epilog=EXAMPLE)
+@spec_arguments
+@click.option(
+    "--backend",
+    metavar="NAME",
+    shell_complete=complete_backends,
+    help="Ask this backend: ort, openvino … or package.module:Class, 'process:COMMAND'.",
+)
+@click.option("--report", metavar="FILE", help="Ask nothing: take the JSON report of a run.")
+@click.option("--out", metavar="FILE", required=True, help="The list to write; - for stdout.")
+@click.option("--update", is_flag=True, help="Bring the list that is there up to date.")
+@click.option("--prune", is_flag=True, help="Only take out of it what is not true any more.")
+@selection_options
+@asking_options
+@specs
+def command(
+    patterns: tuple[str, ...],
+    backend: str | None,
+    report: str | None,
+    out: str,
+    update: bool,
+    prune: bool,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+    where: tuple[str, ...],
+    globs: tuple[str, ...],
+    asking: Asking,
+    specs: tuple[str, ...],
+) -> int:
+    """Write down what fails now, so that a run with --known fails on what is new.
+
+    The list is TOML, to be read and edited: give each entry its reason, an issue, a day until
+    which it is to be fixed. --update rewrites entries whose failures changed, removes those that
+    pass now and adds what is new; --prune only removes and narrows. Both keep reasons, issues,
+    days, comments and waivers. Exit codes: 0 written, 2 bad input, 3 nothing was judged and
+    nothing written, 4 the backend could not be started.
+    """
+    from convcheck.run.plan import Selection
+
+    loaded = catalog(specs)
+    selection = Selection(patterns, sources, targets, where, globs)
+    _check(backend, report, asking)
+    _check_out(out, update, prune)
+    result = _result(loaded, selection, backend, report, asking)
+    if result.interrupted:
+        click.echo("interrupted: nothing was written", err=True)
+        return INTERRUPTED
+    if not any(case.verdict not in ("unsupported", "undefined") for case in result.cases):
+        click.echo("nothing was judged, and nothing was written", err=True)
+        return NOTHING_JUDGED
+    _write(result, loaded, out, update, prune)
+    return 0
+
+
+def _check(backend: str | None, report: str | None, asking: Asking) -> None:
+    """Refuse what does not go together."""
+    if (backend is None) == (report is None):
+        hint = "--backend ort; see `convcheck list backends`"
+        raise UsageError("give --backend, or --report with a finished run", hint=hint)
+    if report is not None and (given := _options_of_a_run()):
+        raise UsageError(f"--report is of a run that has been: {given} says nothing about it")
+    if asking.inputs is not None:
+        hint = "leave --inputs out"
+        raise UsageError("a list is of a tier's inputs, not of your own", hint=hint)
+
+
+def _options_of_a_run() -> str:
+    """Name the first option given that says how to ask, '' for none."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    for parameter in context.command.get_params(context):
+        name = parameter.name or ""
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if typed and name not in ("report", "out", "update", "prune", "specs", "no_progress"):
+            return parameter.opts[0] if isinstance(parameter, click.Option) else "SPEC"
+    return ""
+
+
+def _check_out(out: str, update: bool, prune: bool) -> None:
+    """Refuse before the run what cannot be written after it, and a list that cannot be read."""
+    from convcheck.cli.several import writable
+    from convcheck.gate.file import read_known
+
+    if update and prune:
+        hint = "--update does what --prune does, and more"
+        raise UsageError("--update and --prune", hint=hint)
+    if update or prune:
+        read_known(out)
+    elif out != "-" and Path(out).is_file():
+        hint = "--update brings it up to date, --prune takes out what is not true any more"
+        raise UsageError(f"{out} is there already", hint=hint)
+    writable(out)
+
+
+def _result(
+    loaded: Catalog, selection: Selection, backend: str | None, report: str | None, asking: Asking
+) -> RunResult:
+    if report is not None:
+        from convcheck.report.read import read
+
+        result = read(report, loaded.types.types)
+        if result.interrupted or result.shard:
+            hint = "`convcheck merge` puts shards together" if result.shard else "run it again"
+            raise UsageError(f"{report} is of a part of a run", hint=hint)
+        return result
+    from convcheck.cli.several import selected
+
+    assert backend is not None  # noqa: S101
+    cases = selected(loaded, selection, [backend])
+    return ask_run(backend, cases, corpus_of_run(loaded, asking, cases), asking)
+
+
+def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool) -> None:
+    from datetime import date
+
+    from convcheck.gate.baseline import baseline, updated
+    from convcheck.gate.file import read_known
+    from convcheck.report.json import put
+
+    if update or prune:
+        written = updated(result, read_known(out), every_id(loaded), date.today(), prune)
+    else:
+        written = baseline(result, every_id(loaded))
+    put(written.text, out)
+    for line in _said(written):
+        click.echo(line, err=out == "-")
+
+
+def _said(written: Written) -> list[str]:
+    """Say what was done."""
+    kinds = {"new": written.new, "changed": written.changed, "narrowed": written.narrowed,
+             "removed": written.removed}  # fmt: skip
+    done = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    lines = [f"{_entries(written.entries)}: {done or 'nothing changed'}"]
+    if written.late:
+        places = ", ".join(map(str, written.late))
+        which = "1 is" if len(written.late) == 1 else f"{len(written.late)} are"
+        lines.append(f"{which} past the day set: {places}")
+    if written.partly:
+        were = "was" if written.partly == 1 else "were"
+        which = "its" if written.partly == 1 else "their"
+        lines.append(f"{_entries(written.partly)} {were} left: the run has only some of {which} "
+                     "cases")  # fmt: skip
+    return lines
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"

@@ -1,0 +1,70 @@
+"""`convcheck diff`: what changed between two runs."""
+
+from __future__ import annotations
+
+import click
+
+from convcheck.cli.options import catalog
+from convcheck.cli.options import specs_option as specs
+
+WORSE = 1
+EXAMPLE = """\b
+Examples:
+  convcheck diff old.json new.json
+  convcheck diff --exit-code main.json branch.json
+  convcheck diff -v --json diff.json ort-1.24.json ort-1.31.json
+"""
+
+
+@click.command("diff", epilog=EXAMPLE)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--exit-code", is_flag=True, help="Exit 1 where something fails that did not, or otherwise."
+)
+@click.option(
+    "--any-corpus", is_flag=True, help="Compare runs that asked other vectors: what kind fails."
+)
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every finding and case.")
+@specs
+def command(
+    old: str,
+    new: str,
+    exit_code: bool,
+    any_corpus: bool,
+    json_path: str | None,
+    verbose: bool,
+    specs: tuple[str, ...],
+) -> int:
+    """Say what changed between two runs, of which OLD and NEW are the JSON reports.
+
+    NEW fails where it did not; CHANGED fails otherwise: other inputs, other answers, another way;
+    FIXED fails no more, though it was asked; NOT ASKED is hidden, by a crash or for lack of a
+    kernel. Cases of one run only are added or removed. Known failures are failures like others,
+    and so are those below the gate.
+
+    Exit codes: 0 whatever changed; with --exit-code, 1 where anything is new or changed, or an
+    added case fails; 2 where the runs cannot be compared.
+    """
+    import json
+
+    from rich.console import Console
+
+    from convcheck.report import diff as page
+    from convcheck.report.json import put
+    from convcheck.report.page import put as show
+    from convcheck.report.page import width_of
+    from convcheck.report.read import read
+    from convcheck.run.diff import check, diff
+
+    types = catalog(specs).types.types
+    before, after = read(old, types), read(new, types)
+    if not any_corpus:
+        check(before, after, (old, new))
+    found = diff(before, after)
+    console = Console(stderr=json_path == "-")
+    show(page.show(found, width_of(console), verbose), console)
+    if json_path:
+        put(json.dumps(page.document(found), indent=1) + "\n", json_path)
+    return WORSE if exit_code and found.worse else 0

@@ -1,0 +1,34 @@
+"""`convcheck merge`: the shards of a run, put together."""
+
+from __future__ import annotations
+
+import click
+
+from convcheck.cli.options import catalog
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+
+EXAMPLE = """\b
+Examples:
+  convcheck run --backend ort --shard 1/4 --json shard-1.json     and so on, on four machines
+  convcheck merge shard-*.json --json run.json --html run.html --known known.toml
+"""
+
+
+@click.command("merge", epilog=EXAMPLE)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE...")
+@report_options
+@specs
+def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) -> int:
+    """Put the shards of a run together, as if it had been run in one piece.
+
+    Every shard must be there, once, and all of the same run; else exit code 2. Known failures are
+    held against the whole. The exit code is the run's.
+    """
+    from convcheck.gate.known import released
+    from convcheck.report.read import read
+    from convcheck.run.merge import merge
+
+    loaded = catalog(specs)
+    result = merge([(path, released(read(path, loaded.types.types))) for path in paths])
+    return write_reports(hold_to_known(result, loaded, reports.known), reports)

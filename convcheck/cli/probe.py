@@ -1,0 +1,82 @@
+"""`convcheck probe`: does a program speak the process protocol?"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog, spec_arguments
+from convcheck.cli.options import specs_option as specs
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from convcheck.backends.probe import Probe
+
+FAILED = 1
+SCHEME = "process:"
+EXAMPLE = """\b
+Examples:
+  convcheck probe --backend process:./mine
+  convcheck probe --backend 'process:python mine.py --fast' onnx.Cast-21
+"""
+
+
+@click.command("probe", epilog=EXAMPLE)
+@spec_arguments
+@click.option("--backend", "address", metavar="process:COMMAND", required=True,
+              help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
+@specs
+def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> int:
+    """Check a program that speaks the process protocol, step by step.
+
+    Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
+    are not judged: that is for `convcheck run`. Without SPEC, all that there is is asked, with one
+    question for every combination of types. Exit codes: 0 all well, 1 something is wrong.
+    """
+    from rich.console import Console
+
+    from convcheck.backends.probe import Probe, questions
+    from convcheck.cli.progress import progress
+    from convcheck.report import probe as page
+    from convcheck.report.page import put, width_of
+    from convcheck.run.plan import select_specs
+
+    if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
+        hint = "--backend 'process:./mine --flag'; others need no probe"
+        raise UsageError(f"{address!r} is not a program", hint=hint)
+    loaded = catalog(specs)
+    chosen = select_specs(loaded, patterns)
+    console = Console()
+    width = width_of(console)
+    probe = Probe(address.removeprefix(SCHEME), loaded, chosen)
+    put(page.title(address), console)
+    wrong = False
+    with progress(sum(1 for _ in questions(chosen)), "probing") as advance:
+        probe.advance = advance
+        for step in probe.steps():
+            put(page.step(step, width), console)
+            wrong = wrong or bool(step.wrong)
+    put(_end(probe, wrong, width), console)
+    return FAILED if wrong else 0
+
+
+def _end(probe: Probe, wrong: bool, width: int) -> list[Text]:
+    from rich.text import Text
+
+    from convcheck.report import probe as page
+
+    if wrong:
+        return list(page.printed(probe.printed, width))
+    found = list(page.supported(probe.supported, probe.catalog.types, width))
+    first = probe.supported[-1].spec
+    todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
+    return [
+        *found,
+        Text(""),
+        Text("it speaks the protocol; whether it is right, says"),
+        Text(f"  {todo}"),
+    ]

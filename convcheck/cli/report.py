@@ -1,0 +1,32 @@
+"""`convcheck report`: a run's report again, from its JSON."""
+
+from __future__ import annotations
+
+import click
+
+from convcheck.cli.options import catalog
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+
+EXAMPLE = """\b
+Examples:
+  convcheck report run.json
+  convcheck report run.json --html run.html --junit run.xml
+  convcheck report run.json --known known.toml --github
+"""
+
+
+@click.command("report", epilog=EXAMPLE)
+@click.argument("path", metavar="FILE")
+@report_options
+@specs
+def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
+    """Render the report of a run again, from the JSON that `run --json` wrote.
+
+    Nothing is asked. With --known, the run is held against that list. The exit code is the run's.
+    """
+    from convcheck.report.read import read
+
+    loaded = catalog(specs)
+    result = read(path, loaded.types.types)
+    return write_reports(hold_to_known(result, loaded, reports.known), reports)

@@ -1,0 +1,140 @@
+"""The reports of a run: the options that name them, and writing them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from convcheck.cli.several import writable
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.run.result import RunResult
+    from convcheck.spec.load import Catalog
+
+FAILED, NOTHING_JUDGED, INTERRUPTED = 1, 3, 130
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What the options say: files, None for none and '-' for stdout."""
+
+    json: str | None
+    junit: str | None
+    markdown: str | None
+    html: str | None
+    github: bool
+    known: str | None
+    verbose: bool
+    quiet: bool
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files by the name of their report."""
+        named = {"json": self.json, "junit": self.junit, "markdown": self.markdown,
+                 "html": self.html}  # fmt: skip
+        return {name: path for name, path in named.items() if path}
+
+
+_OPTIONS = (
+    click.option("--known", metavar="FILE", help="Known failures and waivers, TOML."),
+    click.option("--json", metavar="FILE", help="Write the report as JSON; - for stdout."),
+    click.option("--junit", metavar="FILE", help="Write a JUnit XML report."),
+    click.option("--markdown", metavar="FILE", help='Write Markdown, for "$GITHUB_STEP_SUMMARY".'),
+    click.option("--html", metavar="FILE", help="Write a page to look at, in one file."),
+    click.option("--github", is_flag=True, help="Print annotations for GitHub Actions."),
+    click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message."),
+    click.option("--quiet", "-q", is_flag=True, help="Show the verdict and what is wrong, only."),
+)
+
+
+def report_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets them as `reports`."""
+
+    @functools.wraps(function)
+    def packed(**given: Any) -> int:
+        reports = Reports(**{f.name: given.pop(f.name) for f in fields(Reports)})
+        _check(reports)
+        return function(reports=reports, **given)
+
+    for option in reversed(_OPTIONS):
+        packed = option(packed)
+    return packed
+
+
+def _check(reports: Reports) -> None:
+    """Refuse before the run what cannot be written after it."""
+    paths = list(reports.files.values())
+    for path in paths:
+        writable(path)
+    double = next((path for path in paths if paths.count(path) > 1), None)
+    if double is not None:
+        raise UsageError(f"two reports go to {double}", hint="name a file for each")
+    if reports.verbose and reports.quiet:
+        raise UsageError("--verbose and --quiet", hint="choose one")
+
+
+def hold_to_known(result: RunResult, loaded: Catalog, path: str | None) -> RunResult:
+    """Hold a run against a list of known failures, if there is one. Raises UsageError."""
+    if path is None:
+        return result
+    from datetime import date
+
+    from convcheck.gate.known import hold, read_known
+
+    return hold(result, read_known(path), every_id(loaded), date.today())
+
+
+def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
+    """Give the ids of all cases of specs whose names begin with one of some texts."""
+    from convcheck.spec.cases import cases
+
+    def every(starts: tuple[str, ...]) -> Iterable[str]:
+        specs = (spec for name, spec in loaded.specs.items() if name.startswith(starts))
+        return (case.id for spec in specs for case in cases(spec))
+
+    return every
+
+
+def write_reports(result: RunResult, reports: Reports, command: str = "") -> int:
+    """Print the report, write the files, and give the run's exit code."""
+    from rich.console import Console
+
+    from convcheck.report import terminal
+    from convcheck.report.environment import environment
+    from convcheck.report.json import put
+
+    result = replace(result, environment=result.environment or environment())
+    # With a file on stdout, the report for people goes to stderr.
+    console = Console(stderr="-" in reports.files.values())
+    terminal.report(result, console, reports.verbose, reports.quiet)
+    for name, path in reports.files.items():
+        put(_render(name, result, command), path)
+    if reports.github:
+        from convcheck.report.github import annotations
+
+        for line in annotations(result):
+            click.echo(line, err=console.stderr)
+    return exit_code(result)
+
+
+def _render(name: str, result: RunResult, command: str) -> str:
+    from importlib import import_module
+
+    report = import_module(f"convcheck.report.{name}")
+    if name == "json":
+        return str(report.render(report.document(result)))
+    if name == "html":
+        return str(report.render(result, command=command))
+    return str(report.render(result))
+
+
+def exit_code(result: RunResult) -> int:
+    """Give the exit code of a run: 0, 1, 3, or 130 if it was interrupted."""
+    if result.interrupted:
+        return INTERRUPTED
+    return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

@@ -1,0 +1,185 @@
+"""`convcheck repro`: make a finding something to run without convcheck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog, complete_backends
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.several import writable
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.run.result import Group
+    from convcheck.run.witness import Witness
+    from convcheck.spec.load import Catalog
+    from convcheck.spec.model import Case
+
+ONNX = "onnx-backend"  # the form, as `convcheck export` names it
+_SHORTEST = 4  # digits of a digest
+_LISTED = 12  # other findings named on stderr
+EXAMPLE = """\b
+Examples:
+  convcheck repro onnx.Cast-21/float64-to-float16 --backend ort --out repro.py
+  python repro.py                      exits 1 while the answer is wrong, 0 once it is right
+  convcheck repro onnx.Cast-21/float64-to-float16 --report run.json --emit c
+  convcheck repro onnx.Cast-21/float64-to-float16 --backend ort --emit onnx --out /tmp/cast
+  convcheck repro openvino.Range-4/int32-int32-int32-to-int32 --backend openvino --group 2
+"""
+
+
+@click.command("repro", epilog=EXAMPLE)
+@click.argument("name", metavar="CASE")
+@click.option(
+    "--backend", metavar="NAME", shell_complete=complete_backends,
+    help="Ask this backend, and cut the finding down to the smallest inputs that show it.",
+)  # fmt: skip
+@click.option("--report", metavar="FILE", help="Take the finding from a run's JSON, ask nothing.")
+@click.option(
+    "--group", metavar="N|DIGEST", default="1", show_default=True,
+    help="Which finding of the case: its number, or the first digits of its digest.",
+)  # fmt: skip
+@click.option(
+    "--emit", type=click.Choice(["python", "onnx", "c"]), default="python", show_default=True,
+    help="A script; a test in the layout of ONNX's own backend tests; a C header.",
+)  # fmt: skip
+@click.option("--out", metavar="PATH", help="A file; - is stdout, the default. Of onnx a folder.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    help="Seconds that one call of the backend may take.",
+)
+@specs
+def command(
+    name: str,
+    backend: str | None,
+    report: str | None,
+    group: str,
+    emit: str,
+    out: str | None,
+    timeout: float,
+    specs: tuple[str, ...],
+) -> int:
+    """Make a finding something that a maintainer of the runtime can run without convcheck.
+
+    Asks the edge tier's inputs of the case, and then fewer and fewer of them. Where the case has
+    several findings, the first is taken, and stderr names the others. Exit codes: 0 it is written,
+    2 bad input, or there is no such finding, 4 the backend could not be started.
+    """
+    from convcheck.report.repro import check_backend
+    from convcheck.spec.find import find_case
+    from convcheck.vectors.export.folder import check
+
+    if (backend is None) == (report is None):
+        raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
+    if emit == "onnx" and out in (None, "-"):
+        raise UsageError("a test of ONNX is a folder", hint="--out DIR")
+    if backend is not None and emit == "python":
+        check_backend(backend)
+    if emit == "onnx":
+        check(Path(str(out)), ONNX)
+    else:
+        writable(out)
+    loaded = catalog(specs)
+    case = find_case(loaded, name, None, None, ())
+    if backend is not None:
+        witness = _asked(loaded, case, backend, group, timeout)
+    else:
+        witness = _reported(loaded, case, str(report), group)
+    _write(loaded, witness, emit, out)
+    return 0
+
+
+def _asked(loaded: Catalog, case: Case, backend: str, group: str, timeout: float) -> Witness:
+    from dataclasses import replace
+
+    from convcheck.cli.progress import progress
+    from convcheck.run.witness.smallest import ask_case, smallest
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
+    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+    corpus.check([case])
+    with progress(1, f"ask {backend}"):
+        found = ask_case(backend, loaded.specs[case.spec], corpus.vectors(case), timeout)
+    chosen = _chosen(found.groups, group)
+    with progress(1, "cut it down"):
+        witness = smallest(found, chosen)
+    named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
+    return replace(witness, backend=named)
+
+
+def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
+    from convcheck.report.read import read
+    from convcheck.run.witness import failing, of_report
+    from convcheck.run.witness.smallest import does_not_fail
+    from convcheck.run.witness.witnessed import with_readings
+
+    result = read(path, loaded.types.types)
+    its = next((one for one in result.cases if one.case.id == case.id), None)
+    if its is None:
+        raise UsageError(f"{path} has no case {case.id}", hint="is it the report of another run?")
+    groups = failing(its)
+    if not groups:
+        raise does_not_fail(its, f"{result.backend.name} in {path}")
+    witness = of_report(result.backend, case, _chosen(groups, group))
+    return with_readings(loaded.specs[case.spec], witness)
+
+
+def _chosen(groups: Sequence[Group], said: str) -> Group:
+    """Choose a finding by number or digest, and name the others on stderr."""
+    listed = [_line(number, group) for number, group in enumerate(groups, 1)]
+    found = [g for g in groups if len(said) >= _SHORTEST and g.digest.startswith(said.lower())]
+    if not found and said.isdecimal() and 1 <= int(said) <= len(groups):
+        found = [groups[int(said) - 1]]
+    if len(found) != 1:
+        what = "several findings" if found else "no finding"
+        raise UsageError(
+            f"--group {said} names {what} of the case", hint="one of\n" + "\n".join(listed)
+        )
+    others = [line for group, line in zip(groups, listed, strict=True) if group is not found[0]]
+    if others:
+        shown = [_line(groups.index(found[0]) + 1, found[0]), "", "others, for --group:"]
+        more = [f"  and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
+        click.echo("\n".join([*shown, *others[:_LISTED], *more]), err=True)
+    return found[0]
+
+
+def _line(number: int, group: Group) -> str:
+    from convcheck.report.words import clean
+
+    where = f", {group.placement} only" if group.placement else ""
+    what = clean(group.kind or group.verdict)[:80]
+    return f"  {number}  {group.digest[:8]}  {what}: {group.decision.name}{where} ({group.count})"
+
+
+def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> None:
+    from convcheck.report import json, repro
+    from convcheck.vectors.export import folder
+
+    if emit == "onnx":
+        from convcheck.report.repro.onnx import files
+
+        folder.write(files(witness), Path(str(out)), ONNX)
+        return
+    url = _url(loaded, witness)
+    if emit == "c":
+        json.put(repro.c(witness, url), out or "-")
+    else:
+        json.put(repro.python(witness, loaded.types.types, url), out or "-")
+
+
+def _url(loaded: Catalog, witness: Witness) -> str:
+    """Give the address of the document that is quoted, '' where no spec has it."""
+    own = loaded.specs[witness.case.spec]
+    for spec in (own, *loaded.specs.values()):
+        for source in spec.sources.values():
+            if f"{source.title}, {source.section}" == witness.group.decision.source:
+                return source.url
+    return ""

@@ -1,0 +1,94 @@
+"""The failures of a run by what a list names them by: case, rule and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
+
+Every = Callable[[tuple[str, ...]], Iterable[str]]
+Key = tuple[str, Verdict]  # the rule's name, '' for a case that failed as a whole
+_DIGITS = 16  # of a corpus, in a list
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A failure, merged over cases: how many values (of whole cases: cases), and which.
+
+    `digest` is a sum mod 2^128 in 32 hexadecimal digits, '' of whole cases.
+    """
+
+    ids: tuple[str, ...]
+    count: int
+    digest: str
+    kinds: tuple[str, ...]  # of wrongness; of refusals and whole cases, the runtime's words
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What failed in a run. `cases` is in the plan's order."""
+
+    result: RunResult
+
+    @cached_property
+    def cases(self) -> dict[str, CaseResult]:
+        """The results by their id."""
+        return {case.case.id: case for case in self.result.cases}
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The position of each case."""
+        return {name: position for position, name in enumerate(self.cases)}
+
+    @cached_property
+    def by_key(self) -> dict[Key, dict[str, list[Group]]]:
+        """The groups of a failure, case by case."""
+        found: dict[Key, dict[str, list[Group]]] = {}
+        for name, case in self.cases.items():
+            for group in case.groups:
+                if group.verdict in FAILURES:
+                    key = (group.decision.name, group.verdict)
+                    found.setdefault(key, {}).setdefault(name, []).append(group)
+            if fails_whole(case):
+                found.setdefault(("", case.verdict), {})[name] = []
+        return found
+
+    @cached_property
+    def unsupported(self) -> frozenset[str]:
+        """The cases that were declined: they neither fail nor pass."""
+        return frozenset(i for i, case in self.cases.items() if case.verdict == "unsupported")
+
+    def tally(self, key: Key, ids: Iterable[str]) -> Tally:
+        """Merge a failure over some of its cases."""
+        names = tuple(ids)
+        found = [self.by_key[key][name] for name in names]
+        groups = [group for here in found for group in here]
+        return Tally(
+            names,
+            sum(group.count for group in groups) if key[0] else len(names),
+            f"{sum(int(group.digest, 16) for group in groups) % 2**128:032x}" if key[0] else "",
+            tuple(dict.fromkeys(self._kinds(names, groups))),
+        )
+
+    def corpus(self, ids: Iterable[str]) -> str:
+        """Hash the vectors of the specs of some cases, in 16 hexadecimal digits."""
+        known: Mapping[str, str] = dict(self.result.corpora)
+        specs = sorted({name.partition("/")[0] for name in ids} & known.keys())
+        return corpus_of(tuple((spec, known[spec]) for spec in specs))[:_DIGITS]
+
+    def _kinds(self, names: Iterable[str], groups: Iterable[Group]) -> list[str]:
+        said = [_kind(group) for group in groups] or [self.cases[name].message for name in names]
+        plain = ("".join(c if c.isprintable() else " " for c in text) for text in said)
+        return [" ".join(text.split()) for text in plain]
+
+
+def _kind(group: Group) -> str:
+    said = next((example.message for example in group.examples), "")
+    return said if group.verdict == "refused" and said else group.kind
+
+
+def fails_whole(case: CaseResult) -> bool:
+    """Tell whether a case fails in another way than its groups do."""
+    return case.verdict in FAILURES and not any(g.verdict == case.verdict for g in case.groups)

@@ -1,0 +1,79 @@
+"""Hold a run against a list of known failures: excuse what is listed and unchanged, and say what
+of the list is not true any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+from convcheck.gate.compare import compare, version_of
+from convcheck.gate.failures import Every, Key, fails_whole
+from convcheck.gate.file import Entry, KnownList, read_known
+from convcheck.gate.said import ABOUT, notes, problem
+from convcheck.run.result import FAILURES, CaseResult, Excuse, RunResult
+
+__all__ = ["KnownList", "hold", "read_known", "released"]
+
+
+def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
+    """Give the result with the excuses of a list, and with what is wrong with the list.
+
+    `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
+    which the run has not all cases is told from one that is not true any more. It is called once
+    at most. What an earlier list said of the result is dropped.
+    """
+    free = released(result)
+    comparison = compare(free, known, every, today)
+    excuses: dict[str, dict[Key, Excuse]] = {}
+    for finding in comparison.findings:
+        for name in finding.now.ids if finding.excused else ():
+            excuses.setdefault(name, {})[finding.key] = _excuse(finding.entry)
+    return replace(
+        free,
+        cases=tuple(_excused(case, excuses.get(case.case.id)) for case in free.cases),
+        notes=(*free.notes, *notes(comparison, known.path, _unversioned(free, known))),
+        known=known.path,
+        problems=tuple(
+            problem(f, f.fault, comparison) for f in comparison.findings if f.fault is not None
+        ),
+    )
+
+
+def released(result: RunResult) -> RunResult:
+    """Give a result without what a list of known failures said of it."""
+    cases = tuple(_released(case) for case in result.cases)
+    said = tuple(note for note in result.notes if not note.startswith(ABOUT))
+    return replace(result, cases=cases, notes=said, known="", problems=())
+
+
+def _released(case: CaseResult) -> CaseResult:
+    if case.excuse is None and all(group.excuse is None for group in case.groups):
+        return case
+    groups = tuple(replace(group, excuse=None) for group in case.groups)
+    return replace(case, groups=groups, excuse=None)
+
+
+def _excuse(entry: Entry) -> Excuse:
+    return Excuse(entry.tolerance, entry.reason, entry.issue, entry.place)
+
+
+def _excused(case: CaseResult, excuses: Mapping[Key, Excuse] | None) -> CaseResult:
+    if not excuses:
+        return case
+    groups = tuple(
+        replace(group, excuse=excuses.get((group.decision.name, group.verdict)))
+        if group.verdict in FAILURES
+        else group
+        for group in case.groups
+    )
+    whole = excuses.get(("", case.verdict)) if fails_whole(case) else None
+    return replace(case, groups=groups, excuse=whole)
+
+
+def _unversioned(result: RunResult, known: KnownList) -> int:
+    """Count the entries for some versions, where the backend does not say its own."""
+    if version_of(result.backend.version):
+        return 0
+    return sum(e.backend is not None and e.tier in ("", result.tier) for e in known.entries)

@@ -1,0 +1,171 @@
+"""TOML files of tables such as [[known]], with the line of every table and key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from convcheck.errors import Place, UsageError
+
+
+@dataclass(frozen=True)
+class Table:
+    """One [[table]] of a file: what it says, and its lines as written, the header's first.
+
+    `lead` counts the comment lines that stand right above the header.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    place: Place  # of the header
+    lines: tuple[str, ...]
+    lead: int
+
+    @property
+    def last(self) -> int:
+        """The number of the table's last line."""
+        return self.place.line + len(self.lines) - 1
+
+    @property
+    def span(self) -> str:
+        """Where it stands: known.toml:12-24."""
+        return f"{self.place.file}:{self.place.line}-{self.last}"
+
+    def wrong(self, key: str, message: str, hint: str = "") -> UsageError:
+        """Make the error of a key, with the key's line."""
+        spelled = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]")
+        found = (i for i, line in enumerate(self.lines) if spelled.match(line))
+        place = Place(self.place.file, self.place.line + next(found, 0))
+        return UsageError(message, place=place, hint=hint)
+
+
+def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
+    """Read a file's text and its tables, in the order of the file; `what` says what it should be.
+
+    Raises UsageError for a file that cannot be read, is no TOML, or has anything but these tables.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None
+    document = _parsed(text, path)
+    _only(document, names, path, text)
+    return text, _tables(document, names, path, lines_of(text))
+
+
+def lines_of(text: str) -> list[str]:
+    """Cut a text into lines as TOML does, without their ends."""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+
+
+def _parsed(text: str, path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
+        number = found[1] if found else None
+        line = int(number) if number else max(len(lines_of(text)), 1)
+        said = message[: found.start()] if found else message
+        raise UsageError(f"no TOML: {said}", place=Place(path, line)) from None
+
+
+def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: str) -> None:
+    """Refuse what is not one of the tables."""
+    headers = " and ".join(f"[[{name}]]" for name in names)
+    for key, value in document.items():
+        if key not in names:
+            hint = close(key, names) or f"the file has {headers} tables"
+            raise UsageError(f"unknown key {key!r}", place=_line_of(key, path, text), hint=hint)
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            said = f"{key!r} is no table"
+            hint = f"write each entry under a line [[{key}]]"
+            raise UsageError(said, place=_line_of(key, path, text), hint=hint)
+
+
+def _line_of(key: str, path: str, text: str) -> Place:
+    spelled = re.compile(rf"\s*(\[+\s*)?[\"']?{re.escape(key)}\b")
+    lines = enumerate(lines_of(text), 1)
+    return Place(path, next((number for number, line in lines if spelled.match(line)), 1))
+
+
+def _tables(
+    document: Mapping[str, Any], names: Sequence[str], path: str, lines: list[str]
+) -> list[Table]:
+    starts = [
+        (number, name)
+        for number, line in enumerate(lines)
+        for name in names
+        if re.match(rf"\s*\[\[\s*{name}\s*\]\]", line)
+    ]
+    for name in names:
+        if sum(n == name for _, n in starts) != len(document.get(name, [])):
+            hint = f"write each entry under a line [[{name}]] of its own, and that nowhere else"
+            raise UsageError(f"cannot tell the lines of the {name!r} entries",
+                             place=Place(path, 1), hint=hint)  # fmt: skip
+    entries = {name: iter(document.get(name, [])) for name in names}
+    ends = [*(number for number, _ in starts), len(lines)][1:]
+    return [
+        Table(name, next(entries[name]), Place(path, start + 1),
+              tuple(_without_tail(lines[start:end])), _lead(lines[:start]))
+        for (start, name), end in zip(starts, ends, strict=True)
+    ]  # fmt: skip
+
+
+def _without_tail(lines: list[str]) -> list[str]:
+    """Leave out the blank lines, and the comment of the next table, at the end."""
+    end = len(lines)
+    while end > 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    return lines[:end]
+
+
+def _lead(before: list[str]) -> int:
+    count = 0
+    while count < len(before) and before[-1 - count].lstrip().startswith("#"):
+        count += 1
+    return count
+
+
+def close(word: str, known: Sequence[str]) -> str:
+    """Ask whether something was meant that is spelled nearly so, '' where nothing is."""
+    found = get_close_matches(word, known, 1, 0.5)
+    return f"did you mean {found[0]}?" if found else ""
+
+
+def check_keys(table: Table, required: Sequence[str], optional: Sequence[str]) -> None:
+    """Refuse keys that are unknown or missing. Raises UsageError."""
+    known = (*required, *optional)
+    for key in table.values:
+        if key not in known:
+            hint = close(key, known) or f"[[{table.name}]] has {', '.join(known)}"
+            raise table.wrong(key, f"unknown key {key!r} in [[{table.name}]]", hint)
+    missing = [key for key in required if key not in table.values]
+    if missing:
+        said = f"[[{table.name}]] has no {' and no '.join(map(repr, missing))}"
+        raise UsageError(said, place=table.place)
+
+
+def text_of(table: Table, key: str, hint: str = "") -> str:
+    """Give a text, '' where there is none. Raises UsageError for anything else."""
+    value = table.values.get(key, "")
+    if not isinstance(value, str):
+        raise table.wrong(key, f"{key!r} is a text, in quotes", hint)
+    return value
+
+
+def texts_of(table: Table, key: str, hint: str = "") -> tuple[str, ...]:
+    """Give a text or a list of texts as a tuple, () where there is none. Raises UsageError."""
+    value = table.values.get(key, [])
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
+        raise table.wrong(key, f"{key!r} is a text, or a list of texts", hint)
+    if key in table.values and not texts:
+        raise table.wrong(key, f"{key!r} is empty", hint)
+    return tuple(texts)

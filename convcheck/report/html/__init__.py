@@ -1,0 +1,124 @@
+"""The report of a run as a page: one file that needs no network.
+
+Everything that a spec, a runtime or a user wrote is text, in the page and in its data; beside that
+the page forbids itself every script but its own, and every connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shlex
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from convcheck import __version__
+from convcheck.report.environment import environment
+from convcheck.report.html.data import data
+from convcheck.report.terminal import setting, summary
+from convcheck.report.words import clean
+from convcheck.run.result import RunResult
+
+_SCRIPTS = (
+    "dom", "model", "state", "filters", "specs", "matrix", "figures", "example", "findings",
+    "cell", "page",
+)  # fmt: skip
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def render(result: RunResult, *, command: str = "") -> str:
+    """Give the page. `command` is the command line that made the run, '' where it is not known.
+
+    The same result gives the same text.
+    """
+    script = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}}})();\n'
+    surroundings = Environment(
+        loader=PackageLoader("convcheck.report.html"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return surroundings.get_template("report.html").render(
+        **_head(result, command),
+        data=Markup(embedded(data(result))),  # noqa: S704 nothing in it is markup any more
+        script=Markup(script),  # noqa: S704 our own
+        style=Markup(_asset("report.css")),  # noqa: S704 our own
+        script_hash=_hash(script),
+    )
+
+
+def embedded(document: dict[str, Any]) -> str:
+    """Spell JSON so that nothing in it can end the element that it stands in."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    for char, escape in _ESCAPES.items():
+        text = text.replace(char, escape)
+    return text.encode("utf-8", "backslashreplace").decode()  # of half a surrogate pair, its escape
+
+
+def _asset(name: str) -> str:
+    return (files("convcheck.report.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _head(result: RunResult, command: str) -> dict[str, Any]:
+    """Give what stands above the matrices."""
+    word, parts = summary(result)
+    return {
+        "title": f"{word} · {clean(result.backend.name)}",
+        "word": word,
+        "tone": result.outcome,
+        "said": parts[0],
+        "others": [*parts[1:], *setting(result)],
+        "name": clean(result.backend.name),
+        "version": clean(result.backend.version),
+        "address": _address(result, command),
+        "remarks": [clean(remark) for remark in result.remarks],
+        "known": result.known,
+        "problems": result.problems,
+        "facts": list(_facts(result, command)),
+        "convcheck": __version__,
+    }
+
+
+def _address(result: RunResult, command: str) -> str:
+    """Give the address of the backend: as the command has it, which may not be its name."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # no command of a shell
+        words = []
+    given = [word for option, word in pairwise(words) if option == "--backend"]
+    given += [word.removeprefix("--backend=") for word in words if word.startswith("--backend=")]
+    return given[0] if len(given) == 1 else result.backend.name
+
+
+def _facts(result: RunResult, command: str) -> list[tuple[str, str]]:
+    """Give what else is known of the run: how it was made, and where."""
+    where = dict(result.environment or environment())
+    cpu = where.get("cpu") or {}
+    versions = (where.get("versions") or {}).items()
+    shard = result.shard
+    facts = [
+        ("Command", command),
+        ("Shard", f"{shard.index} of {shard.of}" if shard else ""),
+        ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in result.corpora)),
+        ("Platform", str(where.get("platform", ""))),
+        ("Processor", f"{cpu.get('model', '')}, {cpu.get('count', '')} cores, "
+                      f"{where.get('threads', '')} used"),
+        ("Features", " ".join(cpu.get("features") or ())),
+        ("Versions", ", ".join(f"{name} {v}" for name, v in versions if v)),
+        ("Made with", f"convcheck {__version__}"),
+    ]  # fmt: skip
+    return [(name, fact) for name, fact in facts if fact]

@@ -1,0 +1,245 @@
+"""What the page of a run has to know, as small as it can be: what recurs stands once, in a pool.
+
+Passing groups are counted, and nothing else is kept of them. What is in each array is said where
+it is made; `templates/model.js` takes it apart again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from convcheck.numerics.format import Format, Text
+from convcheck.report.groups import Block, Member, blocks
+from convcheck.report.html.example import example, layout
+from convcheck.report.html.line import axis, overview
+from convcheck.report.matrix import matrix
+from convcheck.report.naming import compact_ids, family
+from convcheck.report.promotions import compact, of_types
+from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, status_of
+from convcheck.report.tally import by_spec
+from convcheck.report.words import clean, code, pair
+from convcheck.run.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
+from convcheck.semantics.expected import Decision
+from convcheck.spec.model import LEVELS
+
+_RANK = {status.word: i for i, status in enumerate(STATUSES)}
+
+
+class Pool:
+    """Things that recur: each stands in `items` once."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._index: dict[str, int] = {}
+
+    def index(self, item: Any) -> int:
+        """Give where an item stands."""
+        key = item if isinstance(item, str) else json.dumps(item)
+        if key not in self._index:
+            self._index[key] = len(self.items)
+            self.items.append(item)
+        return self._index[key]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The run, the pools of its page, and where in them stands what was met before."""
+
+    result: RunResult
+    texts: Pool = field(default_factory=Pool)
+    names: Pool = field(default_factory=Pool)
+    signatures: Pool = field(default_factory=Pool)
+    settings: Pool = field(default_factory=Pool)
+    decisions: Pool = field(default_factory=Pool)
+    profiles: Pool = field(default_factory=Pool)
+    evidence: Pool = field(default_factory=Pool)
+    examples: Pool = field(default_factory=Pool)
+    excuses: Pool = field(default_factory=Pool)
+    axes: Pool = field(default_factory=Pool)
+    types: dict[str, list[Any]] = field(default_factory=dict)
+    axis_of: dict[int, int] = field(default_factory=dict)
+    met: dict[Hashable, int] = field(default_factory=dict)
+
+
+def data(result: RunResult) -> dict[str, Any]:
+    """Give all that the page knows of the cases of a run and of their failures."""
+    page = _Page(result)
+    specs = by_spec(result)
+    families = list(dict.fromkeys(map(family, specs)))
+    numbers = {spec: i for i, spec in enumerate(specs)}
+    cases = [_case(page, numbers, case) for case in result.cases]
+    positions = {id(case): i for i, case in enumerate(result.cases)}
+    findings = [_finding(page, positions, block) for block in blocks(result)]
+    return {
+        "statuses": [[s.word, s.symbol, s.word in _FAILING] for s in STATUSES],
+        "levels": LEVELS,
+        "specs": [[spec, families.index(family(spec)), _noun(found)]
+                  for spec, found in specs.items()],
+        "families": [_family(result, name) for name in families],
+        "cases": cases,
+        "findings": findings,
+        "axisOf": page.axis_of,
+        "types": page.types,
+        **{name: pool.items for name, pool in vars(page).items() if isinstance(pool, Pool)},
+    }  # fmt: skip
+
+
+_FAILING = {*FAILURES, *(status.word for status in (BELOW, KNOWN, WAIVED))}
+
+
+def _noun(cases: Iterable[CaseResult]) -> str:
+    return "calls" if any(case.case.whole_calls for case in cases) else "values"
+
+
+def _family(result: RunResult, name: str) -> list[Any]:
+    """Give [name, rows, columns] of the specs that differ in their version only."""
+    one = matrix((c for c in result.cases if family(c.case.spec) == name), result.level)
+    return [name, one.sources, one.targets]
+
+
+# Cases ---------------------------------------------------------------------------------------
+
+
+def _case(page: _Page, numbers: dict[str, int], result: CaseResult) -> list[Any]:
+    """Give [spec, name, status, checked, coverage, message, profile] of a case."""
+    message = clean(result.message)
+    return [
+        numbers[result.case.spec],
+        _name(page, result),
+        _RANK[status_of(result, page.result.level).word],
+        result.checked,
+        page.texts.index(result.coverage),
+        page.texts.index(message) if message else -1,
+        page.profiles.index(list(_profile(page, result.groups))),
+    ]
+
+
+def _name(page: _Page, result: CaseResult) -> int:
+    case = result.case
+    key = (case.name, case.bound, len(case.inputs), len(case.outputs))
+    if key not in page.met:
+        page.met[key] = page.names.index(_named(page, result))
+    return page.met[key]
+
+
+def _named(page: _Page, result: CaseResult) -> list[int]:
+    """Give where the two parts of a name stand: [types, row, column, inputs, outputs], and
+    [settings, attributes, layout].
+    """
+    case = result.case
+    ((row, column, _),) = matrix((result,), page.result.level).cells
+    for dtype in (*case.inputs, *case.outputs):
+        page.types.setdefault(dtype.name, layout(dtype.format))
+    types, _, settings = case.name.partition("/")
+    inputs, outputs = ([t.name for t in some] for some in (case.inputs, case.outputs))
+    attributes = [[name, str(value)] for name, value in case.attributes]
+    return [
+        page.signatures.index([types, row, column, inputs, outputs]),
+        page.settings.index([settings, attributes, case.layout]),
+    ]
+
+
+def _profile(page: _Page, groups: Iterable[Group]) -> Iterator[list[int]]:
+    """Give [status, level, decision, what, count] of what did not fail; of passes one a level."""
+    counts: Counter[tuple[int, int, int, int]] = Counter()
+    for group in groups:
+        if group.verdict in FAILURES:
+            continue
+        level, by, what = LEVELS.index(group.decision.level), -1, -1
+        if group.verdict != "pass":
+            by = _decision(page, group.decision)
+            what = page.texts.index(group.reading or group.kind)
+        counts[_RANK[group.verdict], level, by, what] += group.count
+    yield from ([*key, count] for key, count in counts.items())
+
+
+def _decision(page: _Page, by: Decision) -> int:
+    """Give where [rule, row, level, citation, source, place] stands: texts, but for the level."""
+    if by not in page.met:
+        words = (by.rule, by.row, clean(by.cite), by.source, str(by.place))
+        rule, row, cite, source, place = map(page.texts.index, words)
+        made = [rule, row, LEVELS.index(by.level), cite, source, place]
+        page.met[by] = page.decisions.index(made)
+    return page.met[by]
+
+
+# Failures ------------------------------------------------------------------------------------
+
+
+def _standing(block: Block) -> str:
+    """Give the word of the status that a block has: of its verdict only if it fails the run."""
+    if block.excuse:
+        return block.excuse.kind
+    return block.verdict if block.gated else BELOW.word
+
+
+def _finding(page: _Page, positions: dict[int, int], block: Block) -> list[Any]:
+    """Give [status, kind, ids, rows, places, reading, placement, message, verdict, excuse,
+    members].
+
+    `ids` are short names of the cases, 0 of one case; of `members` each has six numbers.
+    """
+    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
+    group, text = block.group, page.texts.index
+    return [
+        _RANK[_standing(block)],
+        text(clean(block.kind)),
+        short(m.case.case.id for m in block.members) if len(block.members) > 1 else 0,
+        [_decision(page, by) for by in block.rows],
+        text(", ".join(map(str, block.places))),
+        text(group.reading if group else ""),
+        text(group.placement if group else ""),
+        text(block.message),
+        text(block.verdict),
+        page.excuses.index(_excuse(block.excuse)) if block.excuse else -1,
+        [number for member in block.members for number in _member(page, positions, block, member)],
+    ]
+
+
+def _excuse(excuse: Excuse) -> list[str]:
+    return [excuse.kind, excuse.reason, excuse.issue, str(excuse.place)]
+
+
+def _member(
+    page: _Page, positions: dict[int, int], block: Block, member: Member
+) -> tuple[int, ...]:
+    """Give case, count, of, decision, kind (-1 for the block's) and evidence."""
+    at, group = positions[id(member.case)], member.group
+    if group is None:
+        return at, 0, 0, -1, -1, -1
+    kind = clean(", ".join(member.kinds))
+    other = page.texts.index(kind) if kind != clean(block.kind) else -1
+    by, evidence = _decision(page, group.decision), _evidence(page, member.case, group)
+    return at, group.count, group.of, by, other, evidence
+
+
+def _evidence(page: _Page, result: CaseResult, group: Group) -> int:
+    """Give where [digest, ranges, ranges left out, examples, ranges on the line] stands."""
+    case, name = result.case, _name(page, result)
+    if group.ranges and name not in page.axis_of and len(case.outputs) == 1:
+        made = axis(case.inputs[0].format, case.outputs[0].format)
+        page.axis_of[name] = page.axes.index(made)
+    key = (name, group.digest, group.ranges, group.more_ranges, group.examples)
+    if key not in page.met:
+        shown = [page.examples.index(example(case, group, one)) for one in group.examples]
+        source = case.inputs[0].format
+        spans = overview(source, group.ranges)
+        made = [group.digest, _ranges(source, group.ranges), group.more_ranges, shown, spans]
+        page.met[key] = page.evidence.index(made)
+    return page.met[key]
+
+
+def _ranges(fmt: Format, ranges: Iterable[tuple[Word, Word]]) -> str | list[str]:
+    """Spell ranges: 'c0e005 c0a000-1f' for 0xc0e005, 0xc0a000 … 0xc0a01f; texts in quotes."""
+    if isinstance(fmt, Text):
+        return [pair(fmt, span) for span in ranges]
+    said = []
+    for span in ranges:
+        low, high = (code(fmt, word).removeprefix("0x") for word in span)
+        shared = next((i for i, digit in enumerate(low) if digit != high[i]), len(low))
+        said.append(f"{low}-{high[shared:]}" if low != high else low)
+    return " ".join(said)

@@ -1,0 +1,76 @@
+// One example of a failure: bits and number line, or the tensors of a call.
+
+function exampleOf(one, shown, title, width) {
+  const parts = shown.table || shown.tensors ? callOf(shown, width) : valuesOf(one, shown, width);
+  const reading = shown.reading && h("p", { class: "hint" }, `read as ${shown.reading}`);
+  return h("section", { class: "example", "aria-label": title }, h("h4", {}, title), reading, parts);
+}
+
+const said = (word) => (word === null || typeof word === "string" ? word : word[1]);
+
+// What stands on a number line: a pattern, and a text that spells no number, do not.
+const labelsOf = (input, due, got, line) =>
+  [["input", input], ["expected", due], ["got", got]].map(([name, word], i) =>
+    [name, Array.isArray(word) || (line && line[1][i] !== null) ? said(word) : ""]);
+
+function valuesOf(one, shown, width) {
+  const { inputs, outputs } = one.name;
+  const several = shown.in.length > 1;
+  const below = width < 720 && [...inputs, ...outputs].some((type) => wideType(type));
+  const rows = shown.in.map((word, i) => bitRow(several ? `input ${i + 1}` : "input", inputs[i], word, undefined, below));
+  rows.push(bitRow("expected", outputs[0], shown.due, undefined, below));
+  rows.push(shown.got === null
+    ? wordRow("got", `nothing${shown.said ? `: ${shown.said}` : ""}`)
+    : bitRow("got", outputs[0], shown.got, typeof shown.due === "string" ? undefined : shown.due[0], below));
+  const labels = labelsOf(shown.in[0], shown.due, shown.got, shown.line);
+  return [
+    h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows))),
+    shown.line && nearLine(shown.line, labels, outputs[0], width),
+  ];
+}
+
+const wideType = (type) => (data.types[type] || []).slice(1).reduce((sum, size) => sum + size, 0) > 32;
+
+// A word with its bits; its value beside them, or below where they leave no room.
+function bitRow(label, type, word, other, below) {
+  if (typeof word === "string") return wordRow(label, word, type);
+  const value = [h("span", { class: "value" }, word[1]), h("span", { class: "code" }, word[0])];
+  return h("tr", { class: label.split(" ")[0] }, h("th", { scope: "row" }, label, h("small", {}, type)),
+    below ? h("td", {}, bits(type, word[0], other), h("div", {}, value))
+      : [h("td", {}, bits(type, word[0], other)), value.map((one) => h("td", {}, one))]);
+}
+
+function wordRow(label, words, type) {
+  return h("tr", { class: label.split(" ")[0] }, h("th", { scope: "row" }, label, type && h("small", {}, type)),
+    h("td", { colspan: 3, class: "plain" }, words));
+}
+
+function callOf(shown, width) {
+  const several = shown.tensors.length > 1;
+  const rows = shown.tensors.map(([form, few], i) =>
+    wordRow(several ? `input ${i + 1}` : "input", [h("b", {}, form), "  ", few]));
+  rows.push(wordRow("expected", shown.due));
+  rows.push(wordRow("got", shown.got === null ? `nothing${shown.said ? `: ${shown.said}` : ""}` : shown.got));
+  const parts = [h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows)))];
+  if (shown.table?.rows.length) parts.push(elementsOf(shown.table));
+  if (shown.one) {
+    const [due, got] = shown.one;
+    const labels = labelsOf(null, due, got, shown.line);
+    parts.push(
+      h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, bitRow("expected", shown.type, due),
+        bitRow("got", shown.type, got, typeof due === "string" ? undefined : due[0])))),
+      shown.line && nearLine(shown.line, labels, shown.type, width));
+  }
+  return parts;
+}
+
+function elementsOf(table) {
+  const wrong = new Set(table.wrong);
+  return h("div", { class: "scroll" }, h("table", { class: "elements" },
+    h("thead", {}, h("tr", {}, table.heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, table.rows.map((row, i) =>
+      h("tr", { class: [i === table.at && "first", wrong.has(i) && "wrong"].filter(Boolean).join(" ") },
+        row.map((cell, column) => h(column ? "td" : "th", column ? {} : { scope: "row" },
+          !column && i === table.at && "→ ", cell))))),
+    table.rest && h("tfoot", {}, h("tr", {}, h("td", { colspan: table.heads.length }, table.rest)))));
+}

@@ -1,0 +1,139 @@
+// Number lines and bits. Every place was computed before, from exact values; here it is drawn.
+
+const ACROSS = 1000;
+
+function bits(type, code, other) {
+  const layout = data.types[type];
+  if (!layout || layout[0] === "t") return null;
+  const width = layout[0] === "f" ? layout[1] + layout[2] + layout[3] : layout[1];
+  const digits = spread(code, width);
+  const beside = other === undefined ? digits : spread(other, width);
+  const fields = layout[0] === "f"
+    ? [["sign", layout[1]], ["exponent", layout[2]], ["mantissa", layout[3]]]
+    : [["integer", width]];
+  let start = 0;
+  const boxes = fields.filter(([, size]) => size).map(([name, size]) => {
+    const mine = digits.slice(start, start + size);
+    const theirs = beside.slice(start, start + size);
+    start += size;
+    return h("span", { class: `field ${name}`, title: `${name}, ${plural(size, "bit")}` },
+      h("i", {}, size > 7 ? name : name[0]), h("span", {}, marked(mine, theirs, name === "integer")));
+  });
+  return h("span", { class: "bits" }, boxes);
+}
+
+const spread = (code, width) => BigInt(code).toString(2).padStart(width, "0");
+
+// Runs of bits that are as expected, and runs that are not; an integer's with a gap every four.
+function marked(digits, expected, gaps) {
+  const parts = [];
+  let run = "";
+  let wrong = false;
+  const flush = () => {
+    if (run) parts.push(wrong ? h("mark", {}, run) : run);
+    run = "";
+  };
+  [...digits].forEach((digit, i) => {
+    const differs = digit !== expected[i];
+    if (differs !== wrong) flush();
+    wrong = differs;
+    if (gaps && i && (digits.length - i) % 4 === 0) run += "\u2009";
+    run += digit;
+  });
+  flush();
+  return parts;
+}
+
+// The destination's values about an input, with what was due and what came.
+function nearLine(line, labels, type, width) {
+  const [flat, marks, failing] = line;
+  const stretches = pairs(failing);
+  const ticks = pairs(flat).map(([place, said]) => [place, said || (said === 0 ? saidAt(place, marks, labels) : "")]);
+  const middles = ticks.slice(1).map(([place], i) => (place + ticks[i][0]) / 2);
+  const left = 12, room = width - 2 * left, axis = 20 + labels.filter(([, said]) => said).length * 20;
+  const x = (place) => left + (Math.min(Math.max(place, 0), ACROSS) / ACROSS) * room;
+  const rows = apart(labels.map(([name, said], i) => ({ name, said, place: marks[i] })).filter((one) => one.said), x, width);
+  const drawn = [
+    stretches.map(([a, b]) => s("rect", { class: "stretch", x: x(a) - 1, width: Math.max(x(b) - x(a), 0) + 2, y: axis - 9, height: 18 })),
+    s("line", { class: "axis", x1: 0, x2: width, y1: axis, y2: axis }),
+    middles.map((place) => s("line", { class: "middle", x1: x(place), x2: x(place), y1: axis - 6, y2: axis + 6 })),
+    ticks.map(([place, said]) => s("line", { class: said ? "tick" : "tick beyond", x1: x(place), x2: x(place), y1: axis - 11, y2: axis + 11 })),
+    tickLabels(ticks, x, axis + 25, width),
+    rows.map((one, i) => lollipop(one, 14 + i * 20, axis, width)),
+  ];
+  const said = rows.map(({ name, said: word }) => `${name} ${word}`).join(", ");
+  return h("figure", { class: "line-figure" },
+    s("svg", { viewBox: `0 0 ${width} ${axis + 44}`, width, height: axis + 44, role: "img", "aria-label": `Number line: ${said}` }, drawn),
+    h("figcaption", {}, key("tick", `values of ${type}`), key("middle", "midpoints"),
+      ticks.some(([, word]) => !word) && key("tick beyond", "where the next would be"),
+      stretches.length > 0 && key("stretch", "inputs that fail")));
+}
+
+const key = (name, said) => h("span", { class: "key" }, h("i", { class: `key-${name.replace(" ", "-")}` }), said);
+
+const saidAt = (place, marks, labels) => labels[marks[1] === place ? 1 : 2][1];
+
+// As many labels as fit, on two rows where neighbours would touch.
+function tickLabels(ticks, x, y, width) {
+  const free = [-99, -99];
+  return ticks.map(([place, said]) => {
+    if (!said) return null;
+    const size = said.length * 6.7 + 8;
+    const middle = Math.min(Math.max(x(place), size / 2), width - size / 2);
+    const row = free.findIndex((end) => middle - size / 2 >= end);
+    if (row < 0) return null;
+    free[row] = middle + size / 2;
+    return s("text", { class: "tick-label", x: middle, y: y + row * 14, "text-anchor": "middle" }, said);
+  });
+}
+
+// Puts the marks on rows so that no stick goes through a label: from the left downwards with labels
+// to the right, and above these what has no room there, from the right downwards.
+function apart(marks, x, width) {
+  const sized = marks.map((one) => {
+    const label = one.place < 0 ? `← ${one.name} ${one.said}` : one.place > ACROSS ? `${one.name} ${one.said} →` : `${one.name} ${one.said}`;
+    const at = one.place === null ? width : x(one.place);
+    return { ...one, label, at, turned: at + label.length * 7.4 + 12 > width };
+  });
+  const turned = sized.filter((one) => one.turned).sort((a, b) => b.at - a.at);
+  return [...turned, ...sized.filter((one) => !one.turned).sort((a, b) => a.at - b.at)];
+}
+
+function lollipop({ name, label, place, at, turned }, y, axis, width) {
+  if (place === null) {
+    return s("text", { class: `flag ${name} off`, x: width, y: y + 4, "text-anchor": "end" }, `${label} (not on the line)`);
+  }
+  const out = place < 0 || place > ACROSS;
+  const edge = place < 0 ? 2 : width - 2;
+  return s("g", { class: `flag ${name}` },
+    !out && s("line", { x1: at, x2: at, y1: y, y2: axis }),
+    !out && s("circle", { cx: at, cy: axis, r: 4 }),
+    !out && s("circle", { cx: at, cy: y, r: 3 }),
+    s("text", { x: out ? edge : at + (turned ? -9 : 9), y: y + 4, "text-anchor": turned ? "end" : "start" }, label));
+}
+
+// The failing ranges on the line of all values of the source.
+function wideLine(packed, axis, source, target, width) {
+  const words = packed.split(" ");
+  const spans = words.filter((word) => word !== "nan").map((word) => {
+    const [start, end = start] = word.split("-").map(Number);
+    return [start, end];
+  });
+  const [ticks, reach, reached] = axis;
+  const left = 8, nans = words.includes("nan") ? 44 : 0;
+  const room = width - 2 * left - nans, y = 18;
+  const x = (place) => left + (place / ACROSS) * room;
+  const drawn = [
+    reach && s("rect", { class: "reach", x: x(reach[0]), width: Math.max(x(reach[1]) - x(reach[0]), 1), y: y - 9, height: 18 }),
+    s("line", { class: "axis", x1: left, x2: width - left - nans, y1: y, y2: y }),
+    ticks.map(([place]) => s("line", { class: "tick", x1: x(place), x2: x(place), y1: y - 5, y2: y + 5 })),
+    spans.map(([a, b]) => s("rect", { class: "failing", x: x(a) - 0.75, width: Math.max(x(b) - x(a), 0) + 1.5, y: y - 12, height: 24 })),
+    nans && [s("rect", { class: "failing", x: width - 40, width: 40, y: y - 9, height: 18, rx: 2 }),
+      s("text", { class: "nan", x: width - 20, y: y + 4, "text-anchor": "middle" }, "NaN")],
+    tickLabels(ticks, x, y + 27, width - nans),
+  ];
+  return h("figure", { class: "line-figure" },
+    s("svg", { viewBox: `0 0 ${width} ${y + 46}`, width, height: y + 46, role: "img", "aria-label": `Where ${source} inputs fail` }, drawn),
+    h("figcaption", {}, key("failing", "inputs that fail"), `on all of ${source}, as much room for every binade`,
+      reach && key("reach", `range of ${target}, ${reached[0]} to ${reached[1]}`)));
+}

@@ -1,0 +1,120 @@
+"""The results of a run in a file as they come, a line each, for a run that is killed to go on.
+
+The first line tells which run it is; then come the backend's name, once it is open, and the
+cases, as they stand in a report. A line that was cut short by the kill is not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from convcheck import __version__
+from convcheck.errors import Place, UsageError
+from convcheck.report.json import case_document
+from convcheck.report.read import Types, case_of
+from convcheck.run.result import BackendInfo, CaseResult
+
+FORMAT = "convcheck-journal/1"
+
+
+@dataclass
+class Journal:
+    """An open journal: what it had (`done`, by case id; `backend`, None where none was opened)."""
+
+    path: Path
+    file: IO[str]
+    done: Mapping[str, CaseResult] = field(default_factory=dict)
+    backend: BackendInfo | None = None
+
+    def name(self, backend: BackendInfo) -> None:
+        """Note the backend. Raises UsageError if it is another than that of the results so far."""
+        if self.backend is None:
+            self._write({"backend": [backend.name, backend.version]})
+            self.backend = backend
+        elif self.backend != backend:
+            was, now = (f"{b.name} {b.version}" for b in (self.backend, backend))
+            hint = f"remove {self.path} to begin anew"
+            raise UsageError(f"{self.path} has results of {was}, and this is {now}", hint=hint)
+
+    def add(self, result: CaseResult) -> None:
+        """Note a case's result."""
+        self._write(case_document(result))
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        self.file.write(json.dumps(line) + "\n")
+        self.file.flush()  # what the system has outlives a kill of this process
+
+    def remove(self) -> None:
+        """Remove the file: the run is done, and its reports are written."""
+        self.file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def open_journal(path: str, run: Mapping[str, Any], types: Types) -> Journal:
+    """Open the journal of a run, or begin it. `run` is what tells the run from others.
+
+    Raises UsageError for a file that is the journal of another run, or none, or damaged.
+    """
+    place = Path(path)
+    head = {"format": FORMAT, "convcheck": __version__, **run}
+    try:
+        lines = _whole_lines(place)
+        if lines:
+            _check(json.loads(lines[0]) if lines[0].startswith("{") else None, head, path)
+            place.write_text("".join(lines), encoding="utf-8")  # without a line cut short
+        journal = Journal(place, place.open("a", encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot use {path}: {said}", hint="--resume FILE") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is no journal of a run: {error}", hint="--resume FILE") from None
+    if lines:
+        _read(journal, lines[1:], types)
+    else:
+        journal._write(head)
+    return journal
+
+
+def _whole_lines(path: Path) -> list[str]:
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines.pop()
+    return lines
+
+
+def _check(found: Any, head: Mapping[str, Any], path: str) -> None:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        hint = "--resume names a file of its own, which the run makes"
+        raise UsageError(f"{path} is no journal of a run", hint=hint)
+    for key, due in head.items():
+        if found.get(key) != due:
+            said = f"{path} is of another run: its {key} is {_short(found.get(key))}"
+            raise UsageError(f"{said}, not {_short(due)}", hint=f"remove {path} to begin anew")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def _read(journal: Journal, lines: Sequence[str], types: Types) -> None:
+    done: dict[str, CaseResult] = {}
+    for number, line in enumerate(lines, 2):
+        try:
+            document = json.loads(line)
+            if "backend" in document:
+                journal.backend = BackendInfo(*document["backend"])
+                continue
+            result = case_of(document, types)
+        except (ValueError, KeyError, TypeError) as error:
+            place = Place(str(journal.path), number)
+            hint = f"remove {journal.path} to begin anew"
+            raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None
+        done[result.case.id] = result
+    journal.done = done

@@ -1,0 +1,91 @@
+"""Shards of a run put together: the result is that of the run in one piece."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from convcheck.errors import UsageError
+from convcheck.run.result import RunResult, Shard
+
+# What the shards of one run have in common, and how it is said.
+_COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
+    ("plan", lambda r: (_shard(r).of, _shard(r).plan)),
+    ("corpus", lambda r: r.corpora),
+    ("backend", lambda r: r.backend),
+    ("tier", lambda r: r.tier),
+    ("gate", lambda r: r.level),
+    ("number of selected cases", lambda r: r.selected),
+)
+
+
+def plan_digest(ids: Sequence[str]) -> str:
+    """Hash the ids of the cases of a plan, in order, to 128 bits in hexadecimal digits."""
+    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
+
+
+def merge(parts: Sequence[tuple[str, RunResult]]) -> RunResult:
+    """Merge the shards of a run, named for what is said of them.
+
+    They were held against no list of known failures: that is for the whole. Raises UsageError
+    unless every shard is there once, whole, and of the same run.
+    """
+    for name, result in parts:
+        if result.shard is None:
+            hint = "`convcheck run --shard 1/4 --json FILE` makes one"
+            raise UsageError(f"{name} is a whole run, no shard of one", hint=hint)
+        if result.interrupted:
+            hint = "run it again with --resume, or from the start"
+            raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
+    _same(parts)
+    shards = _in_order(parts)
+    mixed = chain.from_iterable(zip_longest(*(shard.cases for shard in shards)))
+    cases = [case for case in mixed if case is not None]
+    if plan_digest([case.case.id for case in cases]) != _shard(shards[0]).plan:
+        hint = "was one ended by --fail-fast? run it again without"
+        raise UsageError("the shards do not have all cases of their plan", hint=hint)
+    notes = dict.fromkeys(note for shard in shards for note in shard.notes)
+    return replace(
+        shards[0],
+        cases=tuple(cases),
+        notes=(*notes, *_machines(shards)),
+        restarts=sum(shard.restarts for shard in shards),
+        shard=None,
+    )
+
+
+def _same(parts: Sequence[tuple[str, RunResult]]) -> None:
+    (first, result), *others = parts
+    for name, other in others:
+        for what, of in _COMMON:
+            if of(other) != of(result):
+                hint = "merge the shards of one run: same selection, specs, tier and backend"
+                raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
+
+
+def _in_order(parts: Sequence[tuple[str, RunResult]]) -> list[RunResult]:
+    of = _shard(parts[0][1]).of
+    found: dict[int, tuple[str, RunResult]] = {}
+    for name, result in parts:
+        index = _shard(result).index
+        if index in found:
+            raise UsageError(f"{found[index][0]} and {name} are both shard {index}/{of}")
+        found[index] = (name, result)
+    missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
+    if missing:
+        few = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")
+        what = "shard" if len(missing) == 1 else "shards"
+        raise UsageError(f"{what} {few} missing", hint="name the report of every shard")
+    return [found[index][1] for index in range(1, of + 1)]
+
+
+def _shard(result: RunResult) -> Shard:
+    return result.shard or Shard(1, 1, "")
+
+
+def _machines(shards: Sequence[RunResult]) -> list[str]:
+    """Say if the shards ran on different machines: then answers may differ for that."""
+    found = {str(dict(shard.environment or {})) for shard in shards}
+    return [f"the shards ran in {len(found)} different environments"] if len(found) > 1 else []

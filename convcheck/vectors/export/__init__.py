@@ -1,0 +1,1 @@
+"""Vectors in the forms that other tools read."""

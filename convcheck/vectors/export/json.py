@@ -1,0 +1,15 @@
+"""Vectors in the form of the vector files: canonical JSON, a vector a line."""
+
+from __future__ import annotations
+
+from convcheck.spec.model import Spec
+from convcheck.vectors.model import CallSet, Vectors
+from convcheck.vectors.store import body, header
+from convcheck.vectors.store_calls import body_of_calls
+
+
+def text(spec: Spec, vectors: Vectors, seed: int) -> str:
+    """Give the vector file of one case."""
+    return header(spec, seed) + (
+        body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)
+    )

@@ -1,0 +1,96 @@
+"""The plain pipe: an input a line, and answers read back the same way.
+
+A code is hex of fixed width, a text a JSON string; an answer may also be the word `refused`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.errors import Place, UsageError
+from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
+from convcheck.vectors.model import Vectors, VectorSet
+from convcheck.vectors.words import hex_width
+
+REFUSED = "refused"
+_HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
+
+
+def has_lines(vectors: Vectors) -> bool:
+    """Tell whether a case has a text form: one whose question is a whole call has none."""
+    return isinstance(vectors, VectorSet)
+
+
+def lines(vectors: VectorSet) -> Iterator[str]:
+    """Give an input a line, without line ends."""
+    fmt, inputs = vectors.case.inputs[0].format, vectors.inputs[0]
+    if isinstance(fmt, Text):
+        yield from (json.dumps(text, ensure_ascii=False) for text in cast(Texts, inputs))
+        return
+    width = hex_width(fmt)
+    yield from (f"{code:0{width}x}" for code in cast(Codes, inputs).tolist())
+
+
+def read_answers(data: bytes, file: str, fmt: Format) -> tuple[Bits, NDArray[np.bool_]]:
+    """Read answers of a type: codes or texts, and which of them are refusals, shape (n,).
+
+    Raises UsageError with file and line for what is no answer.
+    """
+    said = _decoded(data, file)
+    words = [_word(line, fmt, Place(file, number)) for number, line in enumerate(said, 1)]
+    refused = np.array([word is None for word in words], bool)
+    blank = "" if isinstance(fmt, Text) else 0
+    got = np.empty(len(words), fmt.storage)
+    got[:] = [blank if word is None else word for word in words]
+    return got, refused
+
+
+def _decoded(data: bytes, file: str) -> Sequence[str]:
+    """Split into lines at line feeds only: a text may have any other separator in it."""
+    found: list[str] = []
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else [], 1):
+        try:
+            found.append(line.decode("utf-8").removesuffix("\r"))
+        except UnicodeDecodeError:
+            raise UsageError(
+                f"not UTF-8: {line[:40]!r}",
+                place=Place(file, number),
+                hint="write text, a line an answer, not raw bytes",
+            ) from None
+    return found
+
+
+def _word(line: str, fmt: Format, place: Place) -> int | str | None:
+    word = line.strip()
+    if word == REFUSED:
+        return None
+    return _text(word, place) if isinstance(fmt, Text) else _code(word, fmt.bits, place)
+
+
+def _text(word: str, place: Place) -> str:
+    try:
+        text = json.loads(word)
+    except ValueError:
+        text = None
+    if not isinstance(text, str):
+        hint = f'one JSON string a line, such as "1.5", or {REFUSED}'
+        raise UsageError(f"not a JSON string: {word[:60]!r}", place=place, hint=hint)
+    return text
+
+
+def _code(word: str, bits: int, place: Place) -> int:
+    digits = -(-bits // 4)
+    hint = f"one answer a line: {bits} bits as {digits} hex digits, such as {0:0{digits}x}"
+    if not _HEX.fullmatch(word):
+        said = f"not hex: {word[:60]!r}" if word else "an empty line where an answer is due"
+        raise UsageError(said, place=place, hint=f"{hint}; or {REFUSED}")
+    code = int(word, 16)
+    if code >> bits:
+        raise UsageError(f"{word[:60]} has more than {bits} bits", place=place, hint=hint)
+    return code

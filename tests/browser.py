@@ -1,0 +1,60 @@
+"""A real browser for the tests of the HTML report."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+NAMES = ("chromium", "google-chrome", "chromium-browser")
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-quic",
+)  # fmt: skip
+
+
+@contextmanager
+def started() -> Iterator[Browser]:
+    """Start a browser; a test that needs one is skipped where there is none."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(NAMES)} is on the path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, view: str = "", **context: Any) -> Iterator[Page]:
+    """Open a report from disk, at `view` (what is after '#'), and wait until it is drawn.
+
+    In the end, nothing may have been written to its console, and nothing asked of a network.
+    """
+    said: list[str] = []
+    asked: list[str] = []
+    own = browser.new_context(**context)
+    own.set_default_timeout(10_000)
+    try:
+        page = own.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri() + (f"#{view}" if view else ""))
+        page.wait_for_selector("html[data-ready]", state="attached")
+        yield page
+        assert not said
+        assert {url for url in asked if not url.startswith("data:")} <= {
+            f"{path.as_uri()}#{view}", path.as_uri(),
+        }  # fmt: skip
+    finally:
+        own.close()

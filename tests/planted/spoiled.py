@@ -1,0 +1,19 @@
+"""A backend that is spoiled by its first case: open one by 'tests.planted.spoiled:Spoiled'."""
+
+from __future__ import annotations
+
+import os
+
+from convcheck.numerics.format import Bits
+from tests.planted.bad_backends import Good
+
+
+class Spoiled(Good):
+    """Asks for a new process once it was asked something in four dimensions; then it dies."""
+
+    spoiled = False
+
+    def misbehave(self, array: Bits) -> None:
+        if self.spoiled and array.ndim == 1 and array.size > 9:
+            os._exit(9)
+        self.spoiled = self.spoiled or array.ndim == 4

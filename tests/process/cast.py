@@ -1,0 +1,69 @@
+"""A program that convcheck can ask, by the process protocol, in Python and nothing else.
+
+It casts float32 to float8e4m3fn and int32 to int8, as cast.c does:
+
+    convcheck probe --backend 'process:python cast.py'
+    convcheck run --backend 'process:python cast.py' onnx.Cast-21
+
+Requests come on stdin, answers go to stdout: a line of JSON, then the bytes of the tensors.
+"""
+
+import json
+import math
+import struct
+import sys
+
+
+def to_float8e4m3fn(x, saturate):
+    """Give the code of a number; ties go to the even code."""
+    sign = 0x80 if math.copysign(1, x) < 0 else 0
+    x = abs(x)
+    if math.isnan(x) or (math.isinf(x) and not saturate):
+        return sign | 0x7F
+    if x > 464:  # the midpoint of 448, the largest, and 480, which would be the next
+        return sign | (0x7E if saturate else 0x7F)
+    exponent = max(math.frexp(x)[1] - 1, -6) if x else -6
+    steps = round(x * 2.0 ** (3 - exponent))  # in units of the last place, ties to even
+    return sign | (steps + (exponent + 6) * 8)
+
+
+def kernel(request):
+    """Give the type that comes of a request, and the function; None where there is none."""
+    source, targets = request["inputs"][0]["type"], request["outputs"]
+    if request["op"] != "Cast":
+        return None
+    if (source, targets) == ("float32", ["float8e4m3fn"]):
+        saturate = request["attributes"].get("saturate", 1)
+        return "float8e4m3fn", "f", lambda x: to_float8e4m3fn(x, saturate)
+    if (source, targets) == ("int32", ["int8"]):
+        return "int8", "i", lambda x: x & 0xFF
+    return None
+
+
+def answer(request, payload):
+    """Give the header and the payload of an answer."""
+    found = kernel(request)
+    if found is None:
+        return {"run": request["run"], "declined": "no such kernel", "missing": True}, b""
+    name, letter, function = found
+    values = struct.unpack(f"<{len(payload) // 4}{letter}", payload)  # < is little-endian
+    codes = bytes(map(function, values))
+    output = {"type": name, "shape": request["inputs"][0]["shape"], "bytes": len(codes)}
+    return {"run": request["run"], "outputs": [output]}, codes
+
+
+def main():
+    """Answer until the input ends."""
+    while line := sys.stdin.buffer.readline():
+        request = json.loads(line)
+        if "hello" in request:
+            header, codes = {"hello": 1, "name": "cast.py", "version": "1.0"}, b""
+        else:
+            size = sum(tensor["bytes"] for tensor in request["inputs"])
+            header, codes = answer(request, sys.stdin.buffer.read(size))
+        sys.stdout.buffer.write(json.dumps(header).encode() + b"\n" + codes)
+        sys.stdout.buffer.flush()  # or convcheck waits for what is in the buffer
+
+
+if __name__ == "__main__":
+    main()

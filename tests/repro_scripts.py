@@ -1,0 +1,43 @@
+"""Repro scripts run as a maintainer would, several in one interpreter where they are many."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_MANY = """
+import contextlib, io, json, runpy, sys
+done = []
+for path in sys.argv[1:]:
+    said = io.StringIO()
+    sys.argv = [path]
+    with contextlib.redirect_stdout(said):
+        try:
+            runpy.run_path(path, run_name="__main__")
+            code = "none"
+        except SystemExit as end:
+            code = end.code
+    done.append((code, said.getvalue()))
+print(json.dumps(done))
+"""
+
+
+def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
+    """Give the exit code and the output of each script."""
+    done = subprocess.run(
+        [sys.executable, "-c", _MANY, *map(str, paths)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [(code, said) for code, said in json.loads(done.stdout)]
+
+
+def run_one(path: Path) -> tuple[int, str]:
+    """Give the exit code and the output of a script that has a process of its own."""
+    done = subprocess.run(
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False
+    )
+    return done.returncode, done.stdout

@@ -1,0 +1,167 @@
+"""The pytest plugin, in sessions of its own: on a backend that passes, fails, dies and declines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from command import convcheck
+
+BACKEND = '''
+import os, signal
+import numpy as np
+from convcheck.backends.protocol import Declined, Outputs
+
+
+class Mine:
+    """To int16 it is right, to int32 one too large at 0x64, to bool it dies of that."""
+
+    name, version = "mine", "3"
+
+    def support(self, case):
+        known = case.inputs[0].name == "int8" and case.spec == "onnx.Cast-21"
+        if known and case.outputs[0].name in ("int16", "int32", "bool"):
+            return None
+        return Declined("no kernel\\nfor " + case.outputs[0].name, missing=True)
+
+    def answer(self, case, inputs):
+        codes, target = inputs[0], case.outputs[0]
+        if target.name == "bool" and (codes == 0x64).any():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        wide = codes.astype(np.int8).astype(np.int64)
+        if target.name == "bool":
+            wide = (wide != 0) * 1
+        if target.name == "int32":
+            wide = wide + (codes == 0x64)
+        kind = {"int16": np.uint16, "int32": np.uint32, "bool": np.uint8}[target.name]
+        return Outputs((np.asarray(wide).astype(kind),), (target.name,))
+'''
+OWN_TEST = "def test_of_the_user(): pass\n"
+CASES = " or ".join(f"Cast-21/int8-to-{t}" for t in ("int16", "int32", "bool", "uint8"))
+MINE = ("--convcheck-backend", "mymodule.backend:Mine", "--convcheck-spec", "onnx.Cast-21")
+LINE = "convcheck::onnx.Cast-21/int8-to-"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "mymodule").mkdir()
+    (tmp_path / "mymodule" / "__init__.py").touch()
+    (tmp_path / "mymodule" / "backend.py").write_text(BACKEND)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+def run_pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest with every warning an error; -v lines are sorted by test for xdist's sake."""
+    command = [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:benchmark",
+               "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]  # fmt: skip
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    surroundings = {**kept, "COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run(command, cwd=project, env=surroundings, capture_output=True, text=True,
+                          timeout=120, check=False)  # fmt: skip
+
+
+def verdicts(project: Path, *arguments: str) -> tuple[dict[str, str], str]:
+    """Give the outcome of each test, and what was printed."""
+    done = run_pytest(project, *arguments, "--junit-xml", "pytest.xml")
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    found = {}
+    for test in ET.parse(project / "pytest.xml").getroot().iter("testcase"):
+        outcome = next((child.tag for child in test), "passed")
+        found[f"{test.get('classname')}::{test.get('name')}"] = outcome
+    return found, done.stdout
+
+
+EXPECTED = {
+    f"{LINE}int16": "passed", f"{LINE}int32": "failure", f"{LINE}bool": "failure",
+    f"{LINE}uint8": "skipped",
+}  # fmt: skip
+
+
+def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
+    (project / "test_own.py").write_text(OWN_TEST)
+    found, shown = verdicts(project, *MINE, "-k", f"{CASES} or of_the_user", "-rs")
+    assert found == {**EXPECTED, "test_own::test_of_the_user": "passed"}
+    assert "2 failed, 2 passed, 1 skipped" in shown
+    assert "died of SIGSEGV" in shown
+    assert "unsupported: no kernel for uint8" in shown
+    assert "warning" not in shown
+    assert _report_of_int32(project) in shown
+
+
+def _report_of_int32(project: Path) -> str:
+    """Give what `convcheck run` prints of the failing case, from its heading to its bits."""
+    case = ("onnx.Cast-21", "--case", "int8-to-int32")
+    done = convcheck("run", "--backend", MINE[1], *case, PYTHONPATH=str(project))
+    shown = done.stdout[done.stdout.index("FAIL  ") :]
+    block = shown[: shown.index("\n\n")]
+    assert "one too large" in block
+    assert "0x64" in block
+    return block
+
+
+def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
+    words = "Cast-21/int8-to-int32 or Cast-21/int8-to-int16"
+    found, shown = verdicts(project, *MINE, "-k", words, "-n", "2")
+    assert found == {name: EXPECTED[name] for name in found}
+    assert len(found) == 2
+    assert "one too large" in shown
+
+
+def test_a_session_that_judged_nothing_is_no_pass(project: Path) -> None:
+    done = run_pytest(project, *MINE, "-k", "Cast-21/int8-to-uint")
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "convcheck: nothing was judged" in done.stdout
+
+
+def test_options_without_a_test_file(project: Path) -> None:
+    done = run_pytest(project, *MINE, "--collect-only", "-q")
+    lines = done.stdout.splitlines()
+    listed = convcheck("list", "cases", "onnx.Cast-21").stdout.split()
+    assert [line for line in lines if "::" in line] == [f"convcheck::{name}" for name in listed]
+    assert done.returncode == 0
+
+
+def test_the_first_failure_ends_it(project: Path) -> None:
+    done = run_pytest(project, *MINE, "-x", "-q", "-k", CASES)
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "stopping after 1 failures" in done.stdout
+
+
+ERRORS = [
+    (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
+    (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),
+    (("--convcheck-spec", "onnx.Cast-21"), "with --convcheck-backend only"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), ERRORS, ids=lambda v: v if isinstance(v, str) else ""
+)
+def test_a_bad_option_is_said_before_anything_runs(
+    project: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (project / "test_own.py").write_text(OWN_TEST)
+    done = run_pytest(project, *arguments)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "passed" not in done.stdout
+
+
+def test_without_the_option_it_costs_nothing(project: Path) -> None:
+    (project / "test_own.py").write_text(
+        "import sys\n"
+        "def test_imports():\n"
+        "    ours = {m for m in sys.modules if m.split('.')[0] == 'convcheck'}\n"
+        "    assert ours == {'convcheck', 'convcheck.pytest_plugin'}\n"
+        "    assert not sys.modules.keys() & {'numpy', 'yaml', 'onnx', 'click', 'rich'}\n"
+    )
+    done = run_pytest(project, "test_own.py")
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout

@@ -1,0 +1,145 @@
+"""A run that is killed goes on: nothing is asked twice, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command import convcheck
+
+SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
+BACKEND = "planted.diary:Diary"
+HERE = str(Path(__file__).parent)
+
+
+def environment(diary: Path) -> dict[str, str]:
+    return {"PYTHONPATH": HERE, "DIARY": str(diary)}
+
+
+def arguments(journal: Path, report: Path) -> list[str]:
+    options = ("--resume", journal, "--json", report, "--jobs", "2", "-q")
+    return ["run", "--backend", BACKEND, *SELECTION, *map(str, options)]
+
+
+def done_in(journal: Path) -> set[str]:
+    """The cases whose results are in a journal; a line that was cut short is none."""
+    if not journal.exists():
+        return set()
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    return {json.loads(line)["id"] for line in lines[1:] if line.endswith("\n") and '"id"' in line}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
+    journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
+    command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]
+    surroundings = {**os.environ, **environment(diary)}
+    chance = random.Random(seed)
+    known: list[set[str]] = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            command, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wanted = len(done_in(journal)) + chance.randrange(8)
+        limit = time.monotonic() + 60
+        while len(done_in(journal)) < wanted and process.poll() is None:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        known.append(done_in(journal))
+        time.sleep(0.5)  # until its workers have noticed, and ended
+        with diary.open("a") as file:
+            file.write(f"killed {len(known)}\n")
+    assert not report.exists()
+    last = convcheck(*arguments(journal, report), **environment(diary))
+    assert last.returncode == 0, last.stderr
+    assert not journal.exists()
+    asked_once(diary, known)
+    whole = tmp_path / "whole.json"
+    convcheck("run", "--backend", BACKEND, *SELECTION, "--json", whole,
+              **environment(tmp_path / "other.txt"))  # fmt: skip
+    assert report.read_text() == whole.read_text()
+
+
+def asked_once(diary: Path, known: list[set[str]]) -> None:
+    """No case that the journal had when a run was killed was asked again by a later one."""
+    runs: list[Counter[str]] = [Counter()]
+    for line in diary.read_text().splitlines():
+        if line.startswith("killed"):
+            runs.append(Counter())
+        else:
+            runs[-1][line] += 1
+    for before, later in zip(known, runs[1:], strict=True):
+        assert not before & later.keys()
+    for run in runs:
+        assert set(run.values()) <= {1}
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
+    command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]
+    process = subprocess.Popen(
+        command, env={**os.environ, **environment(diary)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while len(done_in(journal)) < 3:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"the same command goes on from {journal}" in said
+    assert json.loads(report.read_text())["interrupted"]
+    done = convcheck(*arguments(journal, report), **environment(diary))
+    assert (done.returncode, journal.exists()) == (0, False)
+    assert not json.loads(report.read_text())["interrupted"]
+    assert " cases are there" in done.stderr
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A journal of one case, of a run that asks two."""
+    path = tmp_path / "run.journal"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "convcheck", *arguments(path, tmp_path / "run.json")],
+        env={**os.environ, **environment(tmp_path / "diary.txt")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not done_in(path):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    return path
+
+
+def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
+    report, diary = tmp_path / "run.json", tmp_path / "diary.txt"
+    text = journal.read_text()
+    base = arguments(journal, report)
+
+    def refused(*more: str) -> str:
+        done = convcheck(*base, *more, **environment(diary))
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    assert 'its tier is "edge", not "boundary"' in refused("--tier", "boundary")
+    assert "its plan is" in refused("--from", "float32")
+    assert "its shard is null, not [1, 2," in refused("--shard", "1/2")
+    journal.write_text(text + '{"id": 1}\n' + "cut sh")
+    assert f"{journal}:{text.count(chr(10)) + 1}: not a case's result" in refused()
+    journal.write_text("hello\n")
+    assert "is no journal of a run" in refused()
+    journal.write_text("{hello\n")
+    assert "is no journal of a run" in refused()
+    head, backend, *rest = text.splitlines(keepends=True)
+    journal.write_text(head + backend.replace("diary", "another") + "".join(rest))
+    assert "has results of another 1, and this is diary 1" in refused()
+    assert not report.exists()
