@@ -128,6 +128,4 @@ def test_a_limit_that_is_none(said: str) -> None:
 
 def test_the_variable_is_the_option() -> None:
     done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS="2")
-    assert "an answer of more elements than" in done.stdout.replace("\n", " ").replace(
-        "      ", ""
-    )
+    assert "an answer of more elements than" in done.stdout.replace("\n", " ").replace("      ", "")
