@@ -229,6 +229,31 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
         assert answer.arrays[0].tolist() == CODES.tolist()
 
 
+@pytest.mark.parametrize("mode", ["good", "split", "spaces"])
+def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
+    """More than a pipe takes at once, of every size."""
+    sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
+    questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
+    answers = list(opened(mode).answers(case(1), questions))
+    for (inputs,), answer in zip(questions, answers, strict=True):
+        assert isinstance(answer, Outputs)
+        assert np.array_equal(answer.arrays[0], inputs)
+
+
+@pytest.mark.parametrize("mode", ["segfault_on_100", "status_3_on_100", "hangs_on_100"])
+def test_of_several_requests_the_deadly_one_is_known(
+    mode: str, opened: Callable[..., Process]
+) -> None:
+    questions = [[CODES], [CODES[:3]], [np.array([100], np.uint8)], [CODES], [CODES]]
+    answers = opened(mode).answers(case(1), questions)
+    for (inputs,) in questions[:2]:
+        answer = next(answers)
+        assert isinstance(answer, Outputs)
+        assert np.array_equal(answer.arrays[0], inputs)
+    with pytest.raises(DiedError):
+        next(answers)
+
+
 def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
     process = opened("eager")
     process._timeout = 20.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import atexit
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from convcheck.backends import headers, wire
@@ -29,6 +29,8 @@ from convcheck.numerics.format import Bits, Text
 from convcheck.spec.load import Catalog, load, user_folders
 from convcheck.spec.model import Case, DType
 
+AHEAD = 1 << 15  # bytes of requests that are sent before an answer is read
+ROOM = 1 << 9  # bytes of a header
 STARTING = 60.0  # seconds until hello is answered
 
 
@@ -82,21 +84,54 @@ class Process:
 
         Raises ProtocolError for what is none, DiedError where the program has ended or hangs.
         """
+        return next(self.answers(case, [inputs]))
+
+    def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        """Put several requests, some at a time: where one end waits for the other, neither works.
+
+        Raises as `answer` does, for the request whose answer is due.
+        """
+        if self._question is None or self._question.case is not case:
+            self._question = question(case, self._catalog)
         try:
-            return self._answer(case, inputs, within(self._timeout))
+            for batch in _batches(questions):
+                first = self._run + 1
+                self._run += len(batch)
+                self._send(self._question, first, batch)
+                for run, inputs in enumerate(batch, first):
+                    yield self._due(run, inputs)
         except (DiedError, ProtocolError):
             self._program.kill()
             raise
 
-    def _answer(self, case: Case, inputs: Sequence[Bits], deadline: Deadline) -> Answer:
-        if self._question is None or self._question.case is not case:
-            self._question = question(case, self._catalog)
-        self._run += 1
-        self._program.send(request(self._question, self._run, inputs), deadline)
-        answer, restart = receive(self._program, self._answers, self._run, inputs, deadline)
+    def _send(self, asked: Question, first: int, batch: Sequence[Sequence[Bits]]) -> None:
+        parts: list[bytes | memoryview] = []
+        for run, inputs in enumerate(batch, first):
+            parts += request(asked, run, inputs)
+        self._program.send(parts, within(self._timeout))
+
+    def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
+        """Read the answer to a request; with that to the last one, nothing else comes."""
+        answer, restart = receive(self._program, self._answers, run, inputs, within(self._timeout))
         self.spoiled = self.spoiled or restart
-        nothing_more(self._program, self._run)
+        if run == self._run:
+            nothing_more(self._program, run)
         return answer
+
+
+def _batches(questions: Iterable[Sequence[Bits]]) -> Iterator[list[Sequence[Bits]]]:
+    """Put together what a pipe takes at once, so that no answer has to be read in between."""
+    batch: list[Sequence[Bits]] = []
+    size = 0
+    for inputs in questions:
+        more = ROOM + sum(bits.nbytes for bits in inputs)
+        if batch and size + more > AHEAD:
+            yield batch
+            batch, size = [], 0
+        batch.append(inputs)
+        size += more
+    if batch:
+        yield batch
 
 
 def receive(

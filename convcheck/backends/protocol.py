@@ -9,10 +9,10 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, cast
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits
@@ -130,6 +130,20 @@ class Backend(Protocol):
         what it built for the last case.
         """
         ...
+
+
+def answers_of(
+    backend: Backend, case: Case, questions: Iterable[Sequence[Bits]]
+) -> Iterator[Answer]:
+    """Put several inputs of a case, one after the other; gives each answer when it is asked for.
+
+    A backend may have `answers(case, questions)`, where it can be told the next before it has
+    answered the last.
+    """
+    ahead = getattr(backend, "answers", None)
+    if ahead is not None:
+        return cast(Iterator[Answer], ahead(case, questions))
+    return (backend.answer(case, inputs) for inputs in questions)
 
 
 GROUP = "convcheck.backends"

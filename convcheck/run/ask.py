@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, answers_of
 from convcheck.numerics.format import Bits, Text
 from convcheck.run import placements
 from convcheck.run.answers import (
@@ -188,11 +188,15 @@ class _Asking:
     def _place(self, placement: str, calls: Iterator[Index]) -> None:
         if placement in self.avoid.placements:
             return
-        for call in calls:
-            for piece in placements.parted(call, self.avoid.together):
-                reply = self._put(placement, piece)
-                if isinstance(reply, Refused):
-                    self._refused_here(placement, piece.reshape(-1), reply.message)
+        together = self.avoid.together
+        pieces = [piece for call in calls for piece in placements.parted(call, together)]
+        questions = (inputs_at(self.vectors, piece) for piece in pieces)
+        answers = answers_of(self.backend, self.vectors.case, questions)
+        for piece in pieces:
+            self.note(placement, piece)
+            reply = self._taken(placement, piece, next(answers))
+            if isinstance(reply, Refused):
+                self._refused_here(placement, piece.reshape(-1), reply.message)
 
     def _refused_here(self, placement: str, index: Index, message: str) -> None:
         """Note a refusal by a placement, unless it is only what is known of the element."""
@@ -207,7 +211,11 @@ class _Asking:
     def _put(self, placement: str, index: Index) -> Refused | None:
         """Make one call and record what came of it; give back a refusal."""
         self.note(placement, index)
-        answer: Answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
+        answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
+        return self._taken(placement, index, answer)
+
+    def _taken(self, placement: str, index: Index, answer: Answer) -> Refused | None:
+        """Record what came of a call; give back a refusal."""
         if isinstance(answer, Declined):
             if not self.answered:
                 raise _DeclinedError(answer)

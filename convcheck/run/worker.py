@@ -7,7 +7,7 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import Array, c_int64
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
@@ -21,6 +21,7 @@ from convcheck.backends.protocol import (
     Backend,
     Declined,
     DiedError,
+    answers_of,
     last_words,
     open_backend,
 )
@@ -80,6 +81,9 @@ def _settle(log: str) -> None:
     os.dup2(target, 2)
     os.close(target)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "SCHED_BATCH"):  # do not push in for each answer of a served backend
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
     threading.Thread(target=_die_with_parent, args=(Path(log),), daemon=True).start()
@@ -139,6 +143,16 @@ class _Watched:
             answer = self._backend.answer(case, inputs)
         self.broken = self.broken or bool(getattr(self._backend, "spoiled", False))
         return answer
+
+    def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        found = answers_of(self._backend, case, questions)
+        while True:
+            with self._watch():
+                answer = next(found, None)
+            if answer is None:
+                return
+            self.broken = self.broken or bool(getattr(self._backend, "spoiled", False))
+            yield answer
 
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
