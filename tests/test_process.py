@@ -229,7 +229,7 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
         assert answer.arrays[0].tolist() == CODES.tolist()
 
 
-@pytest.mark.parametrize("mode", ["good", "split", "spaces"])
+@pytest.mark.parametrize("mode", ["good", "spaces"])
 def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
     """More than a pipe takes at once, of every size."""
     sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
