@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from convcheck.errors import VectorError
+from convcheck.files import write_whole
 from convcheck.semantics.calls import CallReading, Due, ExpectedCall
 from convcheck.spec.cases import cases
 from convcheck.spec.load import Catalog, load
@@ -22,7 +23,7 @@ from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet, Tier, Vectors
 from convcheck.vectors.read import read_manifest
-from convcheck.vectors.store import MANIFEST, Files, path_of, sha256, write_whole
+from convcheck.vectors.store import MANIFEST, Files, path_of, sha256
 from convcheck.vectors.store_calls import file_key
 
 CATALOG = load()
@@ -59,7 +60,7 @@ def files() -> dict[str, str]:
 def folder(files: dict[str, str], tmp_path: Path) -> Path:
     """A vectors folder of the sample, to be damaged."""
     for name, text in files.items():
-        write_whole(tmp_path / "vectors" / name, text)
+        write_whole(tmp_path / "vectors" / name, text.encode(), folders=True)
     return tmp_path / "vectors"
 
 
@@ -138,7 +139,7 @@ def test_what_only_gives_a_type_is_read_from_those_files(tmp_path: Path) -> None
     words = ("float16-to-int8", "float16-int8")
     made = ((s, (vectors_of(s, c, "edge") for c in cases(s) if c.name in words)) for s in specs)
     for name, text in Files(made, "edge", 0):
-        write_whole(tmp_path / name, text)
+        write_whole(tmp_path / name, text.encode(), folders=True)
     [like] = [c for c in cases(specs[1]) if c.name == "float16-int8"]
     [cast] = [c for c in cases(specs[0]) if c.name == "float16-to-int8"]
     stored = corpus(tmp_path)

@@ -141,8 +141,8 @@ def _is_one(asked: _Asked, out: str | None) -> bool:
 
 
 def _write_one(asked: _Asked, out: str | None) -> None:
+    from convcheck.files import write_whole
     from convcheck.report.json import put
-    from convcheck.vectors.export import folder
 
     corpus, [case] = asked.corpus(), asked.cases
     why_not = _why_not(asked, case)
@@ -151,7 +151,7 @@ def _write_one(asked: _Asked, out: str | None) -> None:
     corpus.check([case])
     made = _content(asked, case, corpus.vectors(case))
     if asked.form == SAFETENSORS:
-        folder.put(Path(str(out)), made)
+        write_whole(Path(str(out)), made)
     else:
         put(made.decode(), out or "-")
 

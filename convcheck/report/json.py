@@ -7,13 +7,12 @@ and nothing in it is a time.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from convcheck import __version__
-from convcheck.errors import UsageError
+from convcheck.files import write_whole
 from convcheck.report.environment import environment
 from convcheck.report.tally import by_spec, tally
 from convcheck.report.words import code, value
@@ -86,13 +85,7 @@ def put(text: str, path: str) -> None:
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
         return
-    try:
-        _replace(Path(path).resolve(), text)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror or error}",
-            hint="give a file in a folder that exists and can be written to, or - for stdout",
-        ) from error
+    write_whole(Path(path), text.encode("utf-8", "backslashreplace"))
 
 
 def render(report: dict[str, Any]) -> str:
@@ -100,18 +93,6 @@ def render(report: dict[str, Any]) -> str:
     head = json.dumps({k: v for k, v in report.items() if k != "cases"}, indent=1)
     cases = ",\n".join("  " + json.dumps(case) for case in report["cases"])
     return f'{head[:-2]},\n "cases": [' + (f"\n{cases}\n " if cases else "") + "]\n}\n"
-
-
-def _replace(path: Path, text: str) -> None:
-    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
-        path.write_text(text, "utf-8", "backslashreplace")
-        return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, "utf-8", "backslashreplace")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _summary(result: RunResult) -> dict[str, Any]:

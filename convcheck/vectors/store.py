@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from convcheck.errors import UsageError
+from convcheck.files import write_whole
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
 from convcheck.spec.model import Case, Spec
@@ -196,25 +194,6 @@ def _entries(mapping: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(f"{_json(k)}: {_json(v)}" for k, v in mapping.items()) + "\n}"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises UsageError where it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror or error}", hint="is the folder writable?"
-        ) from error
-
-
 def differing(files: Files, folder: Path) -> list[str]:
     """Name the files of a folder that differ from those given, are missing, or are left over."""
     given, differ = set(), []
@@ -238,7 +217,7 @@ def write(files: Files, folder: Path) -> int:
         given.add(name)
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
-            write_whole(path, text)
+            write_whole(path, text.encode(), folders=True)
             changed += 1
     for name in before - given:
         (folder / name).unlink()

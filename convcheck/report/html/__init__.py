@@ -52,7 +52,7 @@ def render(result: RunResult, *, command: str = "") -> str:
         **_head(result, command),
         data=Markup(embedded(data(result))),  # noqa: S704 nothing in it is markup any more
         script=Markup(script),  # noqa: S704 our own
-        style=Markup(_asset("report.css")),  # noqa: S704 our own
+        style=Markup(_style()),  # noqa: S704 our own
         script_hash=_hash(script),
     )
 
@@ -63,6 +63,11 @@ def embedded(document: dict[str, Any]) -> str:
     for char, escape in _ESCAPES.items():
         text = text.replace(char, escape)
     return text.encode("utf-8", "backslashreplace").decode()  # of half a surrogate pair, its escape
+
+
+def _style() -> str:
+    """Give the style; the dark colours are those of a dark system, and of a choice."""
+    return _asset("report.css").replace("/* dark.css */", "\n" + _asset("dark.css"))
 
 
 def _asset(name: str) -> str:

@@ -7,12 +7,11 @@ file is written to, and only files that it lists are ever removed.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from convcheck.errors import UsageError
+from convcheck.files import write_whole
 
 MARK = "convcheck-export.json"
 
@@ -63,7 +62,7 @@ def write(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
     try:
         for name, content in files:
             given.add(name)
-            put(folder / name, content)
+            write_whole(folder / name, content, folders=True)
         _remove(folder, before - given)
         before = frozenset()
     finally:
@@ -72,7 +71,7 @@ def write(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
 
 def _mark(folder: Path, form: str, names: Iterable[str]) -> None:
     head = {"convcheck-export": 1, "form": form, "files": sorted(names)}
-    put(folder / MARK, (json.dumps(head, indent=1) + "\n").encode())
+    write_whole(folder / MARK, (json.dumps(head, indent=1) + "\n").encode(), folders=True)
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
@@ -83,22 +82,3 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
         for parent in parents:
             if parent.is_dir() and not any(parent.iterdir()):
                 parent.rmdir()
-
-
-def put(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; its folder is made. Raises UsageError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror or error}", hint="is the folder writable?"
-        ) from error
