@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -204,6 +204,28 @@ def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
     answers, _ = asked("Good", None, Avoid((), frozenset({"bulk"})))
     assert (answers.state == ANSWERED).all()
     assert not answers.elsewhere
+
+
+def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
+    """It would come when the next case is asked, and be taken for a wrong one."""
+    at_once: list[int] = []
+
+    class Ahead(Scripted):
+        def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+            at_once.append(len(list(questions)))
+            return iter([Declined("no kernel")] * at_once[-1])
+
+    avoid = Avoid((), frozenset({"bulk"}))
+    answers = ask(Ahead(echo), vectors_of(case_of(INT8, INT8), range(128)), Log(), {}, avoid)
+    assert answers.declined == Declined("no kernel")
+    assert at_once == [1]
+
+
+def test_an_adapter_may_have_answers_of_its_own() -> None:
+    backend = Scripted(echo)
+    backend.answers = {}  # type: ignore[attr-defined]
+    answers = ask(backend, vectors_of(case_of(INT8, INT8), range(128)), Log(), {})
+    assert (answers.state == ANSWERED).all()
 
 
 def test_a_placement_may_refuse_what_is_undefined() -> None:

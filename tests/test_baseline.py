@@ -342,6 +342,9 @@ def test_what_baseline_refuses(tmp_path: Path) -> None:
     done = convcheck("baseline", "--report", report, "--out", out)
     assert (done.returncode, out.exists()) == (3, False)
     assert done.stderr == "nothing was judged, and nothing was written\n"
+    write(whole_run, str(report))
+    done = convcheck("baseline", "--report", report, "--out", "a" * 300)
+    assert (done.returncode, "File name too long" in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

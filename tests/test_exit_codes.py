@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -124,6 +125,23 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [name]
 
 
+def test_a_list_from_a_pipe(known: Path) -> None:
+    words = [sys.executable, "-m", "convcheck", "run", "--backend", WRONG, *ONE, "--known"]
+    shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
+    done = subprocess.run(
+        ["bash", "-c", shell], env={**os.environ, **HERE}, capture_output=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_report_over_the_list(known: Path) -> None:
+    text = known.read_text()
+    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known, **HERE)
+    assert (done.returncode, known.read_text()) == (2, text)
+    assert f"a report goes to the list {known}" in done.stderr
+
+
 def test_interrupted_with_partial_results(tmp_path: Path) -> None:
     report = tmp_path / "run.json"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.diary:Diary",
@@ -192,3 +210,15 @@ def test_a_terminal_without_utf_8() -> None:
     done = convcheck("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("command", ["list cases", "list types", "run --backend reference --help"])
+def test_a_pipe_that_nobody_reads(command: str) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "w") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "convcheck", *command.split()],
+            stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (141, "")

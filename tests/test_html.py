@@ -70,7 +70,8 @@ def _spelled(value: Any) -> str:
 
 @pytest.mark.parametrize("name", ["failing", "calls", "listed"])
 def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
-    here = {"cpu": {"model": "a processor", "count": 2, "features": ["avx"]}, "threads": 2}
+    cpu = {"model": "a processor", "count": 2, "features": ["avx"]}
+    here = {"platform": "a system", "cpu": cpu, "threads": 2, "versions": {"python": "3.11"}}
     result = replace(RUNS[name](), environment=here)
     report_json.write(result, str(tmp_path / "run.json"))
     again = read(str(tmp_path / "run.json"), {word: dtype(word) for word in FORMATS})

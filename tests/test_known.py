@@ -328,6 +328,12 @@ def test_what_holds_of_a_part_too(tmp_path: Path) -> None:
     assert (only_problem(result).kind, only_problem(result).repair) == ("unmatched", ENTRY)
 
 
+def test_a_run_of_own_inputs_is_of_no_list(tmp_path: Path) -> None:
+    own = replace(found(FAILING), own_inputs=True)
+    with pytest.raises(UsageError, match="is of a tier's inputs"):
+        held(ENTRY, own, tmp_path)
+
+
 def test_what_exists_is_asked_for_once_at_most(tmp_path: Path) -> None:
     asked = []
 
@@ -473,6 +479,28 @@ def test_lines_are_those_of_toml(tmp_path: Path) -> None:
     lines = held(f"{text}\r\n{text}", found({}), tmp_path).problems
     assert [p.place.line for p in lines] == [1, 12]
     assert "known.toml:12-21" in lines[1].message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"[[known]]\ncount = {'1' * 5000}\n", "no TOML: Exceeds the limit"),
+        (f"known = {'[' * 5000}{']' * 5000}\n", "no TOML to be read: nested too deep"),
+    ],
+)
+def test_a_list_too_large_to_be_read(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_known(str(path))
+    assert caught.value.message.startswith(said)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY, encoding="utf-8-sig")
+    known = read_known(str(path))
+    assert (known.text, known.entries[0].place.line) == (ENTRY, 1)
 
 
 def test_a_list_that_cannot_be_read(tmp_path: Path) -> None:

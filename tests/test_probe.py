@@ -52,7 +52,7 @@ BROKEN = [
     ("buffer.readline():", "buffer.readline():\n        sys.stdin.buffer.peek()",
      "answers hello", "no answer within"),
     ("sys.stdin.buffer.read(size)", "__import__('os').read(0, size)",
-     "declines what nobody knows", "no answer within 1 s: no header came"),
+     "declines what nobody knows", "no answer within 1 s: no header came (is stdout flushed?)"),
     ("main()\n", "main()\n    sys.exit(3)\n", "ends with its input", "it ended with status 3"),
     ("main()\n", "main()\n    print('bye')\n", "ends with its input",
      "after its input had ended it wrote 4 bytes to stdout: b'bye\\n'"),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from process import bad
 
 from convcheck.backends import headers, wire
 from convcheck.backends.process import Process, question, request
+from convcheck.backends.program import Deadline
 from convcheck.backends.protocol import (
     Declined,
     DiedError,
@@ -192,7 +193,7 @@ DEATHS = {
     "segfault_in_the_payload": "died of SIGSEGV",
 }
 HANGS = {
-    "hangs": "no header came",
+    "hangs": "no header came (is stdout flushed?)",
     "hangs_in_the_header": 'a header line without its end, `{"run": 7, `, came',
     "hangs_in_the_payload": "20 of the 30 bytes of output 1 came",
 }
@@ -250,8 +251,37 @@ def test_of_several_requests_the_deadly_one_is_known(
         answer = next(answers)
         assert isinstance(answer, Outputs)
         assert np.array_equal(answer.arrays[0], inputs)
-    with pytest.raises(DiedError):
+    with pytest.raises(DiedError, match=", 5 requests sent at once"):
         next(answers)
+
+
+def test_an_answer_that_is_too_short_is_told_by_the_next(opened: Callable[..., Process]) -> None:
+    """Its last byte is taken from the next header: that is not the fault of a `printf`."""
+    hundred = np.array([100], np.uint8)
+    answers = opened("few_on_100").answers(case(1), [[CODES[:3]], [hundred], [CODES[:3]]])
+    assert isinstance(next(answers), Outputs)
+    next(answers)
+    with pytest.raises(ProtocolError) as caught:
+        next(answers)
+    assert caught.value.hint.endswith("or the answer to run 2 is not as long as its `bytes`")
+
+
+def test_no_more_is_sent_ahead_than_the_pipe_takes(
+    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow program has its time for each answer, also where pipes are small."""
+    process = opened("good")
+    process._program.room = 4096
+    sent: list[int] = []
+    send = process._program.send
+
+    def counted(parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
+        sent.append(sum(map(len, parts)))
+        send(parts, deadline)
+
+    monkeypatch.setattr(process._program, "send", counted)
+    assert len(list(process.answers(case(1), [[CODES[:3]]] * 40))) == 40
+    assert max(sent) <= 4096
 
 
 def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
@@ -350,7 +380,7 @@ def test_the_rest_of_the_run_goes_on() -> None:
     [
         ("segfault_on_100", f"100: {sys.executable} died of SIGSEGV"),
         ("status_3_on_100", f"100: {sys.executable} exited with status 3: cannot open libmine.so"),
-        ("hangs_on_100", "100: no answer within 0.6 s: no header came"),
+        ("hangs_on_100", "100: no answer within 0.6 s: no header came (is stdout flushed?)"),
     ],
 )
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:

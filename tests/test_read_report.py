@@ -63,6 +63,7 @@ def test_a_real_report_is_read_back(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
         ("[]", "is not a convcheck-report/1"),
         ('{"format": "convcheck-reports/1"}', "but a convcheck-reports/1"),
         ('{"format": "convcheck-report/1"}', "is a damaged report (KeyError"),
@@ -73,6 +74,35 @@ def test_what_is_no_report_is_an_error(text: str, said: str, tmp_path: Path) -> 
     path.write_text(text)
     with pytest.raises(UsageError) as error:
         read(str(path), TYPES)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("cases", 0, "verdict"), "PASS", "'PASS' is no verdict"),
+        (("cases", 0, "checked"), "3", "'3' is no count"),
+        (("cases", 0, "message"), None, "None is no text"),
+        (("cases", 0, "groups", 0, "level"), "norm", "'norm' is no level"),
+        (("cases", 0, "groups", 0, "count"), None, "None is no count"),
+        (("summary", "level"), [], "[] is no level"),
+        (("backend", "name"), 1, "1 is no text"),
+        (("selected",), -1, "-1 is no count"),
+        (("environment", "cpu", "features"), [1], "1 is no text"),
+    ],
+)
+def test_a_damaged_report_is_an_error(
+    path: tuple[str | int, ...], value: object, said: str, tmp_path: Path
+) -> None:
+    found = json.loads(render(document(RUNS["failing"]())))
+    part = found
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (tmp_path / "run.json").write_text(json.dumps(found))
+    with pytest.raises(UsageError) as error:
+        read(str(tmp_path / "run.json"), TYPES)
+    assert "is a damaged report" in str(error.value)
     assert said in str(error.value)
 
 

@@ -19,6 +19,7 @@ import pytest
 from planted.promotion_asked import SPEC, TYPES, Asked
 from planted.promotion_bugs import PromotionBug, bugs
 from report_runs import (
+    ELSE,
     FORMATS,
     RUNS,
     TRUNCATED,
@@ -30,6 +31,7 @@ from report_runs import (
     case,
     dtype,
     failing,
+    group,
     nothing,
     run,
     unasked,
@@ -301,6 +303,22 @@ def test_a_message_cannot_steer_the_terminal() -> None:
     text = rendered(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)), 80)
     assert not {"\x1b", "\x07", "\r"} & set(text)
     assert "[2J [red]loud[/red] next" in text
+
+
+def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
+    kind = "\x1b[31mu9\x07 where uint8 is due"  # the name is the backend's
+    wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
+    shown = rendered(run(wrong), 80)
+    assert "u9 where uint8 is due" in shown
+    assert "\x1b" not in shown
+
+
+def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
+    wrong = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in ("a.b-1", "a.b-2")]
+    no_kernel = unasked(case("a.b-2", "int4", "int4"), "unsupported", "")
+    lines = rendered(run(*wrong, no_kernel), 80).splitlines()
+    assert "a.b-{1,2}" in lines
+    assert any("are left out (-v)" in line for line in lines)
 
 
 def test_many_cases_that_have_nothing_in_common_are_counted() -> None:

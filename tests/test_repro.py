@@ -25,7 +25,7 @@ from convcheck.report.json import document, render
 from convcheck.report.read import read
 from convcheck.report.repro.onnx import files
 from convcheck.run.execute import execute
-from convcheck.run.result import BackendInfo, Group, RunResult
+from convcheck.run.result import BackendInfo, Group, RunResult, Strip
 from convcheck.run.witness import Due, Witness, failing, of_report
 from convcheck.run.witness.smallest import ask_case, smallest
 from convcheck.run.witness.witnessed import with_readings
@@ -365,6 +365,23 @@ def test_a_part_of_a_call_that_is_right_alone_is_no_witness(tmp_path: Path) -> N
     assert isinstance(other, tuple)
     with pytest.raises(UsageError, match="right under another reading"):
         with_readings(spec, replace(witness, got=other))
+
+
+def test_an_element_that_a_reading_leaves_open_is_no_witness(tmp_path: Path) -> None:
+    """Cut down to it, a call that no reading allows is one that this reading does."""
+    pytest.importorskip("openvino")
+    (_, witness), *_ = reported(of_runtime("openvino"), tmp_path)
+    name = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e4m3"
+    case = find_case(CATALOG, name, None, None, ())
+
+    def one(code: int) -> Strip:
+        return Strip("float32", case.inputs[0].format, (1,), 0, (code,))
+
+    due = Due("each operation in T_F", (one(0xC3155555),))
+    inputs = one(0xC31AAAAB), one(0x40400000)
+    part = replace(witness, case=case, inputs=inputs, due=(due,), got=(one(0xC3155556),))
+    with pytest.raises(UsageError, match="right under another reading"):
+        with_readings(CATALOG.specs[case.spec], part)
 
 
 def test_a_group_is_named_by_its_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

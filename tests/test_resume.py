@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -14,6 +15,10 @@ from pathlib import Path
 
 import pytest
 from command import convcheck
+
+from convcheck.errors import UsageError
+from convcheck.report.journal import Journal, open_journal
+from convcheck.run.result import BackendInfo
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.diary:Diary"
@@ -118,6 +123,61 @@ def journal(tmp_path: Path) -> Path:
     process.kill()
     process.wait()
     return path
+
+
+def opened(path: Path, **run: str) -> Journal:
+    return open_journal(str(path), run, {})
+
+
+def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a line without an end")
+    with pytest.raises(UsageError, match="is no journal of a run"):
+        opened(path)
+    assert path.read_text() == "a line without an end"
+    with pytest.raises(UsageError, match="it is no plain file"):
+        opened(Path("/dev/null"))
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(UsageError, match="is no journal of a run"):
+        opened(path)
+
+
+def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    opened(path).file.close()
+    text = path.read_text()
+    path.write_text(text[:20])
+    opened(path).file.close()
+    assert path.read_text() == text
+
+
+def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    first = opened(path)
+    with pytest.raises(UsageError, match=r"another run is writing .*run.journal"):
+        opened(path)
+    first.name(BackendInfo("mine", "1"))
+    first.file.close()
+    again = opened(path)
+    assert again.backend == BackendInfo("mine", "1")
+    again.remove()
+    assert not path.exists()
+
+
+def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
+    file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
+    with pytest.raises(UsageError, match="No space left"):
+        Journal(tmp_path / "run.journal", file).name(BackendInfo("mine", "1"))
+    with contextlib.suppress(OSError):
+        file.close()
+
+
+def test_a_report_does_not_go_into_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    done = convcheck(*arguments(path, tmp_path / "." / "run.json"), **environment(tmp_path / "d"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--resume and a report go to {path}" in done.stderr
+    assert not path.exists()
 
 
 def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:

@@ -205,5 +205,16 @@ def test_stdin_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert command.main([NARROW], standalone_mode=False) == 0
 
 
+def test_a_stdin_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UsageError, match="cannot read stdin: it is closed"):
+        command.main([NARROW], standalone_mode=False)
+
+
+def test_quiet_shows_the_verdict_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(NARROW, right(NARROW), tmp_path, "-q") == 0
+    assert capsys.readouterr().out.startswith("PASS  1 case")
+
+
 def test_help_has_an_example() -> None:
     assert "| convcheck verify" in convcheck("verify", "--help").stdout

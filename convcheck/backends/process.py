@@ -93,16 +93,21 @@ class Process:
         """
         if self._question is None or self._question.case is not case:
             self._question = question(case, self._catalog)
+        first = run = self._run + 1
+        batch: list[Sequence[Bits]] = []
         try:
-            for batch in _batches(questions):
+            for batch in _batches(questions, min(AHEAD, self._program.room)):
                 first = self._run + 1
                 self._run += len(batch)
                 self._send(self._question, first, batch)
                 for run, inputs in enumerate(batch, first):
                     yield self._due(run, inputs)
-        except (DiedError, ProtocolError):
+        except DiedError as error:
             self._program.kill()
-            raise
+            raise _among(error, len(batch)) from None
+        except ProtocolError as error:
+            self._program.kill()
+            raise _behind(error, run, first) from None
 
     def _send(self, asked: Question, first: int, batch: Sequence[Sequence[Bits]]) -> None:
         parts: list[bytes | memoryview] = []
@@ -119,13 +124,29 @@ class Process:
         return answer
 
 
-def _batches(questions: Iterable[Sequence[Bits]]) -> Iterator[list[Sequence[Bits]]]:
+def _among(error: DiedError, count: int) -> DiedError:
+    """Say that it died of one of several requests: it may have read more than its own."""
+    if count == 1:
+        return error
+    how = f"{error.how}, {count} requests sent at once"
+    return DiedError(how, timed_out=error.timed_out, printed=error.printed)
+
+
+def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
+    """Say that what is no header may be a matter of the answer before it."""
+    if run == first or error.hint != wire.NOISE:
+        return error
+    hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
+    return ProtocolError(error.message, hint=hint)
+
+
+def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
     """Put together what a pipe takes at once, so that no answer has to be read in between."""
     batch: list[Sequence[Bits]] = []
     size = 0
     for inputs in questions:
         more = ROOM + sum(bits.nbytes for bits in inputs)
-        if batch and size + more > AHEAD:
+        if batch and size + more > ahead:
             yield batch
             batch, size = [], 0
         batch.append(inputs)
@@ -222,5 +243,6 @@ def _too_much(extra: bytes, run: int) -> ProtocolError:
         message = f"{after} is answered twice: {wire.quoted(line)}"
         return ProtocolError(message, hint="answer each request once")
     hint = "send what `bytes` says, and print to stderr"
-    message = f"{len(extra)} bytes too many after the answer to {after}: {wire.quoted(line)}"
+    count = f"{len(extra)} byte{'' if len(extra) == 1 else 's'}"
+    message = f"{count} too many after the answer to {after}: {wire.quoted(line)}"
     return ProtocolError(message, hint=hint)

@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import DiedError, ProtocolError
-from convcheck.backends.wire import after, looks_like_json, quoted
+from convcheck.backends.wire import NOISE, after, looks_like_json, quoted
 from convcheck.errors import UnavailableError, UsageError
 
 PIPE_SIZE = 1 << 20  # bytes: what Linux allows everybody
+LEAST_PIPE = 1 << 12  # bytes: what is there where that was not to be had
 SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python knows on Linux only
 LONGEST_LINE = 1 << 28  # bytes; a header with texts may be long
 LONGEST_NOISE = 1 << 12  # bytes of what is no header, without a line's end
@@ -70,7 +71,8 @@ class Program:
             )  # fmt: skip
         except OSError as error:
             raise _cannot_start(words[0], error) from None
-        self._in, self._out = self._pipe(self._popen.stdin), self._pipe(self._popen.stdout)
+        self._in, self.room = self._pipe(self._popen.stdin)  # bytes that it takes unread
+        self._out, _ = self._pipe(self._popen.stdout)
         self._reads, self._both = select.poll(), select.poll()
         self._reads.register(self._out, select.POLLIN)
         self._both.register(self._out, select.POLLIN)
@@ -78,12 +80,13 @@ class Program:
         self._waiting = b""  # what came and was not read yet
         self._deaf = False  # it has closed its stdin
 
-    def _pipe(self, stream: IO[bytes] | None) -> int:
+    def _pipe(self, stream: IO[bytes] | None) -> tuple[int, int]:
         assert stream is not None  # noqa: S101
         os.set_blocking(stream.fileno(), False)
+        size = LEAST_PIPE
         with contextlib.suppress(OSError):
-            fcntl(stream.fileno(), SET_PIPE_SIZE, PIPE_SIZE)
-        return stream.fileno()
+            size = fcntl(stream.fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+        return stream.fileno(), size
 
     def send(self, parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
         """Write a request. Raises DiedError where it is not read in time."""
@@ -125,7 +128,7 @@ class Program:
         while (end := self._waiting.find(b"\n") + 1) == 0:
             if len(self._waiting) > LONGEST_LINE or self._is_noise():
                 raise self._noise()
-            data = self._read("no header came", deadline, self._waiting)
+            data = self._read("no header came (is stdout flushed?)", deadline, self._waiting)
             self._waiting += data
         found, self._waiting = self._waiting[:end], self._waiting[end:]
         return found
@@ -141,7 +144,7 @@ class Program:
             )
         return ProtocolError(
             f"on stdout came {quoted(self._waiting)}, which is no answer",
-            hint="print to stderr instead",
+            hint=NOISE,
         )
 
     def payload(self, size: int, what: str, deadline: Deadline) -> NDArray[np.uint8]:

@@ -24,6 +24,7 @@ from convcheck.spec.model import DType
 VERSION = 1
 HELLO = b'{"hello": 1}\n'
 SHOWN = 60  # characters of a line that is quoted
+NOISE = "print to stderr instead"  # what to do about a line that is no header
 
 SMALL = 1 << 16  # bytes that are copied rather than handed on
 LITTLE = sys.byteorder == "little"
@@ -138,7 +139,8 @@ def read_header(line: bytes) -> Header:
 
 
 def _noise(line: bytes) -> NoReturn:
-    wrong(f"on stdout came {quoted(line)}, which is no answer", "print to stderr instead")
+    what = quoted(line) if line.strip() else "an empty line"
+    wrong(f"on stdout came {what}, which is no answer", NOISE)
 
 
 def looks_like_json(line: bytes) -> bool:

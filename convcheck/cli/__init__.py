@@ -29,8 +29,19 @@ COMMANDS = {
 }
 
 
+class ClosedError(Exception):
+    """Nobody reads stdout any more. An exception of our own, since click makes of it a failure."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are modules, imported when asked for."""
+
+    def invoke(self, context: click.Context) -> object:
+        """Run a command. Raises ClosedError where what it prints has nowhere to go."""
+        try:
+            return super().invoke(context)
+        except BrokenPipeError as error:
+            raise ClosedError from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order in which they are most used."""

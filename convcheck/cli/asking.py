@@ -160,5 +160,5 @@ def ask_run(
     info = ran.backend if left or not journal or not journal.backend else journal.backend
     return RunResult(
         info, corpus.tier, asking.level, corpus.digests(cases), results,
-        notes, ran.interrupted, ran.restarts, shard,
+        notes, ran.interrupted, ran.restarts, shard, own_inputs=corpus.words is not None,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -117,7 +117,7 @@ def _check_out(out: str, update: bool, prune: bool) -> None:
         raise UsageError("--update and --prune", hint=hint)
     if update or prune:
         read_known(out)
-    elif out != "-" and Path(out).is_file():
+    elif out != "-" and os.path.isfile(out):  # no error of a name too long
         hint = "--update brings it up to date, --prune takes out what is not true any more"
         raise UsageError(f"{out} is there already", hint=hint)
     writable(out)

@@ -13,6 +13,7 @@ from convcheck.cli.several import writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from convcheck.gate.known import KnownList
     from convcheck.run.result import RunResult
     from convcheck.spec.load import Catalog
 
@@ -74,19 +75,25 @@ def _check(reports: Reports) -> None:
     double = next((path for path in paths if paths.count(path) > 1), None)
     if double is not None:
         raise UsageError(f"two reports go to {double}", hint="name a file for each")
+    if reports.known in paths:
+        raise UsageError(f"a report goes to the list {reports.known}", hint="name another file")
     if reports.verbose and reports.quiet:
         raise UsageError("--verbose and --quiet", hint="choose one")
 
 
-def hold_to_known(result: RunResult, loaded: Catalog, path: str | None) -> RunResult:
-    """Hold a run against a list of known failures, if there is one. Raises UsageError."""
-    if path is None:
+def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | None) -> RunResult:
+    """Hold a run against a list of known failures, or the file of one, if there is one.
+
+    Raises UsageError.
+    """
+    if known is None:
         return result
     from datetime import date
 
     from convcheck.gate.known import hold, read_known
 
-    return hold(result, read_known(path), every_id(loaded), date.today())
+    listed = read_known(known) if isinstance(known, str) else known
+    return hold(result, listed, every_id(loaded), date.today())
 
 
 def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,6 +29,7 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.gate.capabilities import Claims
+    from convcheck.gate.known import KnownList
     from convcheck.report.journal import Journal
     from convcheck.run.result import RunResult, Shard
     from convcheck.spec.load import Catalog
@@ -117,12 +119,13 @@ def command(
     if len(set(backends)) > 1:
         _one_only(reports, resume, claims)
         return _side_by_side(backends, cases, corpus, asking, fail_fast, reports)
-    _check_known(reports.known, asking.inputs, fail_fast)
+    _check_files(resume, reports)
+    known = _known(reports.known, asking.inputs, fail_fast)
     journal = _journal(resume, backends[0], cases, corpus, shard, loaded) if resume else None
     result = ask_run(
         backends[0], cases, corpus, asking, fail_fast=fail_fast, shard=shard, journal=journal
     )
-    code = _report(_claimed(claims, result, chosen), loaded, reports)
+    code = _report(_claimed(claims, result, chosen), loaded, reports, known)
     if journal and code == INTERRUPTED:
         click.echo(f"the same command goes on from {resume}", err=True)
     elif journal:
@@ -130,16 +133,25 @@ def command(
     return code
 
 
-def _check_known(path: str | None, inputs: str | None, fail_fast: bool) -> None:
-    """Read the list once before the run: what is wrong in it is better said at once."""
-    if path is not None:
-        if inputs or fail_fast:
-            other = "--inputs" if inputs else "--fail-fast"
-            hint = f"leave out {other}: the list is of all inputs of a tier"
-            raise UsageError(f"--known does not go with {other}", hint=hint)
-        from convcheck.gate.known import read_known
+def _check_files(resume: str | None, reports: Reports) -> None:
+    """Refuse a report in the file of the results so far, which the run removes at its end."""
+    if resume and any(Path(resume).resolve() == Path(p).resolve() for p in reports.files.values()):
+        raise UsageError(f"--resume and a report go to {resume}", hint="name a file for each")
 
-        read_known(path)
+
+def _known(path: str | None, inputs: str | None, fail_fast: bool) -> KnownList | None:
+    """Read the list before the run, and once: what is wrong in it is better said at once, and a
+    pipe has it only once.
+    """
+    if path is None:
+        return None
+    if inputs or fail_fast:
+        other = "--inputs" if inputs else "--fail-fast"
+        hint = f"leave out {other}: the list is of all inputs of a tier"
+        raise UsageError(f"--known does not go with {other}", hint=hint)
+    from convcheck.gate.known import read_known
+
+    return read_known(path)
 
 
 def _claims(path: str | None, loaded: Catalog) -> Claims | None:
@@ -222,9 +234,9 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
     return 0
 
 
-def _report(result: RunResult, loaded: Catalog, reports: Reports) -> int:
+def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None) -> int:
     # a shard is held against the list as a part; `merge` does it with the whole
-    held = hold_to_known(result, loaded, reports.known)
+    held = hold_to_known(result, loaded, known)
     return write_reports(held, reports, shlex.join(["convcheck", *sys.argv[1:]]))
 
 

@@ -68,6 +68,8 @@ def _check(address: str) -> None:
 def writable(path: str | None) -> None:
     """Refuse a report file that cannot be written before the run, not after it."""
     folder = Path(path).absolute().parent if path not in (None, "-") and path else None
+    if path and os.path.isdir(path):
+        raise UsageError(f"cannot write {path}: it is a folder", hint="name a file")
     if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
         raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")
 

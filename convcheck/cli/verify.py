@@ -47,9 +47,16 @@ Examples:
     help="The seed that was exported.",
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for stdout.")
+@click.option("--quiet", "-q", is_flag=True, help="Show the verdict and what is wrong, only.")
 @specs
 def command(
-    name: str, path: str, tier: str, seed: int, json_path: str | None, specs: tuple[str, ...]
+    name: str,
+    path: str,
+    tier: str,
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+    specs: tuple[str, ...],
 ) -> int:
     """Judge the answers of a program, a line each, to what `convcheck export --format text` wrote.
 
@@ -69,7 +76,7 @@ def command(
     corpus = _corpus(loaded, tier, seed)
     notes = corpus.check([case])
     judged = _judged(corpus, case, _read(path), "stdin" if path == "-" else path)
-    return _report(_run(corpus, case, judged, path, notes), json_path)
+    return _report(_run(corpus, case, judged, path, notes), json_path, quiet)
 
 
 def _corpus(loaded: Catalog, tier: str, seed: int) -> Corpus:
@@ -83,13 +90,14 @@ def _corpus(loaded: Catalog, tier: str, seed: int) -> Corpus:
 
 
 def _read(path: str) -> bytes:
-    if path == "-":
-        return sys.stdin.buffer.read()
+    name = "stdin" if path == "-" else path
     try:
-        return Path(path).read_bytes()
+        if path == "-" and sys.stdin is None:  # it was closed by whoever started this
+            raise OSError("it is closed")
+        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise UsageError(
-            f"cannot read {path}: {error.strerror or error}", hint="FILE, or - for stdin"
+            f"cannot read {name}: {error.strerror or error}", hint="FILE, or - for stdin"
         ) from None
 
 
@@ -127,13 +135,13 @@ def _run(
     return RunResult(backend, corpus.tier, "disputed", corpus.digests([case]), (judged,), notes)
 
 
-def _report(result: RunResult, json_path: str | None) -> int:
+def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
     from rich.console import Console
 
     from convcheck.report import json, terminal
 
     # With the JSON on stdout, the report for people goes to stderr.
-    terminal.report(result, Console(stderr=json_path == "-"), verbose=False)
+    terminal.report(result, Console(stderr=json_path == "-"), verbose=False, quiet=quiet)
     if json_path:
         json.write(result, json_path)
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

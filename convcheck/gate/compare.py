@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from convcheck.errors import UsageError
 from convcheck.gate.failures import Every, Failures, Key, Tally
 from convcheck.gate.file import Entry, KnownList
 from convcheck.gate.globs import globs_of
@@ -105,7 +106,13 @@ class Comparison:
 
 
 def compare(result: RunResult, known: KnownList, every: Every, today: date) -> Comparison:
-    """Put a list next to a run. `every` gives the ids of all cases that begin with such a text."""
+    """Put a list next to a run. `every` gives the ids of all cases that begin with such a text.
+
+    Raises UsageError for a run of other inputs than a tier's: no list is of those.
+    """
+    if result.own_inputs:
+        hint = "run it without --inputs"
+        raise UsageError("a list of known failures is of a tier's inputs", hint=hint)
     version = version_of(result.backend.version)
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)

@@ -50,7 +50,7 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
     Raises UsageError for a file that cannot be read, is no TOML, or has anything but these tables.
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        text = Path(path).read_bytes().decode("utf-8-sig")  # some editors begin with a mark
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None
@@ -67,11 +67,13 @@ def lines_of(text: str) -> list[str]:
 def _parsed(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise UsageError("no TOML to be read: nested too deep", place=Place(path, 1)) from None
+    except ValueError as error:  # of a number that is too long, too
         message = str(error)
         found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
         number = found[1] if found else None
-        line = int(number) if number else max(len(lines_of(text)), 1)
+        line = int(number) if number else max(len(lines_of(text)), 1) if found else 1
         said = message[: found.start()] if found else message
         raise UsageError(f"no TOML: {said}", place=Place(path, line)) from None
 

@@ -145,7 +145,7 @@ def what(block: Block, group: Group) -> str:
         said += f", read as {group.reading}"
     if group.placement:
         said += f', only in placement "{group.placement}"'
-    return said.lstrip(", ")
+    return clean(said.lstrip(", "))  # a type in it is named by the backend
 
 
 def _beside(before: str, place: str) -> str:

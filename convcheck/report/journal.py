@@ -6,6 +6,8 @@ cases, as they stand in a report. A line that was cut short by the kill is not t
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,13 +47,16 @@ class Journal:
         self._write(case_document(result))
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        self.file.write(json.dumps(line) + "\n")
-        self.file.flush()  # what the system has outlives a kill of this process
+        try:
+            self.file.write(json.dumps(line) + "\n")
+            self.file.flush()  # what the system has outlives a kill of this process
+        except OSError as error:
+            raise UsageError(f"cannot write {self.path}: {error.strerror}") from None
 
     def remove(self) -> None:
         """Remove the file: the run is done, and its reports are written."""
+        self.path.unlink(missing_ok=True)  # while no other run can have it
         self.file.close()
-        self.path.unlink(missing_ok=True)
 
 
 def open_journal(path: str, run: Mapping[str, Any], types: Types) -> Journal:
@@ -59,32 +64,52 @@ def open_journal(path: str, run: Mapping[str, Any], types: Types) -> Journal:
 
     Raises UsageError for a file that is the journal of another run, or none, or damaged.
     """
-    place = Path(path)
     head = {"format": FORMAT, "convcheck": __version__, **run}
-    try:
-        lines = _whole_lines(place)
+    with contextlib.ExitStack() as stack:
+        try:
+            journal = Journal(Path(path), stack.enter_context(_opened(Path(path))))
+            lines = _whole_lines(journal.file, head, path)
+        except (OSError, UnicodeDecodeError) as error:
+            said = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot use {path}: {said}", hint="--resume FILE") from None
+        except (ValueError, RecursionError) as error:
+            said = f"{path} is no journal of a run: {error}"
+            raise UsageError(said, hint="--resume FILE") from None
         if lines:
-            _check(json.loads(lines[0]) if lines[0].startswith("{") else None, head, path)
-            place.write_text("".join(lines), encoding="utf-8")  # without a line cut short
-        journal = Journal(place, place.open("a", encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot use {path}: {said}", hint="--resume FILE") from None
-    except ValueError as error:
-        raise UsageError(f"{path} is no journal of a run: {error}", hint="--resume FILE") from None
-    if lines:
-        _read(journal, lines[1:], types)
-    else:
-        journal._write(head)
+            _read(journal, lines[1:], types)
+        else:
+            journal._write(head)
+        stack.pop_all()  # it stays open
     return journal
 
 
-def _whole_lines(path: Path) -> list[str]:
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines.pop()
+def _opened(path: Path) -> IO[str]:
+    """Open a file for this run alone."""
+    if path.exists() and not path.is_file():  # a device would be removed at the end
+        raise UsageError(f"cannot use {path}: it is no plain file", hint="--resume FILE")
+    file = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        hint = "wait for it, or name another file"
+        raise UsageError(f"another run is writing {path}", hint=hint) from None
+    except OSError:
+        pass  # a file system without locks
+    return file
+
+
+def _whole_lines(file: IO[str], head: Mapping[str, Any], path: str) -> list[str]:
+    """Give the lines of a journal, and take one that was cut short out of the file."""
+    file.seek(0)
+    text = file.read()
+    whole = text[: text.rfind("\n") + 1]
+    lines = whole.splitlines(keepends=True)
+    if lines:
+        _check(json.loads(lines[0]) if lines[0].startswith("{") else None, head, path)
+    elif not json.dumps(head).startswith(text):
+        _check(None, head, path)
+    file.truncate(len(whole.encode()))
     return lines
 
 
@@ -112,7 +137,7 @@ def _read(journal: Journal, lines: Sequence[str], types: Types) -> None:
                 journal.backend = BackendInfo(*document["backend"])
                 continue
             result = case_of(document, types)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from convcheck import __version__
+from convcheck.errors import UsageError
 from convcheck.files import write_whole
 from convcheck.report.environment import environment
 from convcheck.report.tally import by_spec, tally
@@ -51,6 +52,7 @@ def head(result: RunResult) -> dict[str, Any]:
         "restarts": result.restarts,
         "notes": list(result.notes),
         "selected": result.selected,
+        "own_inputs": result.own_inputs,
         "known": {"file": result.known, "problems": [_problem(p) for p in result.problems]},
         "summary": _summary(result),
     }
@@ -81,11 +83,23 @@ def write(result: RunResult, path: str) -> None:
 def put(text: str, path: str) -> None:
     """Write a text to a file, whole or not at all; '-' is standard output. Raises UsageError."""
     if path == "-":
-        sys.stdout.flush()  # as UTF-8, whatever a terminal has: it is a file's content
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
+        _to_stdout(text.encode("utf-8", "backslashreplace"))
         return
     write_whole(Path(path), text.encode("utf-8", "backslashreplace"))
+
+
+def _to_stdout(content: bytes) -> None:
+    """Write a file's content: UTF-8, whatever a terminal has."""
+    if sys.stdout is None:
+        raise UsageError("cannot write to stdout: it is closed")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def render(report: dict[str, Any]) -> str:

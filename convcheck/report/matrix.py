@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.text import Text
 
@@ -23,7 +23,7 @@ class Matrix:
     sources: tuple[str, ...]
     targets: tuple[str, ...]
     cells: tuple[tuple[str, str, Status], ...]
-    left_out: bool = False  # whether rows and columns are
+    left_out: bool = field(default=False, compare=False)  # whether rows and columns are
 
 
 def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Format, Text
 from convcheck.report.json import FORMAT
 from convcheck.run.result import (
+    VERDICTS,
     BackendInfo,
     CallExample,
     CaseResult,
@@ -22,10 +23,11 @@ from convcheck.run.result import (
     RunResult,
     Shard,
     Strip,
+    Verdict,
     Word,
 )
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import Case, DType, Level
+from convcheck.spec.model import LEVELS, Case, DType, Level
 
 Types = Mapping[str, DType]
 _HINT = "a report is what `convcheck run --json FILE` writes"
@@ -42,7 +44,7 @@ def read(path: str, types: Types) -> RunResult:
         raise UsageError(f"cannot read {path}: {_said(error)}", hint=_HINT) from None
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}", hint=_HINT) from None
     return _result(document, path, types)
 
@@ -69,20 +71,53 @@ def run_of(document: Mapping[str, Any], types: Types) -> RunResult:
     """
     backend, shard = document["backend"], document["shard"]
     return RunResult(
-        BackendInfo(backend["name"], backend["version"]),
-        document["tier"],
-        document["summary"]["level"],
-        tuple(document["corpus"]["specs"].items()),
+        BackendInfo(_text(backend["name"]), _text(backend["version"])),
+        _text(document["tier"]),
+        _level(document["summary"]["level"]),
+        tuple((spec, _text(digest)) for spec, digest in document["corpus"]["specs"].items()),
         tuple(case_of(case, types) for case in document["cases"]),
-        tuple(document["notes"]),
+        tuple(map(_text, document["notes"])),
         document["interrupted"],
-        document["restarts"],
+        _number(document["restarts"]),
         Shard(shard["index"], shard["of"], shard["plan"]) if shard else None,
-        document["environment"],
-        document["known"]["file"],
+        _environment(document["environment"]),
+        _text(document["known"]["file"]),
         tuple(_problem(problem) for problem in document["known"]["problems"]),
-        document["selected"],
+        None if document["selected"] is None else _number(document["selected"]),
+        document["own_inputs"],
     )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{value!r} is no count")
+    return value
+
+
+def _verdict(value: Any) -> Verdict:
+    if value not in VERDICTS:
+        raise ValueError(f"{value!r} is no verdict")
+    return cast(Verdict, value)
+
+
+def _level(value: Any) -> Level:
+    if value not in LEVELS:
+        raise ValueError(f"{value!r} is no level")
+    return cast(Level, value)
+
+
+def _environment(value: Any) -> Mapping[str, Any]:
+    """Hold to its shape what reports print of it."""
+    value["versions"].items()
+    for feature in value["cpu"]["features"]:
+        _text(feature)
+    return cast(Mapping[str, Any], value)
 
 
 def case_of(document: Mapping[str, Any], types: Types) -> CaseResult:
@@ -90,12 +125,12 @@ def case_of(document: Mapping[str, Any], types: Types) -> CaseResult:
     case = _case(document, types)
     return CaseResult(
         case,
-        document["verdict"],
-        document["checked"],
+        _verdict(document["verdict"]),
+        _number(document["checked"]),
         document["coverage"],
         tuple(_group(group, case, types) for group in document["groups"]),
-        document["message"],
-        document.get("left_out", 0),
+        _text(document["message"]),
+        _number(document.get("left_out", 0)),
         _excuse(document.get("excuse")),
     )
 
@@ -135,15 +170,15 @@ def _group(document: Mapping[str, Any], case: Case, types: Types) -> Group:
         _decision(
             document["rule"],
             document["row"],
-            document["level"],
-            document["cite"],
+            _level(document["level"]),
+            _text(document["cite"]),
             document["source"],
             document["place"],
         ),
-        document["verdict"],
-        document["kind"],
-        document["count"],
-        document["of"],
+        _verdict(document["verdict"]),
+        _text(document["kind"]),
+        _number(document["count"]),
+        _number(document["of"]),
         document["digest"],
         document["reading"],
         document["placement"],

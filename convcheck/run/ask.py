@@ -190,6 +190,12 @@ class _Asking:
             return
         together = self.avoid.together
         pieces = [piece for call in calls for piece in placements.parted(call, together)]
+        # the very first answer may decline the case: then no other is to be on its way
+        for part in [pieces] if self.answered else [pieces[:1], pieces[1:]]:
+            self._several(placement, part)
+
+    def _several(self, placement: str, pieces: list[Index]) -> None:
+        """Make calls that a backend may know of before it has answered the last."""
         questions = (inputs_at(self.vectors, piece) for piece in pieces)
         answers = answers_of(self.backend, self.vectors.case, questions)
         for piece in pieces:

@@ -174,7 +174,8 @@ class RunResult:
     `corpora` has a sha256 of the vectors of each spec that the plan asks. `environment` is where
     it ran, None for here. `known` is the list of known failures that was held against it, ''
     for none, and `problems` what is wrong with that. `selected` counts the cases of which those
-    asked are what the backend claims to support; None where it claims nothing.
+    asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
+    whether a user's own inputs were asked, not the tier's.
     """
 
     backend: BackendInfo
@@ -190,6 +191,7 @@ class RunResult:
     known: str = ""
     problems: tuple[Problem, ...] = ()
     selected: int | None = None
+    own_inputs: bool = False
 
     @property
     def corpus(self) -> str:

@@ -188,6 +188,11 @@ def hangs_on_100(run, payload):
     (hangs if 100 in payload else good)(run, payload)
 
 
+def few_on_100(run, payload):
+    short = payload[:-1] if 100 in payload else payload
+    put(line(header(run, payload)) + short)
+
+
 # What is right
 
 
@@ -228,7 +233,7 @@ MODES = {
         twice_later, another_run, of_the_future, ends_early, ends_in_the_header, closes_stdout,
         error, silent_end, status_3, segfault, segfault_in_the_payload, hangs, hangs_in_the_header,
         hangs_in_the_payload, split, late, spaces, more_than_asked, segfault_on_100,
-        status_3_on_100, hangs_on_100, eager,
+        status_3_on_100, hangs_on_100, few_on_100, eager,
     )
 }  # fmt: skip
 HELLOS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from convcheck.run.answers import ANSWERED, Answers
 from convcheck.run.ask import inputs_at
 from convcheck.run.judge import judge
 from convcheck.run.judge_calls import judge_calls
-from convcheck.run.match_calls import shapes_of
+from convcheck.run.match_calls import closest, is_between, shapes_of
 from convcheck.run.result import BackendInfo, CallExample, Group, Strip
 from convcheck.run.wellformed import complaint, strangers
 from convcheck.run.witness import (
@@ -176,10 +177,18 @@ def with_readings(spec: Spec, witness: Witness) -> Witness:
         return witness
     at = due.outputs[0].first + BEFORE
     dues = [Due(r.name, _outputs(r, 0, at)) for r in expected.readings]
-    if any(one.outputs == witness.got for one in dues):
+    if any(one.outputs == witness.got for one in dues) or _is_right(expected, witness.got):
         raise ask_again("what the report has of the call is right under another reading")
     between = _bounds(expected, at)
     return replace(witness, due=(*distinct(dues), *accepted(case)), between=between)
+
+
+def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
+    """Tell whether an answer that a report has all of is right under one of the readings."""
+    if got is None or any(s.format is None or len(s.words) != prod(s.shape) for s in got):
+        return False
+    answer = Outputs(tuple(map(_tensor, got)), tuple(s.type for s in got))
+    return is_between(expected, answer) or closest(expected, answer)[1] is None
 
 
 def _tensor(strip: Strip) -> Bits:
