@@ -10,12 +10,14 @@ from pathlib import Path
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def convcheck(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+def convcheck(
+    *arguments: object, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run the command line; warnings in it are errors."""
     command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
     surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
     return subprocess.run(
-        command, env=surroundings, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=120, check=False
     )
 
 

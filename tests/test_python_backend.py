@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import convcheck
 
 README = Path(__file__).parent.parent / "README.md"
 HEAD = "# mybackend.py\n"
@@ -22,16 +20,6 @@ def example() -> str:
     found = [code for code in (b.split("```\n")[0] for b in blocks) if code.startswith(HEAD)]
     assert len(found) == 1, "the README has one example of a backend"
     return found[0]
-
-
-def convcheck(
-    *arguments: object, cwd: Path, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
-    return subprocess.run(
-        command, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 def verdicts(path: Path) -> dict[str, Any]:

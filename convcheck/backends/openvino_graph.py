@@ -75,18 +75,19 @@ def _native(case: Case, sources: Sequence[Node]) -> list[Output]:
 
     opset = f"opset{case.version}"
     node = NodeFactory(opset).create(
-        case.op.partition(".")[2], list(sources), dict(_attributes(case))
+        case.op.partition(".")[2], list(sources), dict(attributes_of(case))
     )
     made = node.get_type_info().version_id
     if made != opset:
         raise TurnedDownError(f"Couldn't create operation: {opset} has that of {made}")
-    unknown = dict(_attributes(case)).keys() - node.get_attributes().keys()
+    unknown = dict(attributes_of(case)).keys() - node.get_attributes().keys()
     if unknown:  # the factory passes over attributes that it does not know
         raise TurnedDownError(f"no such attribute: {', '.join(sorted(unknown))}")
     return list(node.outputs())
 
 
-def _attributes(case: Case) -> list[tuple[str, Any]]:
+def attributes_of(case: Case) -> list[tuple[str, Any]]:
+    """Give the attributes of a case's node, as OpenVINO has their values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
     return [*((name, _value(value)) for name, value in case.attributes), *carried]
 

@@ -13,7 +13,6 @@ from convcheck.spec.model import Case, DType
 
 _ONNX = "onnx"
 _RESERVED = frozenset(("op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"))
-_BOOLS = {"true": True, "false": False}
 
 
 def due_strips(witness: Witness) -> list[Strip]:
@@ -41,9 +40,13 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
         content |= {"config": repr(CONFIG)}
     if case.op.partition(".")[0] == _ONNX:
         return {**content, **_of_model(witness)}
-    said = {name: _BOOLS.get(str(v), v) for name, v in case.attributes}
-    said |= {name: case.outputs[0].name_in("openvino") for name, _ in case.carried}
-    return {**content, "attributes": repr(said), "opset": repr(f"opset{case.version}")}
+    from convcheck.backends.openvino_graph import attributes_of
+
+    return {
+        **content,
+        "attributes": repr(dict(attributes_of(case))),
+        "opset": repr(f"opset{case.version}"),
+    }
 
 
 def _of_model(witness: Witness) -> dict[str, Any]:
