@@ -34,6 +34,7 @@ FORMATS: dict[str, Format] = {
     "float8e4m3fnuz": Float(4, 3, 8, "sign-only", negative_zero=False),
     "float8e8m0": Float(8, 0, 127, "all-ones", negative_zero=False, signed=False, zero=False),
     "int64": Int(64, True),
+    "uint32": Int(32, False),
     "int16": Int(16, True),
     "int8": Int(8, True),
     "uint8": Int(8, False),

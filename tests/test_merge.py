@@ -15,8 +15,15 @@ from convcheck.gate.known import released
 from convcheck.report.json import document, render
 from convcheck.run.merge import merge, plan_digest
 from convcheck.run.result import BackendInfo, Excuse, Problem, RunResult, Shard
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.spec.model import Case
 
 OF = 4
+
+
+def RULES(case: Case) -> tuple[Program, Decision]:  # noqa: N802
+    raise AssertionError("no case here is swept")
 
 
 def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
@@ -32,20 +39,20 @@ def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
 def test_merged_shards_are_the_run(name: str, of: int) -> None:
     result = RUNS[name]()
     parts = sharded(result, of)
-    again = merge([*parts[1:], parts[0]])  # in whichever order they come
+    again = merge([*parts[1:], parts[0]], RULES)  # in whichever order they come
     assert render(document(again)) == render(document(result))
 
 
 def test_restarts_add_up_and_notes_are_said_once() -> None:
     parts = [(n, replace(r, restarts=2, notes=("edited",))) for n, r in sharded(RUNS["failing"]())]
-    again = merge(parts)
+    again = merge(parts, RULES)
     assert (again.restarts, again.notes) == (2 * OF, ("edited",))
 
 
 def test_other_machines_are_said() -> None:
     parts = sharded(RUNS["failing"]())
     parts[0] = (parts[0][0], replace(parts[0][1], environment={"cpu": "another"}))
-    assert merge(parts).notes == ("the shards ran in 2 different environments",)
+    assert merge(parts, RULES).notes == ("the shards ran in 2 different environments",)
 
 
 def test_what_a_list_said_of_a_shard_is_dropped() -> None:
@@ -59,12 +66,12 @@ def test_what_a_list_said_of_a_shard_is_dropped() -> None:
         cases=(replace(result.cases[0], groups=groups), *result.cases[1:]),
     )
     shards = [(name, released(shard)) for name, shard in sharded(held)]
-    assert merge(shards) == result
+    assert merge(shards, RULES) == result
 
 
 def refused(parts: list[tuple[str, RunResult]]) -> str:
     with pytest.raises(UsageError) as error:
-        merge(parts)
+        merge(parts, RULES)
     return str(error.value)
 
 

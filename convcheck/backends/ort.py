@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.backends import ort_options
 from convcheck.backends.onnx_model import (
     TEXT_NAME,
     build,
@@ -28,8 +29,9 @@ from convcheck.backends.onnx_model import (
     output_names,
     text_source,
 )
+from convcheck.backends.ort_bulk import bind, can_bind
 from convcheck.backends.packing import pack, too_large, unpack
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Codes, Text, Texts
 from convcheck.spec.model import Case, DType
@@ -59,13 +61,21 @@ class OnnxRuntime:
     Another provider never falls back on the CPU: a node that it does not take is declined.
     """
 
-    def __init__(self, variant: str = "") -> None:
-        """Raise UnavailableError for a provider that this onnxruntime does not have."""
+    options = ort_options.OPTIONS
+
+    def __init__(self, variant: str = "", choice: Mapping[str, str] | None = None) -> None:
+        """Take an execution provider, and values of some of the options.
+
+        Raises UnavailableError for a provider that this onnxruntime does not have, and UsageError
+        for an option or a value that there is not.
+        """
         import onnxruntime
 
         onnxruntime.set_default_logger_severity(FATAL_ONLY)
         self._runtime = onnxruntime
         self._provider = variant or CPU
+        self._variant, self._choice = variant, ort_options.checked(choice or {})
+        self._others: dict[tuple[tuple[str, str], ...], OnnxRuntime] = {}
         self._check_provider()
         self._loaded: _Loaded | None = None
         # to make a tensor of texts takes a session, and the same ones are asked of many cases
@@ -73,10 +83,20 @@ class OnnxRuntime:
         self.name = f"ort:{variant}" if variant else "ort"
         self.version = (
             f"onnxruntime {onnxruntime.__version__}, {self._provider}, graph inputs, "
-            "optimisation off, 1 thread"
+            f"{ort_options.words(self._choice)}"
         )
 
     takes = staticmethod(is_of_onnx)
+
+    def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
+        """Give the same backend with other values of some options; inputs stay graph inputs.
+
+        One that was given before is given again, with the session that it has.
+        """
+        key = tuple(sorted(choice.items()))
+        if key not in self._others:
+            self._others[key] = OnnxRuntime(self._variant, {**self._choice, **choice})
+        return self._others[key]
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no ONNX model can say."""
@@ -100,6 +120,21 @@ class OnnxRuntime:
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_run(str(error))
         return _answer(values, loaded.types, inputs)
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        """Give a function that runs the case's node on one buffer, into the other, again and again.
+
+        None where there is none: on another provider than the CPU's, for several inputs or
+        outputs, texts, a source of packed codes, and buffers that are empty, of other types than
+        the case's, of two shapes or not contiguous.
+        """
+        if self._provider != CPU or not can_bind(case, codes, out):
+            return None
+        session = self._load(case).session
+        if isinstance(session, Declined):
+            return partial(_same, session)
+        # where a run fails, the same is asked without these buffers: they may not be to blame
+        return bind(session, case, codes, out, partial(self.answer, case, [codes]))
 
     def _check_provider(self) -> None:
         available = self._runtime.get_available_providers()
@@ -129,8 +164,7 @@ class OnnxRuntime:
 
     def _options(self) -> SessionOptions:
         options = self._runtime.SessionOptions()
-        options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.intra_op_num_threads = 1
+        ort_options.apply(self._runtime, options, self._choice)
         options.enable_mem_pattern = False
         options.enable_cpu_mem_arena = False
         options.log_severity_level = FATAL_ONLY
@@ -160,6 +194,10 @@ class OnnxRuntime:
         array = np.array(texts, object).reshape(shape)
         session = self._make_session(text_source(array), self._options(), CPU)
         return session.run_with_ort_values([TEXT_NAME], {})[0], session
+
+
+def _same(answer: Answer) -> Answer:
+    return answer
 
 
 def _answer(

@@ -19,10 +19,9 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
     Bits above the format's width are dropped; unused bits of the last byte are 0.
     """
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
-    if not _packed(fmt):
+    if not packed(fmt):
         return flat.view(np.uint8)
-    bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
-    return np.packbits(bits, bitorder="little")
+    return _squeezed(flat, fmt.bits) if fmt.bits in _SHARING else _bitwise(flat, fmt.bits)
 
 
 def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -30,14 +29,21 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
     Raises ValueError where the memory does not hold as many codes as the shape says.
     """
-    if not _packed(fmt):
+    if not packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
     count = int(np.prod(shape, dtype=np.int64))
     if memory.size != -(-count * fmt.bits // 8):
         raise ValueError(f"{memory.size} bytes for {count} codes of {fmt.bits} bits")
+    if fmt.bits in _SHARING:
+        return _spread(memory, fmt.bits)[:count].reshape(shape)
     bits = np.unpackbits(memory, count=count * fmt.bits, bitorder="little")
     codes = np.packbits(bits.reshape(count, fmt.bits), axis=1, bitorder="little")
     return codes.reshape(shape)
+
+
+def packed(fmt: Numeric) -> bool:
+    """Tell whether codes of a format share bytes: a bool has a byte of its own."""
+    return fmt.bits < 8 and not isinstance(fmt, Bool)
 
 
 def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
@@ -49,5 +55,35 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
     return all(size > bits.size for bits in inputs) and size > max_elements()
 
 
-def _packed(fmt: Numeric) -> bool:
-    return fmt.bits < 8 and not isinstance(fmt, Bool)  # a bool has a byte of its own
+# Codes that share a byte are moved all at once, in a word that has a byte for each of them: the
+# shift by i * (8 - width) takes code i between its place in the byte and byte i of the word.
+_SHARING: dict[int, tuple[np.dtype[Any], int]] = {
+    4: (np.dtype("<u2"), 0x0F0F),
+    2: (np.dtype("<u4"), 0x03030303),
+}
+
+
+def _squeezed(flat: Codes, width: int) -> NDArray[np.uint8]:
+    word, mask = _SHARING[width]
+    padded = np.zeros(-(-flat.size // word.itemsize) * word.itemsize, np.uint8)
+    padded[: flat.size] = flat
+    words = padded.view(word) & mask
+    joined: NDArray[Any] = words.copy()
+    for i in range(1, word.itemsize):
+        joined |= words >> (i * (8 - width))
+    return joined.astype(np.uint8)
+
+
+def _spread(memory: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+    word, mask = _SHARING[width]
+    words = memory.astype(word)
+    spread: NDArray[Any] = words.copy()
+    for i in range(1, word.itemsize):
+        spread |= words << (i * (8 - width))
+    spread &= mask
+    return spread.view(np.uint8)
+
+
+def _bitwise(flat: Codes, width: int) -> NDArray[np.uint8]:
+    bits = np.unpackbits(flat[:, None], axis=1, count=width, bitorder="little")
+    return np.packbits(bits, bitorder="little")

@@ -66,7 +66,7 @@ class Probe:
     command: str
     catalog: Catalog
     specs: Sequence[Spec]
-    advance: Callable[[bool], None] = lambda bad: None
+    advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
     name: str = ""
     printed: list[str] = field(default_factory=list)  # its last lines on stderr
@@ -134,7 +134,7 @@ class Probe:
             if isinstance(answer, Outputs):
                 _check_form(case, inputs, answer)
                 self.supported.append(case)
-            self.advance(False)
+            self.advance()
         if not self.supported:
             raise ProtocolError(f"it gave outputs to none of {asked:,} questions",
                                 hint="compare `op`, `type` and `outputs` as `convcheck list types` "

@@ -11,11 +11,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Protocol, cast
 
+import numpy as np
+
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Bits, Codes
 from convcheck.spec.model import Case, Spec
 
 
@@ -144,6 +147,36 @@ def answers_of(
     if callable(ahead):  # of an adapter it may be a table of its own
         return cast(Iterator[Answer], ahead(case, questions))
     return (backend.answer(case, inputs) for inputs in questions)
+
+
+Bound = Callable[[], Answer | None]
+
+
+def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
+    """Give a function that converts the codes in one buffer into another, again and again.
+
+    For a case of one input. It returns None where the answer, well-formed, is in `out`, an array
+    of the shape of `codes` and of the output's storage type, and any other answer as it is. A
+    backend may have `bind(case, codes, out)`, which gives such a function, or None for a case or
+    buffers that it has none for: then, and without it, `answer` is asked each time.
+    """
+    bind = getattr(backend, "bind", None)
+    made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
+    return partial(_answered_into, backend, case, codes, out) if made is None else made
+
+
+def _answered_into(backend: Backend, case: Case, codes: Codes, out: Codes) -> Answer | None:
+    """Copy an answer that is fine at first sight; what else comes back is for others to judge."""
+    answer = backend.answer(case, [codes])
+    if not isinstance(answer, Outputs) or answer.types != (case.outputs[0].name,):
+        return answer
+    if not isinstance(answer.arrays, tuple) or len(answer.arrays) != 1:
+        return answer
+    (array,) = answer.arrays
+    if type(array) is not np.ndarray or array.dtype != out.dtype or array.shape != out.shape:
+        return answer
+    np.copyto(out, array)
+    return None
 
 
 GROUP = "convcheck.backends"

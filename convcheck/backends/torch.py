@@ -6,6 +6,7 @@ operators with attributes: a question that its function cannot be asked is decli
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -28,9 +29,10 @@ RUNTIME = "torch"  # its column in specs/dtypes.yaml and its key in `calls`
 
 
 class Torch:
-    """PyTorch on the CPU, eager, one thread."""
+    """PyTorch on the CPU, eager, one thread unless it is configured otherwise."""
 
     name = RUNTIME
+    options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Take the specs' `calls` from a catalog: that of the built-in and the user's specs.
@@ -41,9 +43,20 @@ class Torch:
             raise UsageError(f"{RUNTIME} has no variant {variant!r}", hint=f"write {RUNTIME}")
         import torch
 
-        torch.set_num_threads(1)
+        self._set_threads, self._threads = torch.set_num_threads, 1
         self.version = f"torch {torch.__version__}, CPU, 1 thread"
         self._given = catalog
+
+    def configured(self, choice: Mapping[str, str]) -> Torch:
+        """Give the same backend with other threads. Raises UsageError for another option."""
+        known = self.options["threads"]
+        if set(choice) - {"threads"} or choice.get("threads", "1") not in known:
+            raise UsageError("torch has one option, threads", hint=f"one of {', '.join(known)}")
+        other = copy.copy(self)
+        other._threads = int(choice.get("threads", "1"))
+        threads = "1 thread" if other._threads == 1 else f"{other._threads} threads"
+        other.version = f"{self.version.rpartition(', ')[0]}, {threads}"
+        return other
 
     @staticmethod
     def takes(spec: Spec) -> bool:
@@ -65,6 +78,7 @@ class Torch:
         function = self._function(case)
         if function is None:
             return Declined(f"this adapter calls no {self._function_name(case)}", missing=True)
+        self._set_threads(self._threads)  # torch has one number for the whole process
         tensors = [_tensor(t, bits) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
             results = function(case, tensors)

@@ -25,6 +25,7 @@ COMMANDS = {
     "serve": "Answer requests of the process protocol with any backend.",
     "probe": "Check a program that speaks the process protocol, step by step.",
     "generate": "Make the test vectors from the specs, or check that they are up to date.",
+    "bench": "Measure what asking and judging costs, beside what a backend needs.",
     "lint": "Check spec files: complete, unambiguous, reachable, cited, examples true.",
 }
 

@@ -203,7 +203,7 @@ def _write_folder(asked: _Asked, path: Path) -> None:
     corpus.check(kept)
     counts = _Counts(len(asked.cases) - len(kept))
     with progress(len(kept), f"export as {asked.form}") as advance:
-        files = _files(asked, corpus, kept, counts, lambda: advance(False))
+        files = _files(asked, corpus, kept, counts, lambda: advance())
         folder.write(files, path, asked.form)
     click.echo(counts.said(asked.form, path), err=True)
 

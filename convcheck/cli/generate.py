@@ -84,13 +84,13 @@ def command(
 
 
 def _sets(
-    selected: list[Spec], tier: Tier, seed: int, advance: Callable[[bool], None]
+    selected: list[Spec], tier: Tier, seed: int, advance: Callable[[], None]
 ) -> Iterator[tuple[Spec, Iterator[Vectors]]]:
     from convcheck.vectors.generate import vector_sets
 
     for spec in selected:
         yield spec, vector_sets(spec, tier, seed)
-        advance(False)
+        advance()
 
 
 def _check(differ: list[str], folder: Path, partial: bool) -> int:

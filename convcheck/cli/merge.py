@@ -30,8 +30,12 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     from convcheck.gate.known import released
     from convcheck.report.read import read
     from convcheck.run.merge import merge
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
 
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
     loaded = catalog(specs)
-    result = merge([(path, released(read(path, loaded.types.types))) for path in paths])
+    corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
+    shards = [(path, released(read(path, loaded.types.types, corpus.conversion))) for path in paths]
+    result = merge(shards, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run
+from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run, shared
 from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from convcheck.gate.capabilities import Claims
     from convcheck.gate.known import KnownList
     from convcheck.report.journal import Journal
-    from convcheck.run.result import RunResult, Shard
+    from convcheck.run.result import RunResult
     from convcheck.spec.load import Catalog
     from convcheck.spec.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -78,6 +78,9 @@ def _part(
     "--resume", metavar="FILE", help="Keep the results so far in FILE; after a kill, go on from it."
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
+@click.option(
+    "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
 @report_options
 @specs
@@ -93,6 +96,7 @@ def command(
     part: tuple[int, int] | None,
     resume: str | None,
     fail_fast: bool,
+    max_failures: int | None,
     dry_run: bool,
     reports: Reports,
     specs: tuple[str, ...],
@@ -110,20 +114,21 @@ def command(
     loaded = catalog(specs)
     cases = selected(loaded, Selection(patterns, sources, targets, where, globs), backends)
     claims, chosen = _claims(capabilities, loaded), len(cases)
-    cases, shard = _share(_applying(claims, cases), part)
+    cases = _applying(claims, cases)
     corpus = corpus_of_run(loaded, asking, cases)
+    most = 1 if fail_fast else max_failures
     if dry_run:
-        return _dry_run(cases, corpus)
+        return _dry_run(cases, corpus, part)
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     if len(set(backends)) > 1:
         _one_only(reports, resume, claims)
-        return _side_by_side(backends, cases, corpus, asking, fail_fast, reports)
+        return _side_by_side(backends, cases, corpus, asking, most, part, reports)
     _check_files(resume, reports)
-    known = _known(reports.known, asking.inputs, fail_fast)
-    journal = _journal(resume, backends[0], cases, corpus, shard, loaded) if resume else None
+    known = _known(reports.known, asking.inputs, fail_fast, max_failures)
+    journal = _journal(resume, backends[0], cases, corpus, part, loaded) if resume else None
     result = ask_run(
-        backends[0], cases, corpus, asking, fail_fast=fail_fast, shard=shard, journal=journal
+        backends[0], cases, corpus, asking, most_failures=most, part=part, journal=journal
     )
     code = _report(_claimed(claims, result, chosen), loaded, reports, known)
     if journal and code == INTERRUPTED:
@@ -139,14 +144,16 @@ def _check_files(resume: str | None, reports: Reports) -> None:
         raise UsageError(f"--resume and a report go to {resume}", hint="name a file for each")
 
 
-def _known(path: str | None, inputs: str | None, fail_fast: bool) -> KnownList | None:
+def _known(
+    path: str | None, inputs: str | None, fail_fast: bool, most: int | None
+) -> KnownList | None:
     """Read the list before the run, and once: what is wrong in it is better said at once, and a
     pipe has it only once.
     """
     if path is None:
         return None
-    if inputs or fail_fast:
-        other = "--inputs" if inputs else "--fail-fast"
+    given = {"--inputs": inputs, "--fail-fast": fail_fast, "--max-failures": most}
+    if other := next((name for name, value in given.items() if value), None):
         hint = f"leave out {other}: the list is of all inputs of a tier"
         raise UsageError(f"--known does not go with {other}", hint=hint)
     from convcheck.gate.known import read_known
@@ -183,45 +190,38 @@ def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult
     return held_to(claims, result, chosen)
 
 
-def _share(cases: list[Case], part: tuple[int, int] | None) -> tuple[list[Case], Shard | None]:
-    """Give the cases of a shard: every N-th, so that the long specs are shared out."""
-    if part is None:
-        return cases, None
-    from convcheck.run.merge import plan_digest
-    from convcheck.run.result import Shard
-
-    index, of = part
-    if index > len(cases):
-        hint = f"at most {len(cases)} shards"
-        raise UsageError(f"shard {index}/{of} of {len(cases)} cases has none", hint=hint)
-    return cases[index - 1 :: of], Shard(index, of, plan_digest([case.id for case in cases]))
-
-
 def _journal(
-    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, shard: Shard | None,
+    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None,
     loaded: Catalog,
 ) -> Journal:  # fmt: skip
     from convcheck.report.journal import open_journal
+    from convcheck.run.gather import units
     from convcheck.run.merge import plan_digest
 
+    plan, shard = shared(units(cases, corpus.spans), part)
     run = {
         "address": backend,
         "tier": corpus.tier,
         "corpora": dict(corpus.digests(cases)),
         "shard": [shard.index, shard.of, shard.plan] if shard else None,
-        "plan": plan_digest([case.id for case in cases]),
+        "plan": plan_digest([unit.id for unit in plan]),
     }
-    journal = open_journal(path, run, loaded.types.types)
+    journal = open_journal(path, run, loaded.types.types, plan, corpus.conversion)
     if journal.done:
-        click.echo(f"{path}: {len(journal.done)} of {len(cases)} cases are there", err=True)
+        whole = "parts" if any(unit.codes for unit in plan) else "cases"
+        click.echo(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
     return journal
 
 
-def _dry_run(cases: Sequence[Case], corpus: Corpus) -> int:
+def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None) -> int:
+    from convcheck.run.gather import units
+
     counts: dict[str, list[int]] = {}
     whole: dict[str, bool] = {}  # a question is a call, not a value
-    for case in cases:
-        counts.setdefault(case.spec, []).append(corpus.count(case))
+    plan, _ = shared(units(cases, corpus.spans), part)
+    for case in dict.fromkeys(unit.case for unit in plan):
+        spans = [unit.span.count for unit in plan if unit.case is case and unit.span]
+        counts.setdefault(case.spec, []).append(sum(spans) or corpus.count(case))
         whole[case.spec] = case.whole_calls
     width = max(map(len, [*counts, "would ask"]))
     for spec, asked in counts.items():
@@ -252,15 +252,15 @@ def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> No
 
 def _side_by_side(
     backends: tuple[str, ...], cases: list[Case], corpus: Corpus, asking: Asking,
-    fail_fast: bool, reports: Reports,
+    most: int | None, part: tuple[int, int] | None, reports: Reports,
 ) -> int:  # fmt: skip
     """Ask several backends and report them at once. The gravest exit code is the run's."""
 
     def asked(backend: str) -> RunResult:
-        return ask_run(backend, cases, corpus, asking, fail_fast=fail_fast)
+        return ask_run(backend, cases, corpus, asking, most_failures=most, part=part)
 
     def ends(result: RunResult) -> bool:
-        return result.interrupted or (fail_fast and result.outcome == "fail")
+        return result.interrupted or (most == 1 and result.outcome == "fail")
 
     turns = each(backends, asked, ends)
     _show(turns, reports)

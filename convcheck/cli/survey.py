@@ -122,7 +122,7 @@ def _ask(
         return execute(
             address, cases, OpenRows(corpus),
             jobs=jobs or os.cpu_count() or 1, timeout=timeout, fail_fast=False,
-            on_result=lambda result: advance(False), judge=survey,
+            on_result=lambda result: advance(), judge=survey,
         )  # fmt: skip
 
 

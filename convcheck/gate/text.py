@@ -9,6 +9,7 @@ from typing import Any
 
 from convcheck.gate.failures import Key, Tally
 from convcheck.gate.file import KNOWN, Entry
+from convcheck.run.result import EVER
 
 UNSEEN = "not yet looked into"
 LATE = "this day is past: fix it, or set another"
@@ -27,8 +28,8 @@ def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: Tally) ->
         f'corpus = "{corpus}"',
         f"count = {now.count}",
     ]
-    # the message of a crash, and so its digest, need not be the same twice
-    if now.digest and verdict not in ("crashed", "error"):
+    # a crash's message, and so its digest, need not be the same twice, nor what threads do
+    if now.digest and verdict not in EVER:
         lines.append(f'digest = "{now.digest}"')
     return "\n".join([*lines, f'reason = "{UNSEEN}"', ""])
 

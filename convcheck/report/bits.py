@@ -36,13 +36,20 @@ class _Row:
 def show(case: Case, example: Example, verdict: Verdict, width: int) -> Iterator[Text]:
     """Show an example: its inputs, what was expected, and what came."""
     target = case.outputs[0].format
-    rows = [*_inputs(case, example), _row("expected", target, example.expected)]
+    due, came = labels(verdict)
+    rows = [*_inputs(case, example), _row(due, target, example.expected)]
     if example.got is None:
         said = f"nothing, {verdict}: {clean(example.message)}".rstrip(": ")
-        rows.append(_Row("got", words=cut(said, _LONG)))
+        said = "nothing" if verdict == "inconsistent" else said  # the message has both ways
+        rows.append(_Row(came, words=cut(said, _LONG)))
     else:
-        rows.append(_mark(_row("got", target, example.got), rows[-1]))
+        rows.append(_mark(_row(came, target, example.got), rows[-1]))
     yield from _table(rows, width)
+
+
+def labels(verdict: Verdict) -> tuple[str, str]:
+    """Name what an answer is held against, and the answer: to other answers, not to a standard."""
+    return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
 
 
 def _inputs(case: Case, example: Example) -> Iterator[_Row]:

@@ -25,7 +25,10 @@ _CASE_LINES = 6
 _LISTED = 16  # words of a list in braces
 _RANGES = 6
 _LONG = 400
-_LABELS = {"fail": "FAIL", "refused": "REFUSED", "crashed": "CRASHED", "error": "ERROR"}
+_LABELS = {
+    "fail": "FAIL", "refused": "REFUSED", "crashed": "CRASHED", "error": "ERROR",
+    "inconsistent": "INCONSISTENT",
+}  # fmt: skip
 
 
 def show(block: Block, width: int, verbose: bool) -> Iterator[Text]:
@@ -141,6 +144,9 @@ def places(block: Block) -> str:
 def what(block: Block, group: Group) -> str:
     """Say what is wrong, under which reading, and in which placement if not in all."""
     said = block.kind
+    if group.verdict == "inconsistent":
+        example = (block.shown.group or group).examples[0]
+        return clean(f"{said}: {example.message}")  # both ways with what they give
     if group.reading:
         said += f", read as {group.reading}"
     if group.placement:

@@ -14,7 +14,7 @@ from convcheck.report.naming import compact_ids
 from convcheck.report.promotions import of_types, sort_of
 from convcheck.report.words import GLUE, clean, number, plural
 from convcheck.run.diff import CHANGES, Change, Difference, Failure, Finding, Turned
-from convcheck.run.result import FAILURES, CaseResult, RunResult, gates
+from convcheck.run.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.spec.model import Case
 
 FORMAT = "convcheck-diff/1"
@@ -147,7 +147,7 @@ def _kind(failure: Failure, verbose: bool) -> str:
     group, said = failure.group, clean(failure.kind)
     if group and failure.verdict == "refused" and group.examples:
         said = clean(f"refused: {group.examples[0].message}")
-    if failure.verdict in ("crashed", "error"):
+    if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"
     where = f', only in placement "{group.placement}"' if group and group.placement else ""
     return (said if verbose else cut(said, _LONG)) + where

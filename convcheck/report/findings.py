@@ -31,6 +31,9 @@ class Finding:
         if block.verdict in ("refused", "crashed"):
             said = group.examples[0].message if group.examples else group.kind
             return f"{block.verdict}: {clean(said)}"
+        if block.verdict == "inconsistent":
+            said = group.examples[0].message if group.examples else ""
+            return clean(f"{group.kind}: {said}")
         where = f", in placement {group.placement}" if group.placement else ""
         return f"{group.kind}{where}: {group.decision.name}"
 

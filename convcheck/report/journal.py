@@ -1,7 +1,8 @@
 """The results of a run in a file as they come, a line each, for a run that is killed to go on.
 
 The first line tells which run it is; then come the backend's name, once it is open, and the
-cases, as they stand in a report. A line that was cut short by the kill is not there.
+cases, as they stand in a report, and tallies of parts of a case. A line that was cut short by the
+kill is not there.
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ from convcheck import __version__
 from convcheck.errors import Place, UsageError
 from convcheck.report.json import case_document
 from convcheck.report.read import Types, case_of
+from convcheck.report.tally_json import tally_document, tally_of
+from convcheck.run.gather import Part, Rules, Unit, part_of
 from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.run.tally import Tally
 
-FORMAT = "convcheck-journal/1"
+FORMAT = "convcheck-journal/2"
 
 
 @dataclass
 class Journal:
-    """An open journal: what it had (`done`, by case id; `backend`, None where none was opened)."""
+    """An open journal: what it had (`done`, by id of a unit; `backend`, None where none was
+    opened).
+    """
 
     path: Path
     file: IO[str]
-    done: Mapping[str, CaseResult] = field(default_factory=dict)
+    rules: Rules
+    done: Mapping[str, Part] = field(default_factory=dict)
     backend: BackendInfo | None = None
 
     def name(self, backend: BackendInfo) -> None:
@@ -42,9 +49,16 @@ class Journal:
             hint = f"remove {self.path} to begin anew"
             raise UsageError(f"{self.path} has results of {was}, and this is {now}", hint=hint)
 
-    def add(self, result: CaseResult) -> None:
-        """Note a case's result."""
-        self._write(case_document(result))
+    def add(self, unit: Unit, part: Part) -> None:
+        """Note the result of a unit."""
+        if part.vectors is not None:
+            found = {"vectors": case_document(part.vectors)}
+        else:
+            assert part.tally is not None  # noqa: S101
+            found = {
+                "tally": tally_document(part.tally, unit.case, self.rules(unit.case)[0].decisions)
+            }
+        self._write({"unit": unit.id, **found})
 
     def _write(self, line: Mapping[str, Any]) -> None:
         try:
@@ -59,15 +73,17 @@ class Journal:
         self.file.close()
 
 
-def open_journal(path: str, run: Mapping[str, Any], types: Types) -> Journal:
-    """Open the journal of a run, or begin it. `run` is what tells the run from others.
+def open_journal(
+    path: str, run: Mapping[str, Any], types: Types, plan: Sequence[Unit], rules: Rules
+) -> Journal:
+    """Open the journal of a run of some units, or begin it. `run` is what tells it from others.
 
     Raises UsageError for a file that is the journal of another run, or none, or damaged.
     """
     head = {"format": FORMAT, "convcheck": __version__, **run}
     with contextlib.ExitStack() as stack:
         try:
-            journal = Journal(Path(path), stack.enter_context(_opened(Path(path))))
+            journal = Journal(Path(path), stack.enter_context(_opened(Path(path))), rules)
             lines = _whole_lines(journal.file, head, path)
         except (OSError, UnicodeDecodeError) as error:
             said = getattr(error, "strerror", None) or error
@@ -76,7 +92,7 @@ def open_journal(path: str, run: Mapping[str, Any], types: Types) -> Journal:
             said = f"{path} is no journal of a run: {error}"
             raise UsageError(said, hint="--resume FILE") from None
         if lines:
-            _read(journal, lines[1:], types)
+            _read(journal, lines[1:], types, {unit.id: unit for unit in plan})
         else:
             journal._write(head)
         stack.pop_all()  # it stays open
@@ -128,18 +144,24 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "…"
 
 
-def _read(journal: Journal, lines: Sequence[str], types: Types) -> None:
-    done: dict[str, CaseResult] = {}
+def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[str, Unit]) -> None:
+    done: dict[str, Part] = {}
     for number, line in enumerate(lines, 2):
         try:
             document = json.loads(line)
             if "backend" in document:
                 journal.backend = BackendInfo(*document["backend"])
                 continue
-            result = case_of(document, types)
+            unit = plan[document["unit"]]
+            found: CaseResult | Tally
+            if "vectors" in document:
+                found = case_of(document["vectors"], types)
+            else:
+                decisions = journal.rules(unit.case)[0].decisions
+                found = tally_of(document["tally"], unit.case, decisions)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None
-        done[result.case.id] = result
+        done[unit.id] = part_of(unit, found)
     journal.done = done

@@ -34,7 +34,17 @@ FORMAT = "convcheck-report/1"
 
 def document(result: RunResult) -> dict[str, Any]:
     """Give the report as JSON's types."""
-    return {**head(result), "cases": [case_document(case) for case in result.cases]}
+    cases = [case_document(case) for case in result.cases]
+    return {**head(result), "cases": cases, **_parts(result)}
+
+
+def _parts(result: RunResult) -> dict[str, Any]:
+    """Give what is to be added of cases that are not done."""
+    if not result.parts:
+        return {}
+    from convcheck.report.tally_json import part_document
+
+    return {"parts": [part_document(part) for part in result.parts]}
 
 
 def head(result: RunResult) -> dict[str, Any]:
@@ -132,9 +142,8 @@ def _counts(cases: tuple[CaseResult, ...], level: Level) -> dict[str, Any]:
     }
 
 
-def case_document(result: CaseResult) -> dict[str, Any]:
-    """Give a case's result as JSON's types."""
-    case = result.case
+def case_head(case: Case) -> dict[str, Any]:
+    """Give what tells a case from others as JSON's types."""
     return {
         "id": case.id,
         "spec": case.spec,
@@ -142,17 +151,26 @@ def case_document(result: CaseResult) -> dict[str, Any]:
         "outputs": [t.name for t in case.outputs],
         "ranks": list(case.ranks) if case.whole_calls else None,
         "attributes": dict(case.attributes),
+    }
+
+
+def case_document(result: CaseResult) -> dict[str, Any]:
+    """Give a case's result as JSON's types."""
+    case = result.case
+    return {
+        **case_head(case),
         "verdict": result.verdict,
         "message": result.message,
         "checked": result.checked,
         "coverage": result.coverage,
         **({"left_out": result.left_out} if result.left_out else {}),
         **_excuse(result.excuse),
-        "groups": [_group(case, group) for group in result.groups],
+        "groups": [group_document(case, group) for group in result.groups],
     }
 
 
-def _group(case: Case, group: Group) -> dict[str, Any]:
+def group_document(case: Case, group: Group) -> dict[str, Any]:
+    """Give a group of a case as JSON's types."""
     by = group.decision
     return {
         "rule": by.rule,
@@ -170,12 +188,13 @@ def _group(case: Case, group: Group) -> dict[str, Any]:
         "digest": group.digest,
         "ranges": [[code(case.inputs[0].format, word) for word in span] for span in group.ranges],
         "more_ranges": group.more_ranges,
-        "examples": [_example(case, example) for example in group.examples],
+        "examples": [example_document(case, example) for example in group.examples],
         **_excuse(group.excuse),
     }
 
 
-def _example(case: Case, example: Example | CallExample) -> dict[str, Any]:
+def example_document(case: Case, example: Example | CallExample) -> dict[str, Any]:
+    """Give an example of a case as JSON's types."""
     if isinstance(example, CallExample):
         return _call(case, example)
     target = case.outputs[0].format

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +12,7 @@ from typing import Any, cast
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Format, Text
 from convcheck.report.json import FORMAT
+from convcheck.run.gather import Rules
 from convcheck.run.result import (
     VERDICTS,
     BackendInfo,
@@ -33,8 +35,8 @@ Types = Mapping[str, DType]
 _HINT = "a report is what `convcheck run --json FILE` writes"
 
 
-def read(path: str, types: Types) -> RunResult:
-    """Read a report. `types` are those of the specs.
+def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
+    """Read a report. `types` are those of the specs; with the rules of cases, parts of them too.
 
     Raises UsageError for a file that is no report, is of another version, or has other types.
     """
@@ -46,23 +48,33 @@ def read(path: str, types: Types) -> RunResult:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}", hint=_HINT) from None
-    return _result(document, path, types)
+    return _result(document, path, types, rules)
 
 
 def _said(error: OSError | UnicodeDecodeError) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def _result(document: Any, path: str, types: Types) -> RunResult:
+def _result(document: Any, path: str, types: Types, rules: Rules | None) -> RunResult:
     form = document.get("format") if isinstance(document, dict) else None
     if form != FORMAT:
         said = f"{path} is not a {FORMAT}" + (f" but a {form}" if isinstance(form, str) else "")
         raise UsageError(said, hint=_HINT)
     try:
-        return run_of(document, types)
+        return _with_parts(run_of(document, types), document, types, rules)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         said = f"{type(error).__name__}: {error}"
         raise UsageError(f"{path} is a damaged report ({said})", hint=_HINT) from None
+
+
+def _with_parts(
+    result: RunResult, document: Mapping[str, Any], types: Types, rules: Rules | None
+) -> RunResult:
+    if rules is None or "parts" not in document:
+        return result
+    from convcheck.report.tally_json import parts_of
+
+    return replace(result, parts=parts_of(document["parts"], types, rules))
 
 
 def run_of(document: Mapping[str, Any], types: Types) -> RunResult:
@@ -78,12 +90,12 @@ def run_of(document: Mapping[str, Any], types: Types) -> RunResult:
         tuple(case_of(case, types) for case in document["cases"]),
         tuple(map(_text, document["notes"])),
         document["interrupted"],
-        _number(document["restarts"]),
+        number(document["restarts"]),
         Shard(shard["index"], shard["of"], shard["plan"]) if shard else None,
         _environment(document["environment"]),
         _text(document["known"]["file"]),
         tuple(_problem(problem) for problem in document["known"]["problems"]),
-        None if document["selected"] is None else _number(document["selected"]),
+        None if document["selected"] is None else number(document["selected"]),
         document["own_inputs"],
     )
 
@@ -94,7 +106,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _number(value: Any) -> int:
+def number(value: Any) -> int:
+    """Hold to being a count. Raises TypeError."""
     if type(value) is not int or value < 0:
         raise TypeError(f"{value!r} is no count")
     return value
@@ -122,21 +135,23 @@ def _environment(value: Any) -> Mapping[str, Any]:
 
 def case_of(document: Mapping[str, Any], types: Types) -> CaseResult:
     """Make the result of a case. Raises as `run_of` does."""
-    case = _case(document, types)
+    case = case_named(document, types)
     return CaseResult(
         case,
         _verdict(document["verdict"]),
-        _number(document["checked"]),
+        number(document["checked"]),
         document["coverage"],
-        tuple(_group(group, case, types) for group in document["groups"]),
+        tuple(group_of(group, case, types) for group in document["groups"]),
         _text(document["message"]),
-        _number(document.get("left_out", 0)),
+        number(document.get("left_out", 0)),
         _excuse(document.get("excuse")),
     )
 
 
-def _case(document: Mapping[str, Any], types: Types) -> Case:
-    """Make a case from its parts; what its id has besides them is the layout."""
+def case_named(document: Mapping[str, Any], types: Types) -> Case:
+    """Make a case from its parts; what its id has besides them is the layout. Raises as `run_of`
+    does.
+    """
     spec, named = document["spec"], document["id"].split("/")
     op, _, version = spec.rpartition("-")
     attributes = tuple(document["attributes"].items())
@@ -164,7 +179,8 @@ def _type(name: str, types: Types) -> DType:
     return types[name]
 
 
-def _group(document: Mapping[str, Any], case: Case, types: Types) -> Group:
+def group_of(document: Mapping[str, Any], case: Case, types: Types) -> Group:
+    """Make a group of a case. Raises as `run_of` does."""
     fmt = case.inputs[0].format
     return Group(
         _decision(
@@ -177,14 +193,14 @@ def _group(document: Mapping[str, Any], case: Case, types: Types) -> Group:
         ),
         _verdict(document["verdict"]),
         _text(document["kind"]),
-        _number(document["count"]),
-        _number(document["of"]),
+        number(document["count"]),
+        number(document["of"]),
         document["digest"],
         document["reading"],
         document["placement"],
         tuple((_word(low, fmt), _word(high, fmt)) for low, high in document["ranges"]),
         document["more_ranges"],
-        tuple(_example(example, case, types) for example in document["examples"]),
+        tuple(example_of(example, case, types) for example in document["examples"]),
         _excuse(document.get("excuse")),
     )
 
@@ -211,7 +227,8 @@ def _problem(document: Mapping[str, str]) -> Problem:
     return Problem(kind, _place(document["place"]), document["message"], document["repair"])
 
 
-def _example(document: Mapping[str, Any], case: Case, types: Types) -> Example | CallExample:
+def example_of(document: Mapping[str, Any], case: Case, types: Types) -> Example | CallExample:
+    """Make an example of a case. Raises as `run_of` does."""
     if "difference" in document:
         return _call(document, case, types)
     target = case.outputs[0].format

@@ -28,6 +28,7 @@ STATUSES = (  # the worst first
     Status("crashed", "crash", "C", "bold red"),
     Status("fail", "fail", "F", "bold red"),
     Status("refused", "refus", "R", "bold red"),
+    Status("inconsistent", "incon", "I", "bold red"),
     KNOWN,
     BELOW,
     WAIVED,

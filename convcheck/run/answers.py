@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Declined, Outputs, Oversized
 from convcheck.numerics.format import Bits
+from convcheck.vectors.span import CHUNK as CHUNK
 
 Index = NDArray[np.intp]
 
@@ -17,8 +18,9 @@ Index = NDArray[np.intp]
 ANSWERED, REFUSED, CRASHED, NOT_ASKED = range(4)
 
 # The ways in which elements are put to a backend. Under '' comes what happens between calls.
-PLACEMENTS = ("", "support", "bulk", "alone", "odd tail", "short", "4-D", "empty")
-CHUNK = 1 << 16  # no call has more elements
+FIRST = ("", "support", "bulk", "alone", "odd tail", "short", "4-D", "empty", "sweep")
+AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
+PLACEMENTS = FIRST + AGAIN
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Avoid:
     faults: tuple[Fault, ...] = ()
 
 
-EVERYWHERE = frozenset(PLACEMENTS)
+EVERYWHERE = frozenset(FIRST)
 
 
 @dataclass(frozen=True)

@@ -33,3 +33,13 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def digest_of_words(words: tuple[Word, ...]) -> str:
     """Hash words to 128 bits."""
     return hashlib.blake2b(repr(words).encode(), digest_size=16).hexdigest()
+
+
+def digest_of_run(first: int, got: Codes) -> int:
+    """Hash the answers, of shape (n,), to consecutive codes from `first` on to 128 bits.
+
+    For answers of any number at once: of some that are all the same only one is read.
+    """
+    content = got[:1] if bool((got == got[0]).all()) else got
+    head = f"{first} {len(got)} ".encode()
+    return int.from_bytes(hashlib.sha256(head + content.tobytes()).digest()[:16])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.run.lane import Desk, Lane, Reported, Stopped
+from convcheck.run.lane import Desk, Lane, Report, Restarts, Stopped
 from convcheck.run.messages import Corpus, Job, Judge, Setup
 from convcheck.run.result import FAILURES, BackendInfo, CaseResult, remarks
 from convcheck.spec.model import Case
@@ -34,8 +36,62 @@ class Execution:
         return remarks(self.restarts, self.results)
 
 
-def _to_stderr(line: str) -> None:
+def to_stderr(line: str) -> None:
+    """Print a line for the user."""
     print(line, file=sys.stderr, flush=True)
+
+
+def locally(
+    setup: Setup, jobs: Sequence[Job], lanes: int, timeout: float
+) -> Generator[Report, None, None]:
+    """Do jobs in so many worker processes; report how the backend names itself, once, and each
+    result as it comes.
+
+    A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
+    ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
+    """
+    with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
+        batches = _batches(jobs, lanes)
+        desk = Desk(setup, Path(folder), timeout, batches)
+        threads = [Lane(desk) for _ in range(min(lanes, len(batches)))]
+        try:
+            yield from _heard(desk, threads)
+        finally:
+            desk.stop()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+
+
+def _heard(desk: Desk, lanes: list[Lane]) -> Iterator[Report]:
+    """Give every report until the last lane has stopped."""
+    for lane in lanes:
+        lane.start()
+    running, restarts = len(lanes), 0
+    while running:
+        report = desk.reports.get()
+        if desk.restarts != restarts:
+            restarts = desk.restarts
+            yield Restarts(restarts)
+        if isinstance(report, Stopped):
+            running -= 1
+            if report.error:
+                raise report.error
+        else:
+            yield report
+
+
+def _batches(jobs: Sequence[Job], lanes: int) -> deque[list[Job]]:
+    size = max(1, min(LARGEST_BATCH, len(jobs) // (max(lanes, 1) * BATCHES_A_LANE)))
+    return deque(list(jobs[begin : begin + size]) for begin in range(0, len(jobs), size))
+
+
+def prepare(address: str, say: Callable[[str], None]) -> None:
+    """Do what comes before the first worker: what is wrong in the environment is an error here,
+    once; `say` is told what a backend prepares, once on a machine.
+    """
+    max_elements()
+    prepare_backend(address, say)
 
 
 def execute(
@@ -48,79 +104,30 @@ def execute(
     fail_fast: bool,
     on_result: Callable[[CaseResult], None],
     judge: Judge | None = None,
-    say: Callable[[str], None] = _to_stderr,
-    on_backend: Callable[[BackendInfo], None] | None = None,
+    say: Callable[[str], None] = to_stderr,
 ) -> Execution:
-    """Ask every case in `jobs` worker processes; tell `on_result` of each as it comes, and before
-    that `on_backend` how the backend names itself.
+    """Ask every case, by its vectors, in `jobs` worker processes; tell `on_result` of each result
+    as it comes.
 
-    A call of the backend that takes `timeout` seconds counts as a crash. With `fail_fast`, the
-    run ends with the first failure. Raises UnavailableError or UsageError where the backend
-    cannot be opened. `say` is told what a backend prepares before that, once on a machine.
+    With `fail_fast`, the run ends with the first failure. Raises and stops as `locally` does.
     """
-    max_elements()  # what is wrong in the environment is an error here, once
-    prepare_backend(address, say)
-    with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
-        batches = _batches(cases, jobs)
-        desk = Desk(Setup(address, corpus, judge), Path(folder), timeout, batches)
-        run = _Run(desk, [Lane(desk) for _ in range(min(jobs, len(batches)))])
-        interrupted = False
+    prepare(address, say)
+    plan = [Job(position, case) for position, case in enumerate(cases)]
+    results: dict[int, CaseResult] = {}
+    backend, restarts, interrupted = BackendInfo(address, ""), 0, False
+    with closing(locally(Setup(address, corpus, judge), plan, jobs, timeout)) as reports:
         try:
-            run.follow(fail_fast, on_result, on_backend)
+            for report in reports:
+                if isinstance(report, BackendInfo):
+                    backend = report
+                elif isinstance(report, Restarts):
+                    restarts = report.count
+                else:
+                    result = results[report.position] = cast(CaseResult, report.result)
+                    on_result(result)
+                    if fail_fast and result.verdict in FAILURES:
+                        break
         except KeyboardInterrupt:
             interrupted = True
-        finally:
-            run.end()
-    results = tuple(run.results[position] for position in sorted(run.results))
-    backend = run.backend or BackendInfo(address, "")
-    return Execution(results, backend, interrupted, desk.restarts)
-
-
-def _batches(cases: Sequence[Case], jobs: int) -> deque[list[Job]]:
-    size = max(1, min(LARGEST_BATCH, len(cases) // (max(jobs, 1) * BATCHES_A_LANE)))
-    plan = [Job(position, case) for position, case in enumerate(cases)]
-    return deque(plan[begin : begin + size] for begin in range(0, len(plan), size))
-
-
-class _Run:
-    """The main thread's side: it hears what the lanes report."""
-
-    def __init__(self, desk: Desk, lanes: list[Lane]) -> None:
-        self.desk, self.lanes = desk, lanes
-        self.results: dict[int, CaseResult] = {}
-        self.backend: BackendInfo | None = None
-
-    def follow(
-        self,
-        fail_fast: bool,
-        on_result: Callable[[CaseResult], None],
-        on_backend: Callable[[BackendInfo], None] | None,
-    ) -> None:
-        """Hear every report until the last lane has stopped, or the first failure."""
-        for lane in self.lanes:
-            lane.start()
-        running = len(self.lanes)
-        while running:
-            report = self.desk.reports.get()
-            if isinstance(report, BackendInfo):
-                self.backend = report
-                if on_backend:
-                    on_backend(report)
-            elif isinstance(report, Stopped):
-                running -= 1
-                if report.error:
-                    raise report.error
-            elif self._failed(report, on_result) and fail_fast:
-                return
-
-    def _failed(self, report: Reported, on_result: Callable[[CaseResult], None]) -> bool:
-        self.results[report.position] = report.result
-        on_result(report.result)
-        return report.result.verdict in FAILURES
-
-    def end(self) -> None:
-        """End the workers that are left, and wait for the lanes to notice."""
-        self.desk.stop()
-        for lane in self.lanes:
-            if lane.ident is not None:
-                lane.join()
+    found = tuple(results[position] for position in sorted(results))
+    return Execution(found, backend, interrupted, restarts)

@@ -41,6 +41,11 @@ def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
     return CaseResult(vectors.case, case_verdict(groups), checked, vectors.coverage, groups)
 
 
+def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
+    """Make the group of an answer that had no form, or of a call that died or was refused."""
+    return _Judging(vectors, answers)._of_fault(fault)
+
+
 def _declined(vectors: VectorSet, answers: Answers) -> CaseResult:
     """Tell a question that could not be put from a refusal that was due, or is accepted."""
     assert answers.declined is not None  # noqa: S101

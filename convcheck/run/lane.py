@@ -12,12 +12,16 @@ from queue import SimpleQueue
 from convcheck.errors import UnavailableError
 from convcheck.run.answers import EVERYWHERE, Index
 from convcheck.run.child import LEAVING, Child, Death
-from convcheck.run.messages import Call, Finished, Job, Setup, Sweep
+from convcheck.run.messages import Apart, Call, Finished, Job, Setup, Sweep
 from convcheck.run.narrow import give_up, narrow
+from convcheck.run.part import chunk_of, with_chunk
 from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.run.tally import Tally
+from convcheck.vectors.span import Span
 
 MOST_RESTARTS = 64  # a case
 TIME_OUT = 8  # a time-out counts as so many restarts
+_SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
 TRIES = 3  # a backend that could be opened before is opened so often before it is given up
 
 
@@ -30,10 +34,21 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Reported:
-    """A case's result."""
+    """A case's result, or the tally of a span of it."""
 
     position: int
-    result: CaseResult
+    result: CaseResult | Tally
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """How many workers of the backend died and were replaced so far."""
+
+    count: int
+
+
+Report = BackendInfo | Reported | Restarts
 
 
 class _StopError(Exception):
@@ -50,6 +65,7 @@ class Desk:
     batches: deque[list[Job]]
     reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
     restarts: int = 0
+    spent: dict[int, int] = field(default_factory=dict)  # restarts by the case's position
     stopped: bool = False
     opened: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -85,10 +101,12 @@ class Desk:
         with self._lock:
             self._children.discard(child)
 
-    def died(self) -> None:
-        """Count a worker that died."""
+    def died(self, position: int, cost: int) -> int:
+        """Count a worker that died of a case, and give what its restarts have cost so far."""
         with self._lock:
             self.restarts += 1
+            self.spent[position] = self.spent.get(position, 0) + cost
+            return self.spent[position]
 
     def stop(self) -> None:
         """End every worker at once; the lanes notice."""
@@ -160,8 +178,8 @@ class Lane(threading.Thread):
         while jobs:
             heard = child.receive(self.desk.timeout)
             if isinstance(heard, Finished):
-                jobs.popleft()
-                self.desk.reports.put(Reported(heard.position, heard.result))
+                job = jobs.popleft()
+                self.desk.reports.put(Reported(heard.position, heard.result, job.span))
             if self.desk.stopped:
                 raise _StopError
             if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
@@ -178,26 +196,44 @@ class Lane(threading.Thread):
         self.desk.put_back(jobs)
         if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
             result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
-            self.desk.reports.put(Reported(job.position, result))
+            self.desk.reports.put(Reported(job.position, result, job.span))
             return
-        sweeper = _Replays(self, job, heard)
-        job = narrow(job, heard.call, sweeper)
+        self.desk.put_back([self._looked_into(job, heard)])
+
+    def _looked_into(self, job: Job, death: Death) -> Job:
+        """Give the job as it is to be done after a death."""
+        sweeper = _Replays(self, job, death)
+        call = death.call
+        if job.span is None:
+            job = narrow(job, call, sweeper)
+        elif call.placement == "sweep":  # to be found out is which of the chunk it was
+            job = with_chunk(job, chunk_of(job, call.index))
+        elif call.placement in ("", "support"):
+            job = narrow(job, call, sweeper)
+        else:
+            chunk = sweeper.chunk = chunk_of(job, call.index)
+            call = replace(call, index=call.index - chunk.first)
+            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), call, sweeper)
+            job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
         if sweeper.spent and not job.avoid.placements >= EVERYWHERE:
-            job = give_up(job, heard.call, f"{heard.how}; gave up after {MOST_RESTARTS} restarts")
-        self.desk.put_back([replace(job, spent=sweeper.count)])
+            said = f"{death.how}; gave up after {MOST_RESTARTS} restarts"
+            job = give_up(
+                job, replace(call, placement=_SHOWN.get(call.placement, call.placement)), said
+            )
+        return replace(job, spent=sweeper.count)
 
 
 class _Replays:
     """Makes calls of a case, in a lane's worker and its replacements (a narrow.Sweeper)."""
 
     def __init__(self, lane: Lane, job: Job, death: Death) -> None:
-        self.lane, self.case, self.count = lane, job.case, job.spent
+        self.lane, self.job, self.count = lane, job, job.spent
+        self.chunk: Apart | None = None  # of a span, the chunk whose elements are meant
         self._count(death)
 
     def _count(self, death: Death) -> None:
         self.how, self.hung = death.how, death.timed_out
-        self.count += TIME_OUT if death.timed_out else 1
-        self.lane.desk.died()
+        self.count = self.lane.desk.died(self.job.position, TIME_OUT if death.timed_out else 1)
 
     @property
     def spent(self) -> bool:
@@ -207,7 +243,8 @@ class _Replays:
         if fresh:
             self.lane.drop()
         child = self.lane.worker()
-        child.send(Sweep(self.case, tuple(calls)))
+        chunk = self.job.span.first + self.chunk.first if self.job.span and self.chunk else None
+        child.send(Sweep(self.job.case, tuple(calls), chunk))
         heard = child.receive(self.lane.desk.timeout)
         if self.lane.desk.stopped:
             raise _StopError

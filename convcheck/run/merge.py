@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 
 from convcheck.errors import UsageError
+from convcheck.run.gather import Part, Rules, joined, result_of, unit_ids
 from convcheck.run.result import RunResult, Shard
 
 # What the shards of one run have in common, and how it is said.
@@ -26,8 +27,8 @@ def plan_digest(ids: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
 
 
-def merge(parts: Sequence[tuple[str, RunResult]]) -> RunResult:
-    """Merge the shards of a run, named for what is said of them.
+def merge(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
+    """Merge the shards of a run, named for what is said of them; `rules` are those of their cases.
 
     They were held against no list of known failures: that is for the whole. Raises UsageError
     unless every shard is there once, whole, and of the same run.
@@ -41,19 +42,34 @@ def merge(parts: Sequence[tuple[str, RunResult]]) -> RunResult:
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
     _same(parts)
     shards = _in_order(parts)
-    mixed = chain.from_iterable(zip_longest(*(shard.cases for shard in shards)))
-    cases = [case for case in mixed if case is not None]
-    if plan_digest([case.case.id for case in cases]) != _shard(shards[0]).plan:
+    found = _in_plan_order(shards)
+    if plan_digest([name for part in found for name in unit_ids(part)]) != _shard(shards[0]).plan:
         hint = "was one ended by --fail-fast? run it again without"
         raise UsageError("the shards do not have all cases of their plan", hint=hint)
     notes = dict.fromkeys(note for shard in shards for note in shard.notes)
     return replace(
         shards[0],
-        cases=tuple(cases),
+        cases=tuple(result_of(part, rules) for part in found),
+        parts=(),
         notes=(*notes, *_machines(shards)),
         restarts=sum(shard.restarts for shard in shards),
         shard=None,
     )
+
+
+def _in_plan_order(shards: Sequence[RunResult]) -> list[Part]:
+    """Put the parts of every case together: the units of a plan were dealt out one by one."""
+    dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
+    found: dict[str, dict[int, Part]] = {}
+    for part in chain.from_iterable(zip_longest(*dealt)):
+        if part is not None:
+            found.setdefault(part.case.id, {})[id(part)] = part
+    return [joined(list(parts.values())) for parts in found.values()]
+
+
+def _parts(shard: RunResult) -> list[Part]:
+    known = {part.case.id: part for part in shard.parts}
+    return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
 
 
 def _same(parts: Sequence[tuple[str, RunResult]]) -> None:

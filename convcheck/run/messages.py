@@ -14,8 +14,12 @@ from convcheck.backends.protocol import DEFAULT_TIMEOUT
 from convcheck.errors import ConvcheckError
 from convcheck.run.answers import CHUNK, PLACEMENTS, Answers, Avoid, CallAnswers, Index
 from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.run.tally import Tally
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
 from convcheck.spec.model import Case
 from convcheck.vectors.model import Vectors
+from convcheck.vectors.span import Span
 
 Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
 
@@ -28,24 +32,46 @@ class Corpus(Protocol):
         ...
 
 
+class Conversions(Corpus, Protocol):
+    """A corpus of which some cases are asked in spans of codes, too."""
+
+    def conversion(self, case: Case) -> tuple[Program, Decision]:
+        """Give the rules of a case, and what an answer's form is held against."""
+        ...
+
+
 @dataclass(frozen=True)
 class Setup:
     """First message to a worker. Without a judge, the worker takes convcheck's own.
 
-    `timeout` is of use to a backend that can tell what its program was doing when it passed.
+    `timeout` is of use to a backend that can tell what its program was doing when it passed. With
+    `consistency`, vectors of elements are also asked in other places and under other options.
     """
 
     address: str
     corpus: Corpus
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
+    consistency: bool = False
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A chunk that is asked by itself: its place in the span, and what is known of its elements,
+    which are counted from its own first one.
+    """
+
+    first: int
+    skip: Mapping[int, str] = field(default_factory=dict)
+    avoid: Avoid = field(default_factory=Avoid)
 
 
 @dataclass(frozen=True)
 class Job:
     """A case to ask: its position in the plan, and what is known of it from dead workers.
 
-    `spent` counts the restarts that it has cost.
+    `spent` counts the restarts that it has cost. With a `span`, those codes are asked in the place
+    of the case's vectors, and its elements are counted from the span's first code on.
     """
 
     position: int
@@ -53,6 +79,8 @@ class Job:
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
     spent: int = 0
+    span: Span | None = None
+    apart: tuple[Apart, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +89,7 @@ class Sweep:
 
     case: Case
     calls: tuple[Index, ...]
+    chunk: int | None = None  # the first code of the chunk whose elements are meant
 
 
 @dataclass(frozen=True)
@@ -79,10 +108,12 @@ class NotOpened:
 
 @dataclass(frozen=True)
 class Finished:
-    """From a worker: a case's result. A `leaving` worker asks to be replaced."""
+    """From a worker: a case's result, or the tally of a span. A `leaving` worker asks to be
+    replaced.
+    """
 
     position: int
-    result: CaseResult
+    result: CaseResult | Tally
     leaving: bool
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
@@ -14,13 +14,19 @@ from convcheck.semantics.expected import Decision
 from convcheck.spec.model import LEVELS, Case, Level
 from convcheck.vectors.model import Coverage
 
+if TYPE_CHECKING:
+    from convcheck.run.gather import Part
+
 Verdict = Literal[
-    "error", "crashed", "fail", "refused", "tolerated", "pass", "undefined", "unsupported"
-]
+    "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
+    "unsupported",
+]  # fmt: skip
 VERDICTS: tuple[Verdict, ...] = (
-    "error", "crashed", "fail", "refused", "tolerated", "pass", "undefined", "unsupported",
+    "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
+    "unsupported",
 )  # fmt: skip
-FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused"))
+FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
+EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
 Word = int | str  # a code, or a text
 Tolerance = Literal["known", "waived"]
 Fault = Literal["stale", "changed", "unmatched", "expired", "too broad"]
@@ -175,7 +181,8 @@ class RunResult:
     it ran, None for here. `known` is the list of known failures that was held against it, ''
     for none, and `problems` what is wrong with that. `selected` counts the cases of which those
     asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
-    whether a user's own inputs were asked, not the tier's.
+    whether a user's own inputs were asked, not the tier's. `parts` are what there is of cases that
+    are not done, of which `cases` have the result so far.
     """
 
     backend: BackendInfo
@@ -192,6 +199,7 @@ class RunResult:
     problems: tuple[Problem, ...] = ()
     selected: int | None = None
     own_inputs: bool = False
+    parts: tuple[Part, ...] = ()
 
     @property
     def corpus(self) -> str:
@@ -234,10 +242,12 @@ def not_asked(count: int) -> str:
 
 
 def gates(group: Group, level: Level) -> bool:
-    """Tell whether a group fails a run at `level`: a crash always, else as strong as the gate."""
+    """Tell whether a group fails a run at `level`: a crash and what is inconsistent always, else
+    as strong as the gate.
+    """
     if group.verdict not in FAILURES or group.excuse:
         return False
-    if group.verdict in ("crashed", "error"):
+    if group.verdict in EVER:
         return True
     return LEVELS.index(group.decision.level) <= LEVELS.index(level)
 

@@ -6,6 +6,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.run.child import LEAVING
@@ -54,7 +55,7 @@ class Standing:
         while True:
             report = self._desk.reports.get()
             if isinstance(report, Reported) and report.position == self._asked:
-                return report.result
+                return cast(CaseResult, report.result)
 
     def close(self) -> None:
         """End the worker. More than once is no harm."""

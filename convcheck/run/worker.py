@@ -7,11 +7,13 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import Array, c_int64
+from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -19,18 +21,22 @@ from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,
     Answer,
     Backend,
+    Bound,
     Declined,
     DiedError,
     answers_of,
+    bound,
     last_words,
     open_backend,
 )
 from convcheck.errors import ConvcheckError, UnavailableError
-from convcheck.numerics.format import Bits
-from convcheck.run.answers import EVERYWHERE, Index
+from convcheck.numerics.format import Bits, Codes
+from convcheck.run.answers import CHUNK, EVERYWHERE, Index
 from convcheck.run.ask import ask, inputs_at
 from convcheck.run.ask_calls import ask_calls
+from convcheck.run.consistency import configured, consistent, options_of
 from convcheck.run.messages import (
+    Conversions,
     Corpus,
     Finished,
     Job,
@@ -43,9 +49,11 @@ from convcheck.run.messages import (
     Survived,
     Sweep,
 )
-from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.run.result import BackendInfo, CaseResult, case_verdict
+from convcheck.run.tally import Tally
 from convcheck.spec.model import Case
-from convcheck.vectors.model import CallSet
+from convcheck.vectors.model import CallSet, Vectors
+from convcheck.vectors.span import Span
 
 NOTHING = np.zeros(0, np.intp)
 
@@ -131,7 +139,25 @@ class _Watched:
     def __init__(self, backend: Backend, notes: Notes) -> None:
         self.name, self.version = backend.name, backend.version
         self._backend, self.notes = backend, notes
-        self.broken = False
+        self._own_fault = False
+        self._others: list[_Watched] = []
+
+    @property
+    def broken(self) -> bool:
+        return self._own_fault or any(other.broken for other in self._others)
+
+    @property
+    def options(self) -> Mapping[str, tuple[str, ...]]:
+        return options_of(self._backend)
+
+    def configured(self, choice: Mapping[str, str]) -> Backend:
+        """Give the same backend with other options, watched like this one."""
+        other = _Watched(configured(self._backend, choice), self.notes)
+        self._others = [*(o for o in self._others if o.broken), other]
+        return cast(Backend, other)
+
+    def _look(self) -> None:
+        self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
 
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
@@ -141,7 +167,7 @@ class _Watched:
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         with self._watch():
             answer = self._backend.answer(case, inputs)
-        self.broken = self.broken or bool(getattr(self._backend, "spoiled", False))
+        self._look()
         return answer
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
@@ -151,8 +177,20 @@ class _Watched:
                 answer = next(found, None)
             if answer is None:
                 return
-            self.broken = self.broken or bool(getattr(self._backend, "spoiled", False))
+            self._look()
             yield answer
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
+        with self._watch():
+            call = bound(self._backend, case, codes, out)
+
+        def watched() -> Answer | None:
+            with self._watch():
+                answer = call()
+            self._look()
+            return answer
+
+        return watched
 
     @contextlib.contextmanager
     def _watch(self) -> Iterator[None]:
@@ -162,7 +200,7 @@ class _Watched:
             raise
         except BaseException:
             self.notes.end()
-            self.broken = True
+            self._own_fault = True
             raise
         self.notes.end()
 
@@ -172,7 +210,7 @@ class _Worker:
 
     def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
         self.corpus: Corpus = setup.corpus
-        self.own_judge = setup.judge is None
+        self.own_judge, self.consistency = setup.judge is None, setup.consistency
         self.judge = setup.judge or _own_judge()
         self.backend, self.connection = backend, connection
 
@@ -195,7 +233,9 @@ class _Worker:
         self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
         return not self.backend.broken
 
-    def result(self, job: Job) -> CaseResult:
+    def result(self, job: Job) -> CaseResult | Tally:
+        if job.span is not None:
+            return self.swept(job, job.span)
         # another judge wants to see what was declined; and it may have died of being asked that
         if self.own_judge and not job.avoid.placements >= EVERYWHERE:
             declined = self.backend.support(job.case)
@@ -205,12 +245,33 @@ class _Worker:
         note = self.backend.notes.begin
         if isinstance(vectors, CallSet):
             return self.judge(vectors, ask_calls(self.backend, vectors, note, job.skip, job.avoid))
-        return self.judge(vectors, ask(self.backend, vectors, note, job.skip, job.avoid))
+        answers = ask(self.backend, vectors, note, job.skip, job.avoid)
+        result = self.judge(vectors, answers)
+        if not self.consistency or answers.declined:
+            return result
+        groups = (*result.groups, *consistent(self.backend, vectors, answers, note, job.avoid))
+        return replace(result, groups=groups, verdict=case_verdict(groups))
+
+    def swept(self, job: Job, span: Span) -> Tally:
+        from convcheck.run.part import ask_span
+
+        corpus = cast(Conversions, self.corpus)
+        return ask_span(
+            self.backend, job, span, *corpus.conversion(job.case), self.backend.notes.begin
+        )
 
     def sweep(self, request: Sweep) -> None:
-        vectors = self.corpus.vectors(request.case)
+        vectors = self.vectors(request)
         for index in request.calls:
             self.note_and_ask(request.case, inputs_at(vectors, index), index)
+
+    def vectors(self, request: Sweep) -> Vectors:
+        if request.chunk is None:
+            return self.corpus.vectors(request.case)
+        from convcheck.run.sweep import chunk_vectors
+
+        program, form = cast(Conversions, self.corpus).conversion(request.case)
+        return chunk_vectors(request.case, program, form, request.chunk, CHUNK)
 
     def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
         self.backend.notes.begin("bulk", index)

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Format, Text
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program, compile_case
 from convcheck.spec.load import Catalog
 from convcheck.spec.model import Case
 from convcheck.vectors.generate import GENERATOR, count, form, vectors_of
@@ -27,13 +29,18 @@ from convcheck.vectors.read import (
     verify_files,
 )
 from convcheck.vectors.read_calls import read_calls
+from convcheck.vectors.span import Span, is_swept, spans
 from convcheck.vectors.store import MANIFEST
 from convcheck.vectors.words import bits_of_words
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The vectors of a tier; `words` are a user's own inputs as written, None for the tier's."""
+    """The vectors of a tier; `words` are a user's own inputs as written, None for the tier's.
+
+    With `sweeps`, the exhaustive tier asks sources of up to 32 bits in spans of codes, and the
+    vectors of such a case are the edge tier's, for the placements.
+    """
 
     catalog: Catalog
     tier: Tier
@@ -41,6 +48,20 @@ class Corpus:
     folder: Path
     manifest: Manifest | None
     words: tuple[str, ...] | None = None
+    sweeps: bool = False
+
+    def spans(self, case: Case) -> tuple[Span, ...]:
+        """Give the spans in which a case is asked besides its vectors."""
+        return spans(case) if self._is_swept(case) else ()
+
+    def _is_swept(self, case: Case) -> bool:
+        own = self.words is not None
+        return self.sweeps and self.tier == "exhaustive" and not own and is_swept(case)
+
+    def conversion(self, case: Case) -> tuple[Program, Decision]:
+        """Give the rules of a case, and what an answer's form is held against."""
+        spec = self.catalog.specs[case.spec]
+        return compile_case(spec, case), form(spec)
 
     def vectors(self, case: Case) -> Vectors:
         """Give a case's vectors. Raises VectorError for a damaged file."""
@@ -49,7 +70,8 @@ class Corpus:
             bits = bits_of_words(case.inputs[0].format, self.words)
             return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
         if self.manifest is None or not self.stored(case):
-            return vectors_of(spec, case, self.tier, self.seed)
+            tier: Tier = "edge" if self._is_swept(case) else self.tier
+            return vectors_of(spec, case, tier, self.seed)
         if case.whole_calls:
             types = self.catalog.types.types
             return read_calls(self.folder, self.manifest, spec, case, types)
@@ -57,9 +79,11 @@ class Corpus:
         return read_vectors(self.folder, self.manifest, spec, case, decisions)
 
     def count(self, case: Case) -> int:
-        """Count a case's vectors without making them."""
+        """Count what is asked of a case without making it."""
         if self.words is not None:
             return len(self.words)
+        if self._is_swept(case):
+            return sum(span.count for span in self.spans(case))
         return count(self.catalog.specs[case.spec], case, self.tier, self.seed)
 
     def stored(self, case: Case) -> bool:
@@ -100,7 +124,9 @@ class Corpus:
 
     def _digest(self, name: str) -> str:
         spec = self.catalog.specs[name]
-        content = [GENERATOR, self.tier, self.seed, spec.digest, self.words]
+        content: list[Any] = [GENERATOR, self.tier, self.seed, spec.digest, self.words]
+        if self.sweeps and self.tier == "exhaustive":
+            content.append("swept")
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

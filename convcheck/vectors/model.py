@@ -11,7 +11,7 @@ from convcheck.semantics.expected import Decision, Expected
 from convcheck.spec.model import Case
 
 Tier = Literal["edge", "boundary", "exhaustive"]
-Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive"]
+Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,9 @@ from planted.other_bugs import (
 from planted.problem import Bugged, Problem
 
 from convcheck.numerics.format import Bits
-from convcheck.run.answers import PLACEMENTS
+from convcheck.run.answers import EVERYWHERE
 
-_BULK = frozenset(PLACEMENTS) - {"", "support", "bulk"}
+_BULK = EVERYWHERE - {"", "support", "bulk", "sweep"}
 
 
 @dataclass(frozen=True)

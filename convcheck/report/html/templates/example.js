@@ -1,7 +1,7 @@
 // One example of a failure: bits and number line, or the tensors of a call.
 
-function exampleOf(one, shown, title, width) {
-  const parts = shown.table || shown.tensors ? callOf(shown, width) : valuesOf(one, shown, width);
+function exampleOf(one, shown, title, width, verdict) {
+  const parts = shown.table || shown.tensors ? callOf(shown, width) : valuesOf(one, shown, width, verdict);
   const reading = shown.reading && h("p", { class: "hint" }, `read as ${shown.reading}`);
   return h("section", { class: "example", "aria-label": title }, h("h4", {}, title), reading, parts);
 }
@@ -9,21 +9,23 @@ function exampleOf(one, shown, title, width) {
 const said = (word) => (word === null || typeof word === "string" ? word : word[1]);
 
 // What stands on a number line: a pattern, and a text that spells no number, do not.
-const labelsOf = (input, due, got, line) =>
-  [["input", input], ["expected", due], ["got", got]].map(([name, word], i) =>
+const labelsOf = (input, due, got, line, [one, other] = ["expected", "got"]) =>
+  [["input", input], [one, due], [other, got]].map(([name, word], i) =>
     [name, Array.isArray(word) || (line && line[1][i] !== null) ? said(word) : ""]);
 
-function valuesOf(one, shown, width) {
+function valuesOf(one, shown, width, verdict) {
+  const [due, came] = verdict === "inconsistent" ? ["one way", "another"] : ["expected", "got"];
   const { inputs, outputs } = one.name;
   const several = shown.in.length > 1;
   const below = width < 720 && [...inputs, ...outputs].some((type) => wideType(type));
   const rows = shown.in.map((word, i) => bitRow(several ? `input ${i + 1}` : "input", inputs[i], word, undefined, below));
-  rows.push(bitRow("expected", outputs[0], shown.due, undefined, below));
+  rows.push(bitRow(due, outputs[0], shown.due, undefined, below));
   rows.push(shown.got === null
-    ? wordRow("got", `nothing${shown.said ? `: ${shown.said}` : ""}`)
-    : bitRow("got", outputs[0], shown.got, typeof shown.due === "string" ? undefined : shown.due[0], below));
-  const labels = labelsOf(shown.in[0], shown.due, shown.got, shown.line);
+    ? wordRow(came, `nothing${shown.said ? `: ${shown.said}` : ""}`)
+    : bitRow(came, outputs[0], shown.got, typeof shown.due === "string" ? undefined : shown.due[0], below));
+  const labels = labelsOf(shown.in[0], shown.due, shown.got, shown.line, [due, came]);
   return [
+    verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.said),
     h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows))),
     shown.line && nearLine(shown.line, labels, outputs[0], width),
   ];

@@ -77,7 +77,7 @@ function detailsOf(one, members, body) {
     one.excuse && excuseOf(one.excuse),
     row && ruleOf(one, row),
     (one.reading || one.placement) && h("p", {}, [one.reading && `read as ${one.reading}`,
-      one.placement && `only in placement "${one.placement}"`].filter(Boolean).join(", ")),
+      one.placement && (one.verdict === "inconsistent" ? `seen with: ${one.placement}` : `only in placement "${one.placement}"`)].filter(Boolean).join(", ")),
     one.message && h("pre", { class: "message" }, one.message),
     chooser(one, members, place, body),
     place,
@@ -134,7 +134,7 @@ function memberOf(one, entry, width) {
     h("p", { class: "member-head" }, members(entry)),
     spans && axis && wideLine(spans, axis, inputs[0], outputs[0], width),
     ranges.length > 0 && rangesOf(ranges, left),
-    examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width)),
+    examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
       examples.length && `convcheck explain ${examples[0].words.replace("@", shell(id))}`,
       `convcheck repro ${shell(id)} --backend ${backend} --group ${digest.slice(0, 8)}`,

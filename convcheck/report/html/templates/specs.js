@@ -31,7 +31,7 @@ function showSpecs() {
   allCard.setAttribute("aria-pressed", String(!state.spec));
   for (const [spec, { button, counts }] of cards) {
     const asked = spec.cases.filter((one) => one.unscoped);
-    const failing = asked.filter((one) => one.unscoped.rank <= statusOf.refused.rank);
+    const failing = asked.filter((one) => one.unscoped.rank <= statusOf.inconsistent.rank);
     button.setAttribute("aria-pressed", String(state.spec === spec.id));
     const judged = asked.some((one) => one.unscoped.rank <= statusOf.pass.rank);
     counts.replaceChildren(...(judged

@@ -1,0 +1,44 @@
+"""Options of ONNX Runtime: threads and graph optimisation, each first as this adapter has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from convcheck.errors import UsageError
+
+THREADS, OPTIMISATION = "threads", "optimisation"
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    THREADS: ("1", "2", "4"),
+    OPTIMISATION: ("off", "basic", "extended", "all"),
+}
+_LEVELS = {
+    "off": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
+}
+
+
+def checked(choice: Mapping[str, str]) -> dict[str, str]:
+    """Give a value of every option. Raises UsageError for an option or value that is none."""
+    for name, value in choice.items():
+        if name not in OPTIONS:
+            raise UsageError(f"ort has no option {name!r}", hint=f"one of {', '.join(OPTIONS)}")
+        if value not in OPTIONS[name]:
+            hint = f"one of {', '.join(OPTIONS[name])}"
+            raise UsageError(f"ort's option {name} has no value {value!r}", hint=hint)
+    return {name: choice.get(name, values[0]) for name, values in OPTIONS.items()}
+
+
+def apply(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
+    """Set threads and graph optimisation of a session, given the runtime's module."""
+    levels = runtime.GraphOptimizationLevel
+    options.intra_op_num_threads = int(choice[THREADS])
+    options.graph_optimization_level = getattr(levels, _LEVELS[choice[OPTIMISATION]])
+
+
+def words(choice: Mapping[str, str]) -> str:
+    """Say how a backend is set, as it stands in its version."""
+    threads = "1 thread" if choice[THREADS] == "1" else f"{choice[THREADS]} threads"
+    return f"optimisation {choice[OPTIMISATION]}, {threads}"

@@ -1,0 +1,198 @@
+"""`convcheck bench`: what asking and judging costs beside what the backend needs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import (
+    catalog,
+    complete_backends,
+    selection_options,
+    spec_arguments,
+)
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.several import selected, writable
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.backends.protocol import Backend
+    from convcheck.run.bench import Bench, Measured
+    from convcheck.run.plan import Selection
+    from convcheck.spec.load import Catalog
+    from convcheck.spec.model import Case
+    from convcheck.vectors.span import Span
+
+NOTHING_MEASURED = 3
+MOST = 1 << 32
+DEFAULT_SPEC, DEFAULT_SOURCE = "onnx.Cast-21", "float32"
+BY_HAND = "ml_dtypes"
+BESIDES = "a refusal is accepted of their attribute values (--where or --case measures them)"
+EXAMPLE = """\b
+Examples:
+  convcheck bench --backend ort
+  convcheck bench --backend ort --to float8e4m3fn --values 2^32
+  convcheck bench --backend openvino onnx.Cast-21 --from int32 --json bench.json
+"""
+
+
+def _values(context: click.Context, parameter: click.Parameter, text: str) -> int:
+    """Read a count: 268435456, or 2^28. Raises UsageError."""
+    match = re.fullmatch(r"(?:2\^)?([0-9]{1,10})", text)
+    exponent = int(match[1]) if match and "^" in text else 0
+    count = 0 if exponent > 32 or not match else 1 << exponent if exponent else int(match[1])
+    if not 1 <= count <= MOST:
+        raise UsageError(f"--values {text}: not a count from 1 to 2^32", hint="--values 2^28")
+    return count
+
+
+@click.command("bench", epilog=EXAMPLE)
+@spec_arguments
+@click.option("--backend", "address", metavar="NAME", shell_complete=complete_backends,
+              help="ort, openvino, torch … (`convcheck list backends`).")  # fmt: skip
+@selection_options
+@click.option(
+    "--values", metavar="N", default="2^28", show_default=True, callback=_values,
+    help="How many values of each case, rounded up to whole parts; 2^32 are all.",
+)  # fmt: skip
+@click.option(
+    "--json", "json_path", metavar="FILE", help="Write the figures as JSON; - for stdout."
+)
+@specs
+def command(
+    patterns: tuple[str, ...],
+    address: str | None,
+    sources: tuple[str, ...],
+    targets: tuple[str, ...],
+    where: tuple[str, ...],
+    globs: tuple[str, ...],
+    values: int,
+    json_path: str | None,
+    specs: tuple[str, ...],
+) -> int:
+    """Measure what asking and judging costs, beside what the backend needs.
+
+    For cases with a source of 32 bits, which the exhaustive tier streams; without SPEC those of
+    onnx.Cast-21, without --from and --case those from float32. The backend runs in this process,
+    on one core: where it crashes, so does this command, so measure what you trust. `run` judges;
+    this says nothing about right and wrong. Exit codes: 0 something was measured, 2 bad input,
+    3 nothing was, 4 the backend could not be started.
+    """
+    from convcheck.backends.protocol import prepare_backend
+    from convcheck.run.bench import one_core, spread
+
+    if not address:
+        raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
+    loaded = catalog(specs)
+    selection = _selection(loaded, address, patterns, sources, targets, where, globs)
+    cases, left_out = _streamed(selected(loaded, selection, [address]), bool(where or globs))
+    writable(json_path)
+    prepare_backend(address, lambda text: click.echo(text, err=True))
+    with one_core():  # before it is opened: its threads are kept there, too
+        backend, spans = _open(address), spread(values)
+        bench = _bench(backend, loaded, cases, spans, left_out)
+    _report(bench, json_path)
+    return 0 if any(measured.parts for measured in bench.cases) else NOTHING_MEASURED
+
+
+def _selection(
+    loaded: Catalog, address: str, patterns: tuple[str, ...], sources: tuple[str, ...],
+    targets: tuple[str, ...], where: tuple[str, ...], globs: tuple[str, ...],
+) -> Selection:  # fmt: skip
+    """Select as asked; where nothing is said, the conversions that most backends have."""
+    from convcheck.backends.protocol import takes
+    from convcheck.run.plan import Selection
+
+    if not patterns and takes(address, loaded.specs[DEFAULT_SPEC]):
+        patterns = (DEFAULT_SPEC,)
+    if not sources and not globs:
+        sources = (DEFAULT_SOURCE,)
+    return Selection(patterns, sources, targets, where, globs)
+
+
+def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[str]]:
+    """Keep the cases whose source is streamed, and count the others by reason.
+
+    A case of which a refusal is accepted is left out, too, unless it is `named`. Raises UsageError
+    where none is left.
+    """
+    from convcheck.run.bench import why_not_swept
+
+    kept, left_out = [], Counter[str]()
+    for case in cases:
+        why_not = why_not_swept(case) or (BESIDES if case.refusal and not named else "")
+        if why_not:
+            left_out[why_not] += 1
+        else:
+            kept.append(case)
+    if not kept:
+        example = f"{cases[0].id}: {next(iter(left_out))}"
+        hint = "measure a source of 32 bits, such as --from float32 --to float16"
+        raise UsageError(f"no selected case can be measured; {example}", hint=hint)
+    return kept, left_out
+
+
+def _open(address: str) -> Backend:
+    """Open the backend in this process. Raises UsageError, and UnavailableError for all else."""
+    from convcheck.backends.protocol import DiedError, ProtocolError, last_words, open_backend
+    from convcheck.errors import ConvcheckError, UnavailableError
+
+    try:
+        return open_backend(address)
+    except Exception as error:  # an adapter may raise anything
+        if isinstance(error, ConvcheckError) and not isinstance(error, ProtocolError):
+            raise
+        message = f"backend {address!r} could not be started"
+        why = str(error) if isinstance(error, DiedError) else last_words(error)
+        raise UnavailableError(message, hint=why) from error
+
+
+def _bench(
+    backend: Backend, loaded: Catalog, cases: Sequence[Case], spans: Sequence[Span],
+    left_out: Counter[str],
+) -> Bench:  # fmt: skip
+    from convcheck.cli.progress import progress
+    from convcheck.run.bench import Bench, measure
+    from convcheck.run.result import BackendInfo
+
+    by_hand = _by_hand()
+    measured: list[Measured] = []
+    total = len(cases) * len(spans)
+    with progress(total, "measuring", values=total * spans[0].count) as advance:
+        for case in cases:
+            spec = loaded.specs[case.spec]
+            measured.append(measure(backend, spec, case, spans, by_hand, lambda: advance(0, 0)))
+            for _ in range(len(spans) - len(measured[-1].parts)):
+                advance(0, 0)
+    return Bench(
+        BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
+        tuple(spans), tuple(measured), tuple(left_out.items()),
+    )  # fmt: skip
+
+
+def _by_hand() -> Backend | None:
+    """Open what the comparison by hand converts with, where it is there."""
+    from convcheck.backends.protocol import open_backend
+    from convcheck.errors import UnavailableError
+
+    try:
+        return open_backend(BY_HAND)
+    except UnavailableError:
+        return None
+
+
+def _report(bench: Bench, json_path: str | None) -> None:
+    from rich.console import Console
+
+    from convcheck.report import bench as page
+    from convcheck.report.page import put, room, width_of
+
+    # With the JSON on stdout, the table for people goes to stderr.
+    console = Console(stderr=json_path == "-")
+    put(page.show(bench, width_of(console), room(console)), console)
+    if json_path:
+        page.write(bench, json_path)

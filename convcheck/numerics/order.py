@@ -1,0 +1,43 @@
+"""Where a code stands among all codes of its format in the order of their values.
+
+Positions count from 0; NaNs stand at the ends, on the side of their sign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+
+I64 = NDArray[np.int64]
+
+
+def positions(fmt: Numeric, codes: Codes) -> I64:
+    """Give the positions of codes, shape (n,); of formats of up to 62 bits."""
+    wide = codes.astype(np.int64)
+    if isinstance(fmt, Float) and fmt.signed:
+        return np.where(wide >= fmt.sign_bit, 2 * fmt.sign_bit - 1 - wide, wide + fmt.sign_bit)
+    if isinstance(fmt, Int) and fmt.signed:
+        return wide ^ (1 << (fmt.bits - 1))
+    return wide
+
+
+def position_of(fmt: Numeric, code: int) -> int:
+    """Give the position of one code."""
+    if isinstance(fmt, Float) and fmt.signed:
+        return 2 * fmt.sign_bit - 1 - code if code >= fmt.sign_bit else code + fmt.sign_bit
+    if isinstance(fmt, Int) and fmt.signed:
+        return code ^ (1 << (fmt.bits - 1))
+    return code
+
+
+def code_at(fmt: Format, position: int) -> int:
+    """Give the code at a position."""
+    if isinstance(fmt, Float) and fmt.signed:
+        below = position < fmt.sign_bit
+        return 2 * fmt.sign_bit - 1 - position if below else position - fmt.sign_bit
+    if isinstance(fmt, Int) and fmt.signed:
+        return position ^ (1 << (fmt.bits - 1))
+    assert not isinstance(fmt, Text)  # noqa: S101
+    return position

@@ -1,0 +1,207 @@
+"""Tallies, and what a shard has of cases, for a journal and for reports, and read back.
+
+`#/$defs/tally` and `#/$defs/part` of `schema.json` describe them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from convcheck.numerics.format import Text
+from convcheck.report.json import case_document, case_head, example_document, group_document
+from convcheck.report.read import Types, case_named, case_of, example_of, group_of, number
+from convcheck.run.gather import Part, Rules
+from convcheck.run.ranges import Pair, Ranges, joining
+from convcheck.run.result import Example, Group
+from convcheck.run.tally import SORTS, Entry, Key, Sample, Tally
+from convcheck.semantics.expected import Decision
+from convcheck.spec.model import Case
+
+Document = Mapping[str, Any]
+Decisions = tuple[Decision, ...]
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def tally_document(tally: Tally, case: Case, decisions: Decisions) -> dict[str, Any]:
+    """Give a tally of a case as JSON's types. `decisions` are those of the case's program."""
+    return {
+        "asked": [
+            {"decision": i, "rule": decisions[i].rule, "row": decisions[i].row, "count": count}
+            for i, count in sorted(tally.asked.items())
+        ],
+        "entries": [_entry(case, key, tally.entries[key]) for key in sorted(tally.entries)],
+        "covered": _pairs(tally.covered),
+        "faults": [group_document(case, fault) for fault in tally.faults],
+    }
+
+
+def _entry(case: Case, key: Key, entry: Entry) -> dict[str, Any]:
+    """Give an entry; what it does not have is left out: of what is right, all but the count."""
+    ranges, samples = entry.ranges, {"first": entry.first, "extreme": entry.extreme}
+    spelt = {"kept": _pairs(ranges.kept), "count": ranges.count, "loose": _pairs(ranges.loose)}
+    return {
+        "decision": key.decision,
+        "reading": key.reading,
+        "sort": key.sort,
+        "kind": key.kind,
+        "count": entry.count,
+        "digest": f"{entry.digest:032x}",
+        **({"ranges": spelt} if ranges != Ranges() else {}),
+        **{name: _sample(case, sample) for name, sample in samples.items() if sample},
+    }
+
+
+def _sample(case: Case, sample: Sample) -> dict[str, Any]:
+    example = example_document(case, sample.example)
+    return {"position": sample.position, "error": float.hex(sample.error), "example": example}
+
+
+def _pairs(pairs: Iterable[Pair]) -> list[list[int]]:
+    return [list(pair) for pair in pairs]
+
+
+def part_document(part: Part) -> dict[str, Any]:
+    """Give what there is of a case as JSON's types."""
+    case, vectors, tally = part.case, part.vectors, part.tally
+    return {
+        "case": case_head(case),
+        "codes": part.codes,
+        "units": part.units,
+        "vectors": None if vectors is None else case_document(vectors),
+        "tally": None if tally is None else tally_document(tally, case, part.decisions),
+    }
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def tally_of(document: Document, case: Case, decisions: Decisions) -> Tally:
+    """Make a tally of a case. `decisions` are those of the case's program.
+
+    Raises KeyError, TypeError, ValueError for what is not as it should be: malformed, of other
+    rules than those of `decisions`, or with other counts than it has asked.
+    """
+    try:
+        return _Reading(case, decisions).tally(document)
+    except (AttributeError, IndexError) as error:
+        raise ValueError(f"a damaged tally of {case.id}: {error}") from None
+
+
+class _Reading:
+    """Holds numbers to the case and its decisions: they mean nothing to others."""
+
+    def __init__(self, case: Case, decisions: Decisions) -> None:
+        source = case.inputs[0].format
+        if isinstance(source, Text):
+            raise ValueError(f"{case.id} has texts, of which there are no tallies")
+        self.case, self.decisions, self.size = case, decisions, 1 << source.bits
+        self.types = {dtype.name: dtype for dtype in (*case.inputs, *case.outputs)}
+
+    def tally(self, document: Document) -> Tally:
+        asked = dict(self._asked(row) for row in document["asked"])
+        entries = dict(self._entry(entry) for entry in document["entries"])
+        if len(asked) < len(document["asked"]) or len(entries) < len(document["entries"]):
+            raise ValueError("something is counted twice")
+        self._check(asked, entries)
+        covered = self._pairs(document["covered"])
+        if covered != joining(covered):
+            raise ValueError("what is covered overlaps")
+        return Tally(asked, entries, covered, tuple(map(self._fault, document["faults"])))
+
+    def _check(self, asked: Mapping[int, int], entries: Mapping[Key, Entry]) -> None:
+        """Hold to each element being counted once under every reading of its decision."""
+        found: Counter[tuple[int, int]] = Counter()
+        for key, entry in entries.items():
+            found[key.decision, key.reading] += entry.count
+        due = {(i, r): n for i, n in asked.items() for r in range(len(self.decisions[i].readings))}
+        if found != due:
+            raise ValueError("its counts are not those of what was asked")
+
+    def _decision(self, index: Any) -> int:
+        if number(index) >= len(self.decisions):
+            raise ValueError(f"{self.case.id} has no decision {index}")
+        return int(index)
+
+    def _asked(self, document: Document) -> tuple[int, int]:
+        index = self._decision(document["decision"])
+        due, name = self.decisions[index], (document["rule"], document["row"])
+        if name != (due.rule, due.row):
+            raise ValueError(f"decision {index} of {self.case.id} is {due.name}, not {name}")
+        return index, _positive(document["count"])
+
+    def _entry(self, document: Document) -> tuple[Key, Entry]:
+        index, sort, kind = self._decision(document["decision"]), document["sort"], document["kind"]
+        if sort not in SORTS or not isinstance(kind, str):
+            raise ValueError(f"{sort!r} of kind {kind!r} is no sort")
+        ranges = document.get("ranges", {"kept": [], "count": 0, "loose": []})
+        kept, loose = self._pairs(ranges["kept"]), self._pairs(ranges["loose"])
+        entry = Entry(
+            _positive(document["count"]), _digest(document["digest"]),
+            Ranges(kept, number(ranges["count"]), loose),
+            self._sample(document.get("first")), self._sample(document.get("extreme")),
+        )  # fmt: skip
+        return Key(index, number(document["reading"]), sort, kind), entry
+
+    def _pairs(self, pairs: Any) -> tuple[Pair, ...]:
+        return tuple((self._position(first), self._position(last, first)) for first, last in pairs)
+
+    def _position(self, value: Any, least: int = 0) -> int:
+        if not least <= number(value) < self.size:
+            raise ValueError(f"{value} is no position among {self.size}, or not in order")
+        return int(value)
+
+    def _sample(self, document: Document | None) -> Sample | None:
+        if document is None:
+            return None
+        example = example_of(document["example"], self.case, self.types)
+        if not isinstance(example, Example):
+            raise TypeError("a whole call is no example of an element")
+        at, error = self._position(document["position"]), float.fromhex(document["error"])
+        if not error >= 0:
+            raise ValueError(f"{document['error']} is no error")
+        return Sample(at, error, example)
+
+    def _fault(self, document: Document) -> Group:
+        """Make a group; readings are not written with it: the program has them."""
+        group = group_of(document, self.case, self.types)
+        named = (d for d in self.decisions if _written(d) == _written(group.decision))
+        return Group(**{**vars(group), "decision": next(named, group.decision)})
+
+
+def _written(decision: Decision) -> tuple[str, ...]:
+    """Give what is written of a decision."""
+    by = decision
+    return by.rule, by.row, by.level, by.cite, by.source, str(by.place)
+
+
+def _positive(value: Any) -> int:
+    if number(value) == 0:
+        raise ValueError("nothing is counted")
+    return int(value)
+
+
+def _digest(text: str) -> int:
+    if len(text) != 32 or set(text) - set("0123456789abcdef"):
+        raise ValueError(f"{text!r} is no digest")
+    return int(text, 16)
+
+
+def parts_of(documents: Iterable[Document], types: Types, rules: Rules) -> tuple[Part, ...]:
+    """Make what there is of cases. Raises as `tally_of` and `case_of` do."""
+    return tuple(_part_of(document, types, rules) for document in documents)
+
+
+def _part_of(document: Document, types: Types, rules: Rules) -> Part:
+    case = case_named(document["case"], types)
+    vectors = None if document["vectors"] is None else case_of(document["vectors"], types)
+    if vectors is not None and vectors.case != case:
+        raise ValueError(f"{vectors.case.id} is not {case.id}")
+    given = document["tally"]
+    decisions = rules(case)[0].decisions
+    tally = None if given is None else tally_of(given, case, decisions)
+    return Part(
+        case, number(document["codes"]), vectors, tally, number(document["units"]), decisions
+    )

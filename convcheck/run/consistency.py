@@ -1,0 +1,281 @@
+"""Whether the same inputs get the same bits in whichever way they are asked.
+
+What the standard leaves undefined counts too: an answer may be any, but not now this and now that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
+from convcheck.numerics.format import Bits, Text
+from convcheck.run import ways
+from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
+from convcheck.run.ask import Note, inputs_at
+from convcheck.run.digest import digest, digest_of_words
+from convcheck.run.ranges import joining, outermost
+from convcheck.run.result import Example, Group, Word
+from convcheck.run.wellformed import complaint
+from convcheck.semantics.expected import Decision
+from convcheck.spec.model import Case
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+
+UNREPEATABLE = "differs from call to call"
+THREADS = "threads"  # the option of which large tensors are asked too
+_PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
+# the kinds of the differences that the placements of every run show
+_PLACED = {
+    "alone": ways.LENGTH, "odd tail": ways.POSITION, "short": ways.LENGTH, "4-D": "shape-dependent",
+}  # fmt: skip
+
+
+class Configurable(Protocol):
+    """A backend with options: the values that each takes, first the one that it has by itself."""
+
+    options: Mapping[str, tuple[str, ...]]
+
+    def configured(self, choice: Mapping[str, str]) -> Backend:
+        """Give the same backend with other values of some options."""
+        ...
+
+
+def consistent(
+    backend: Backend,
+    vectors: Vectors,
+    answers: Answers,
+    note: Note,
+    avoid: Avoid | None = None,
+) -> tuple[Group, ...]:
+    """Ask what was answered again, in other ways, and give a group of each sort of difference.
+
+    `answers` are those of the same backend to the same vectors. `note` is told placement and
+    elements before each call, as by `ask`. Placements to avoid are not asked.
+    """
+    avoid = avoid or Avoid()
+    if isinstance(vectors, CallSet) or avoid.placements >= EVERYWHERE:
+        return ()
+    asking = _Asking(backend, vectors, answers, note, avoid)
+    if len(asking.pool):
+        asking.everything()
+    return tuple(asking.groups())
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Elements, in order, with what another way gave, or, where nothing came of it, why not."""
+
+    kind: str
+    one: str  # the ways, in words
+    other: str
+    index: Index
+    due: Bits
+    got: Bits | None
+    message: str = ""
+
+
+class _Asking:
+    def __init__(
+        self, backend: Backend, vectors: VectorSet, answers: Answers, note: Note, avoid: Avoid
+    ) -> None:
+        self.backend, self.vectors, self.answers = backend, vectors, answers
+        self.case, self.note, self.avoid = vectors.case, note, avoid
+        self.asked = np.flatnonzero(answers.state == ANSWERED)
+        self.pool = ways.sample(self.asked, vectors.expected.rows)
+        formats = [dtype.format for dtype in (*self.case.inputs, *self.case.outputs)]
+        self.texts = any(isinstance(fmt, Text) for fmt in formats)
+        self.reference = answers.got.copy()
+        self.found: list[_Found] = []
+
+    def everything(self) -> None:
+        if not self._settled():
+            return
+        pieces = _TEXT_PIECES if self.texts else _PIECES
+        for way in ways.ways(self.pool, pieces, large=not self.texts):
+            for call in way.calls:
+                got = self._put("other place", self.backend, call, way.offset)
+                self._compare(way.kind, ("bulk", way.words), call, self.reference[call], got)
+        self._placements_of_the_run()
+        for name, values in options_of(self.backend).items():
+            self._option(name, values)
+
+    def _settled(self) -> bool:
+        """Take the bulk's answers, as far as they are the same twice, to hold others against."""
+        first = self._put("again", self.backend, self.pool)
+        if first is None:
+            return False
+        if isinstance(first, str):
+            before = self.reference[self.pool]
+            self._compare(UNREPEATABLE, ("bulk", "bulk again"), self.pool, before, first)
+            return False
+        second = self._put("again", self.backend, self.pool)
+        self._compare(UNREPEATABLE, ("bulk", "bulk again"), self.pool, first, second)
+        same = first == second if isinstance(second, np.ndarray) else np.ones(len(first), bool)
+        self.pool, first = self.pool[same], first[same]
+        before = self.answers.got[self.pool]
+        self._compare(ways.POSITION, ("bulk", "bulk of all"), self.pool, first, before)
+        self.reference[self.pool] = first
+        return bool(len(self.pool))
+
+    def _placements_of_the_run(self) -> None:
+        """Take what other placements answered, be it right or of no matter there."""
+        for other in self.answers.elsewhere:
+            here = np.isin(other.index, self.pool)
+            index = other.index[here]
+            words = ("bulk", other.placement)
+            kind = _PLACED.get(other.placement, ways.POSITION)
+            self._compare(kind, words, index, self.reference[index], other.got[here])
+
+    def _option(self, name: str, values: tuple[str, ...]) -> None:
+        """Hold answers to calls under each value of an option against those under the first."""
+        calls = [self.pool]
+        if name == THREADS and not self.texts:
+            calls.append(ways.repeated(self.pool))
+        due = [self.reference[self.pool]]
+        for call in calls[1:]:
+            got = self._put("other options", self.backend, call)
+            due.append(self.reference[call] if not isinstance(got, np.ndarray) else got)
+        for value in values[1:]:
+            other = configured(self.backend, {name: value})
+            words = (f"{name} {values[0]}", f"{name} {value}")
+            for call, wanted in zip(calls, due, strict=True):
+                got = self._put("other options", other, call)
+                self._compare(f"{name}-dependent", words, call, wanted, got)
+
+    def _put(
+        self, placement: str, backend: Backend, index: Index, offset: int = 0
+    ) -> Bits | str | None:
+        """Make a call; give the codes, or why there are none. None where it is to be avoided."""
+        inside = [np.isin(culprits, index).all() for culprits in self.avoid.together]
+        if placement in self.avoid.placements or any(inside):
+            return None
+        self.note(placement, index[:CHUNK])  # of a longer call, these are all its elements
+        inputs = inputs_at(self.vectors, index)
+        moved = [_at_offset(tensor, offset) for tensor in inputs]
+        return _codes(backend.answer(self.case, moved), self.case, index)
+
+    def _compare(
+        self, kind: str, words: tuple[str, str], index: Index, due: Bits, got: Bits | str | None
+    ) -> None:
+        if got is None:
+            return
+        if isinstance(got, str):
+            index, first = np.unique(index, return_index=True)
+            self.found.append(_Found(kind, *words, index, due[first], None, got))
+            return
+        differs = np.asarray(got != due, bool)
+        if differs.any():
+            index, first = np.unique(index[differs], return_index=True)
+            mine, other = due[differs][first], got[differs][first]
+            self.found.append(_Found(kind, *words, index, mine, other))
+
+    def groups(self) -> Iterator[Group]:
+        """Give a group of each kind, of differences and of refusals apart, and deciding row."""
+        rows = self.vectors.expected.rows
+        kinds = dict.fromkeys((found.kind, found.got is None) for found in self.found)
+        for kind, silent in kinds:
+            same = [f for f in self.found if (f.kind, f.got is None) == (kind, silent)]
+            for row, decision in enumerate(self.vectors.expected.decisions):
+                here = [part for f in same if (part := _taken(f, rows[f.index] == row))]
+                if here:
+                    yield self._group(decision, here, int((rows[self.asked] == row).sum()))
+
+    def _group(self, decision: Decision, found: list[_Found], of: int) -> Group:
+        """Make a group of what one or more ways show: of each element, what the first did."""
+        index = np.concatenate([f.index for f in found])
+        index, first = np.unique(index, return_index=True)
+        shown = found[0]
+        at = (0, len(shown.index) - 1) if shown.got is not None else (0,)
+        examples = tuple(self._example(shown, i) for i in dict.fromkeys(at))
+        ranges, more = self._ranges(index)
+        sums = self._digest(found, index, first)
+        return Group(
+            decision, "inconsistent", _kind(shown), len(index), of, sums,
+            placement=shown.other, ranges=ranges, more_ranges=more, examples=examples,
+        )  # fmt: skip
+
+    def _digest(self, found: list[_Found], index: Index, first: Index) -> str:
+        inputs = self.vectors.inputs[0][index]
+        got = [f.got for f in found if f.got is not None]
+        if not got:
+            return digest_of_words((found[0].message,))
+        return digest(inputs, cast(Bits, np.concatenate(got)[first]))
+
+    def _example(self, found: _Found, i: int) -> Example:
+        element = int(found.index[i])
+        inputs = tuple(_word(tensor[element]) for tensor in self.vectors.inputs)
+        due = _word(found.due[i])
+        got = None if found.got is None else _word(found.got[i])
+        return Example(inputs, due, got, self._message(found, due, got))
+
+    def _message(self, found: _Found, due: Word, got: Word | None) -> str:
+        one = f"{found.one} gives {self._spelled(due)}"
+        if got is None:
+            return f"{one}, {found.other} gives nothing: {found.message}"
+        return f"{one}, {found.other} gives {self._spelled(got)}"
+
+    def _spelled(self, word: Word) -> str:
+        fmt = self.case.outputs[0].format
+        if isinstance(word, str) or isinstance(fmt, Text):
+            return repr(word)[:80]
+        return f"0x{word:0{fmt.storage.itemsize * 2}x}"
+
+    def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
+        """Give runs of neighbours among the elements that were asked."""
+        inputs = self.vectors.inputs[0]
+        if inputs.dtype.hasobject:
+            return (), 0
+        asked = self.asked
+        runs = joining((int(i), int(i)) for i in np.searchsorted(asked, index))
+        kept = outermost(list(runs))
+        pairs = tuple((_word(inputs[asked[a]]), _word(inputs[asked[b]])) for a, b in kept)
+        return pairs, len(runs) - len(kept)
+
+
+def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
+    """Give a backend's options; none of one that declares none."""
+    return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
+
+
+def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
+    """Give a backend that has options with other values of some."""
+    return cast(Configurable, backend).configured(choice)
+
+
+def _codes(answer: Answer, case: Case, index: Index) -> Bits | str:
+    if isinstance(answer, Refused | Declined):
+        return answer.message
+    wrong = complaint(answer, case, index.shape)
+    if wrong:
+        return f"{wrong[0]}: {wrong[1]}"
+    return cast(Outputs, answer).arrays[0]
+
+
+def _at_offset(tensor: Bits, offset: int) -> Bits:
+    """Copy a tensor into a buffer in which it begins so many elements after the start."""
+    if not offset:
+        return tensor
+    buffer = np.empty(tensor.size + offset, tensor.dtype)
+    buffer[offset:] = tensor.reshape(-1)
+    return cast(Bits, buffer[offset:].reshape(tensor.shape))
+
+
+def _taken(found: _Found, mask: NDArray[np.bool_]) -> _Found | None:
+    if not mask.any():
+        return None
+    got = None if found.got is None else found.got[mask]
+    return _Found(
+        found.kind, found.one, found.other, found.index[mask], found.due[mask], got, found.message
+    )  # fmt: skip
+
+
+def _kind(found: _Found) -> str:
+    return found.kind if found.got is not None else f"{found.kind}: refused"
+
+
+def _word(value: object) -> Word:
+    return value if isinstance(value, str) else int(cast(int, value))

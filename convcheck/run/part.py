@@ -1,0 +1,59 @@
+"""A span of a case's codes in a worker: what has killed one before is asked apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from convcheck.backends.protocol import Backend
+from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Index
+from convcheck.run.ask import Note
+from convcheck.run.judge import group_of_fault
+from convcheck.run.messages import Apart, Job
+from convcheck.run.sweep import ask_apart, chunk_vectors, sweep
+from convcheck.run.tally import Tally, merge
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.span import Span
+
+
+def ask_span(
+    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note
+) -> Tally:
+    """Ask the codes of a span; `note` is told elements counted from its first code.
+
+    An empty tally says that the case was declined, or given up.
+    """
+    case = job.case
+
+    def told(offset: int) -> Note:
+        return lambda placement, index: note(placement, index + offset)
+
+    if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
+        vectors = chunk_vectors(case, program, form, span.first, 1)
+        nothing = Answers(vectors.inputs[0], np.full(1, ANSWERED, np.uint8), {})
+        faults = tuple(
+            group_of_fault(vectors, nothing, replace(f, index=0)) for f in job.avoid.faults
+        )
+        return Tally({}, {}, (), faults)
+    tallies = []
+    for chunk in job.apart:
+        vectors = chunk_vectors(case, program, form, span.first + chunk.first, CHUNK)
+        tallies.append(ask_apart(backend, vectors, told(chunk.first), chunk.skip, chunk.avoid))
+    rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
+    if rest.asked:
+        tallies.append(sweep(backend, case, program, form, rest, told(-span.first)))
+    return merge(tallies)
+
+
+def chunk_of(job: Job, index: Index) -> Apart:
+    """Give the chunk of a span's elements: what is known of it, nothing for the first time."""
+    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
+    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
+
+
+def with_chunk(job: Job, chunk: Apart) -> Job:
+    """Give the job with a chunk asked apart, in the place of what was known of that."""
+    others = tuple(other for other in job.apart if other.first != chunk.first)
+    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

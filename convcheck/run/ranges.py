@@ -1,0 +1,61 @@
+"""Ranges of positions found in parts, put together: the lowest, the highest, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Pair = tuple[int, int]  # first and last position
+
+KEPT = 8  # ranges shown of a group, half of them from either end
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges that do not touch. `kept` are the lowest and the highest of `count`, in order.
+
+    `loose` are those that begin or end where what was covered does: what lies beyond may lengthen
+    them. They are not in `count`.
+    """
+
+    kept: tuple[Pair, ...] = ()
+    count: int = 0
+    loose: tuple[Pair, ...] = ()
+
+    def shown(self) -> tuple[tuple[Pair, ...], int]:
+        """Give the lowest and the highest of all, and how many are left out between them."""
+        kept = outermost(sorted((*self.kept, *self.loose)))
+        return kept, self.count + len(self.loose) - len(kept)
+
+
+def merged(parts: Iterable[Ranges], edges: frozenset[int]) -> Ranges:
+    """Put ranges of disjoint parts together.
+
+    `edges` are the first and the last positions of what all parts cover together: there, another
+    part may go on.
+    """
+    parts = list(parts)
+    joined = joining(run for part in parts for run in part.loose)
+    closed = [run for run in joined if not edges & set(run)]
+    kept = [run for part in parts for run in part.kept]
+    return Ranges(
+        outermost(sorted([*kept, *closed])),
+        sum(part.count for part in parts) + len(closed),
+        tuple(run for run in joined if edges & set(run)),
+    )
+
+
+def joining(runs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Sort ranges, and make one of those that touch or overlap."""
+    joined: list[Pair] = []
+    for first, last in sorted(runs):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
+def outermost(runs: list[Pair]) -> tuple[Pair, ...]:
+    """Give the lowest and the highest of ranges that are in order."""
+    return tuple(runs) if len(runs) <= KEPT else (*runs[: KEPT // 2], *runs[-KEPT // 2 :])

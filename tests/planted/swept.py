@@ -1,0 +1,60 @@
+"""Backends for sweeps: right answers by the evaluator, but for what is planted.
+
+What is planted is a change of the answers to a chunk, given its codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
+from convcheck.numerics.format import Bits, Codes
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.program import Program
+from convcheck.spec.model import Case
+
+Change = Callable[[Codes, Codes], None]  # changes the answers, given the codes
+
+
+class Swept:
+    """Answers calls, and buffers, rightly but for the change."""
+
+    name, version = "swept", "1"
+
+    def __init__(self, program: Program, change: Change = lambda codes, out: None) -> None:
+        self.program, self.change = program, change
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = np.asarray(inputs[0]).reshape(-1)
+        return Outputs((self.right(case, codes).reshape(inputs[0].shape),), (case.outputs[0].name,))
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        def call() -> None:
+            out[:] = self.right(case, codes)
+
+        return call
+
+    def right(self, case: Case, codes: Codes) -> Codes:
+        found = np.array(run_program(self.program, case, codes).readings[0].codes)
+        self.change(codes, found)
+        return found
+
+
+class Unbound(Swept):
+    """Has no buffers, and may answer otherwise: `reply` gives that, or None."""
+
+    def __init__(self, program: Program, reply: Callable[[Codes], Answer | None]) -> None:
+        super().__init__(program)
+        self.reply = reply
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        reply = self.reply(np.asarray(inputs[0]))
+        return super().answer(case, inputs) if reply is None else reply

@@ -1,0 +1,268 @@
+"""A Dask cluster of two processes answers what a run on this machine answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted.identity import Corpus, SlowCorpus, case, judge
+
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.run import cluster
+from convcheck.run.cluster import address_of, on_cluster
+from convcheck.run.execute import execute
+from convcheck.run.lane import Reported
+from convcheck.run.messages import Job, Setup
+from convcheck.run.on_worker import Part, Report, Restarts
+from convcheck.run.plan import Selection, select
+from convcheck.run.result import BackendInfo, CaseResult
+from convcheck.spec.load import data_dir, load
+from convcheck.vectors.corpus import open_corpus
+
+pytest.importorskip("distributed")
+ROOT = Path(__file__).parent.parent
+MARK = "CONVCHECK_TEST_CLUSTER"  # in the environment of whatever the cluster's workers start
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Any]:
+    """A cluster under default settings: two processes with nannies, of one thread each."""
+    from distributed import LocalCluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv(MARK, str(os.getpid()))
+        made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+        with made:  # workers that are started anew take after this process
+            yield made
+
+
+@pytest.fixture
+def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Its address; afterwards nothing may be left of what its workers started."""
+    monkeypatch.chdir(ROOT)
+    yield local.scheduler_address.replace("tcp://", "dask://")
+    assert soon(lambda: not programs()), programs()
+
+
+def programs() -> list[int]:
+    """The processes that the cluster's workers have started, and their children."""
+    mark = f"{MARK}={os.getpid()}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = mark in (folder / "environ").read_bytes().split(b"\0")
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:  # another's, or it has ended
+            continue
+        if ours and parent != os.getpid():
+            found.append(int(folder.name))
+    return found
+
+
+def soon(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def planted(name: str, corpus: Corpus | None = None) -> Setup:
+    return Setup(f"tests.planted.bad_backends:{name}", corpus or Corpus(), judge)
+
+
+def jobs(count: int) -> list[Job]:
+    return [Job(number, case(number)) for number in range(count)]
+
+
+def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+    """What a run on this machine gives: results, the backend's name, restarts."""
+    execution = execute(
+        setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
+        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
+    )  # fmt: skip
+    return dict(enumerate(execution.results)), execution.backend, execution.restarts
+
+
+def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+    """What came from the cluster, in the same form; it has to be in the order that is promised."""
+    first, *rest, last = reports
+    assert isinstance(first, BackendInfo)
+    assert isinstance(last, Restarts)
+    results = [report for report in rest if isinstance(report, Reported)]
+    assert len(results) == len(rest) == len({report.position for report in results})
+    results.sort(key=lambda report: report.position)
+    return {r.position: r.result for r in results}, first, last.count
+
+
+def test_a_runtime_answers_as_it_does_here(url: str) -> None:
+    catalog = load()
+    selection = Selection(specs=("onnx.Cast-21",), sources=("float16",))
+    cases = select(catalog, selection)
+    corpus = open_corpus(catalog, "edge", 0, data_dir("vectors"))
+    setup, asked = Setup("ort", corpus, None), [Job(n, case) for n, case in enumerate(cases)]
+    found = there(on_cluster(url, setup, asked, 20.0))
+    assert found == here(setup, asked)
+    assert {"pass", "fail"} <= {result.verdict for result in found[0].values()}
+
+
+def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
+    before = set(local.scheduler.workers)
+    found = there(on_cluster(url, planted("Segfault"), jobs(3), 20.0))
+    assert found == here(planted("Segfault"), jobs(3))
+    assert found[0][1].verdict == "crashed"
+    assert set(local.scheduler.workers) == before
+
+
+def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: Any) -> None:
+    setup = planted("Good", SlowCorpus())
+    reports = on_cluster(url, setup, jobs(8), 20.0)
+    first = next(reports)
+    assert soon(lambda: len(programs()) >= 2)
+    before = set(programs())
+    os.kill(local.workers[0].pid, signal.SIGKILL)
+
+    def rest() -> Iterator[Report]:
+        yield first
+        yield from reports
+
+    found = there(rest())
+    assert list(found[0]) == list(range(8))
+    assert {r.verdict for r in found[0].values()} == {"pass"}
+    assert not before & set(programs())
+
+
+def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
+    reports = on_cluster(url, planted("HangsOnOne"), jobs(6), 60.0)
+    for _ in range(4):  # the case that hangs is among the first that are asked
+        next(reports)
+    assert soon(lambda: bool(programs()))
+    before = set(programs())
+    for nanny in list(local.workers.values()):
+        os.kill(nanny.pid, signal.SIGKILL)
+    assert soon(lambda: not before & set(programs()), 4.0)
+    assert soon(lambda: bool(programs()), 20.0)
+    reports.close()
+    assert soon(lambda: not programs(), 5.0)
+
+
+class KillsTheWorker:
+    """A backend that ends the cluster's worker, its parent's parent."""
+
+    name, version = "deadly", "1"
+
+    def __init__(self) -> None:
+        status = Path(f"/proc/{os.getppid()}/stat").read_text()
+        os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        time.sleep(60)
+
+
+def test_work_that_kills_every_worker_ends_the_run(
+    url: str, local: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3: as much again each
+    setup = Setup("tests.test_cluster:KillsTheWorker", Corpus(), judge)
+    with pytest.raises(UnavailableError, match="die of their work"):
+        list(on_cluster(url, setup, jobs(1), 20.0))
+
+
+@pytest.mark.parametrize("name", ["tests.planted.bad_backends:CannotOpen", "nothing-of-the-kind"])
+def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url: str, name: str) -> None:
+    setup = Setup(name, Corpus(), judge)
+    with pytest.raises(ConvcheckError) as expected:
+        here(setup, jobs(1))
+    with pytest.raises(ConvcheckError) as found:
+        list(on_cluster(url, setup, jobs(1), 20.0))
+    assert (type(found.value), found.value.message) == (
+        type(expected.value),
+        expected.value.message,
+    )
+    assert "cluster's worker tcp://" in found.value.hint
+
+
+def one(url: str) -> Report:
+    return next(on_cluster(url, planted("Good"), jobs(1), 20.0))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["dask://", "dask://host", "dask://host:x", "dask://host:0", "dask://host:99999", "dask://:1",
+     "tcp://host:1", "host:1", "dask://host:1/path", "dask://me@host:1", "dask://[::1:1"],
+)  # fmt: skip
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(UsageError, match="not the address of a Dask cluster") as error:
+        one(address)
+    assert "dask://HOST:PORT" in error.value.hint
+
+
+def test_an_address() -> None:
+    assert address_of("dask://[::1]:8786") == "tcp://[::1]:8786"
+    assert address_of("dask://host:8786/") == "tcp://host:8786"
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setattr(cluster, "CONNECTING", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(UnavailableError, match=f"no Dask scheduler answers at .*{port}") as error:
+        one(f"dask://127.0.0.1:{port}")
+    assert "`dask scheduler` starts one" in error.value.hint
+    assert capfd.readouterr() == ("", "")
+
+
+def test_something_else_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setattr(cluster, "CONNECTING", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_say_nonsense, args=(server,), daemon=True).start()
+        with pytest.raises(UnavailableError, match="no Dask scheduler answers"):
+            one(f"dask://127.0.0.1:{server.getsockname()[1]}")
+    assert capfd.readouterr() == ("", "")
+
+
+def _say_nonsense(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UnavailableError) as error:
+        one("dask://127.0.0.1:1")
+    assert error.value.hint == "pip install convcheck[dask]"
+
+
+def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(cluster, "LONELY", 0.2)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0") as empty,
+        pytest.raises(UnavailableError, match="has no worker") as error,
+    ):
+        one(empty.scheduler_address.replace("tcp://", "dask://"))
+    assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
+
+
+def part(version: str, backend: str, worker: str) -> Part:
+    return Part(version, (BackendInfo("b", backend),), worker=worker)
+
+
+def test_workers_have_to_be_alike() -> None:
+    alike = cluster._Alike()
+    mine = cluster.__version__
+    assert list(alike.checked(part(mine, "1", "tcp://a"))) == [BackendInfo("b", "1")]
+    assert list(alike.checked(part(mine, "1", "tcp://b"))) == []
+    with pytest.raises(UnavailableError, match=r"the backend is b 1 on tcp://a and b 2 on tcp://c"):
+        list(alike.checked(part(mine, "2", "tcp://c")))
+    with pytest.raises(UnavailableError, match=r"on this machine and 9\.9 on tcp://d"):
+        list(alike.checked(part("9.9", "1", "tcp://d")))

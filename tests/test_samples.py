@@ -1,0 +1,368 @@
+"""The sequence of samples: the same however it is cut, and made of what its docstring says."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import tracemalloc
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from comparing import catalog, numeric
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Numeric, is_nan
+from convcheck.numerics.neighbours import at, top
+from convcheck.numerics.number import FINITE, from_fractions, to_fraction
+from convcheck.vectors import samples as module
+from convcheck.vectors.samples import samples
+
+PAIRS = [
+    ("float64", "float32"),
+    ("float64", "float8e4m3fn"),
+    ("float64", "int32"),
+    ("float64", "uint64"),
+    ("float32", "float64"),
+    ("int64", "float32"),
+    ("int64", "int8"),
+    ("uint64", "int64"),
+    ("uint64", "float8e8m0"),
+    ("float8e8m0", "float32"),
+    ("float32", "float8e8m0"),
+    ("float8e4m3fnuz", "int8"),
+    ("float64", "bool"),
+    ("int64", "string"),
+    ("bool", "float16"),
+]
+TURNS = 4  # of numeric destinations: source binades, near boundaries, patterns, scattered
+NEAR = 1
+
+# Eight codes from the millionth on, and the SHA-256 of the first 100,000.
+GOLDEN = {
+    ("float64", "float32"): (
+        "8a7c4394c982f0d7 bb86807e8fffffff 62ec1a3008e05fbe bb85661a10000000 "
+        "a8e39051fdb01c9 bb96d82420000001 d62c58096aa7895d bb92c89c0ffffff3",
+        "5b75906f01f01377243d16bfafe54115df02f3d5303d12a4a96b80cbd6744640",
+    ),
+    ("float64", "float8e4m3fn"): (
+        "8a75028883ac01ea 8000000000000000 32bcb735d111f9fa 8000000000000000 "
+        "a86bf0ed869409b 3f4fffffffffffff 7c5bc3ee436ba93c bf50000000000019",
+        "5c0d8ea3596a6db4f50f6d356f4aa1c80e39fc6cb56f541977a9282f749402c7",
+    ),
+    ("float64", "int32"): (
+        "8a742bd7bec41b44 8000000000000000 698ea6306e4c71df 1 "
+        "8a8df03483b9140e 3fdfffffffffffff 52d5f60c99925407 bfdffffffff40cce",
+        "37ddb0e9d0a8b6c4c02b1bb5714130c21989086b1546866f8318abd1d2665b70",
+    ),
+    ("float64", "string"): (
+        "18274adc37013db8 7033a7cbde2dc974 1830be6af1534d59 dc415d5c545cf074 "
+        "184f53839a159deb fd418fdbf3957704 1853090db6d9fbc0 fe6882c14efecf40",
+        "eaefdd4fb20167d5ab7380054a2c202955e075e789b326efc6889a3266d99777",
+    ),
+    ("int64", "float32"): (
+        "fffffffffffffde5 fffffffffffffcae 8340403a4e7c5629 3e7 639 785 bb446fdb01d7851a 663",
+        "fdbf0b3f477d52fc720e120b6f9e7698372c5bf6c0620397be64fe8326e75cbd",
+    ),
+    ("int64", "int8"): (
+        "3c3 fffffffffffffd80 d133224c215583f4 347 "
+        "fffffffffffffba9 680 3a9e9906465aa057 fffffffffffff886",
+        "788a68e5960c7a4cdd3cb5325f6cb524156bc7f22831c27dbe4ceddb21a61dd9",
+    ),
+    ("uint64", "float16"): (
+        "399 216a f0f5f2b4372193d3 2ad3 42e 713e 95c92c272f9d66eb 43b9",
+        "3d7edb5be5981795d44dac6c16f9ca5c9fdcc18fcb9945d7bf646d28a26a0d68",
+    ),
+    ("float32", "float64"): (
+        "9b86c613 9bf4a3e4 581e47e0 9bd3f168 9c518018 9c516a7e 45e450f3 9c2b7e24",
+        "ef579fe697f6548f5bf2d29ebf2c8f655560b0a20bd16e4341e5c2365a533274",
+    ),
+    ("float8e8m0", "float32"): (
+        "64 c4 66 c4 65 c5 b3 c5",
+        "aafbc1f0aac2c9ad11856d470fd4c86252c762ebdd1089059475fae8368a8422",
+    ),
+}
+
+
+def formats(pair: tuple[str, str]) -> tuple[Numeric, Format]:
+    return numeric(pair[0]), catalog().types.types[pair[1]].format
+
+
+def named(pair: tuple[str, str]) -> str:
+    return "->".join(pair)
+
+
+def exact(fmt: Numeric, codes: Codes) -> list[Fraction | None]:
+    """The values of codes; None for NaN and infinities."""
+    x = decode(fmt, codes)
+    return [to_fraction(x, i) if x.kind[i] == FINITE else None for i in range(len(x))]
+
+
+def binade(value: Fraction) -> int:
+    """Give the e of 2^e <= |value| < 2^(e+1)."""
+    e = abs(value).numerator.bit_length() - value.denominator.bit_length()
+    return e if abs(value) >= Fraction(2) ** e else e - 1
+
+
+def spacing(fmt: Numeric, value: Fraction) -> Fraction:
+    """The distance of two neighbouring values of a format around a value."""
+    if not isinstance(fmt, Float):
+        return Fraction(1)
+    least = fmt.lowest_exponent if fmt.zero else -(10**6)
+    return Fraction(2) ** max((binade(value) if value else least) - fmt.mantissa, least)
+
+
+# The same however it is cut ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=named)
+@settings(max_examples=8, deadline=None)
+@given(
+    first=st.sampled_from([0, 1, 7, 10**9 - 3, 2**40 + 1, 2**64 - 5]),
+    sizes=st.lists(st.sampled_from([0, 1, 2, 3, 5, 100, 4093]), max_size=6),
+    data=st.data(),
+)
+def test_pieces_of_any_size_in_any_order_are_the_same_sequence(
+    pair: tuple[str, str], first: int, sizes: list[int], data: st.DataObject
+) -> None:
+    source, target = formats(pair)
+    starts = [first + sum(sizes[:k]) for k in range(len(sizes))]
+    order = data.draw(st.permutations(range(len(sizes))))
+    pieces = {k: samples(source, target, 5, starts[k], sizes[k]) for k in order}
+    parts = [pieces[k] for k in range(len(sizes))]
+    whole = samples(source, target, 5, first, sum(sizes))
+    assert whole.shape == (sum(sizes),)
+    assert whole.dtype == source.storage
+    np.testing.assert_array_equal(np.concatenate([*parts, whole[:0]]), whole)
+
+
+@pytest.mark.parametrize("pair", PAIRS[:3], ids=named)
+def test_blocks_do_not_show(pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = formats(pair)
+    whole = samples(source, target, 5, 3, 100_000)
+    cuts = [0, 1, 32_767, 32_768, 32_769, 70_001, 100_000]
+    pieces = [samples(source, target, 5, 3 + a, b - a) for a, b in pairwise(cuts)]
+    np.testing.assert_array_equal(np.concatenate(pieces), whole)
+    monkeypatch.setattr(module, "_BLOCK", 1000)
+    np.testing.assert_array_equal(samples(source, target, 5, 3, 100_000), whole)
+
+
+def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers() -> None:
+    source, target = numeric("float64"), numeric("float32")
+    hashed = hashlib.blake2b(f"{source!r} {target!r} 9".encode(), digest_size=16).digest()
+    for index in (2, 6, 10**15 + 2):
+        mask = 2**64 - 1
+        z = (int.from_bytes(hashed[:8], "little") + (index + 1) * 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        assert int(samples(source, target, 9, index, 1)[0]) == z ^ (z >> 31)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=named)
+def test_seeds_and_destinations_give_other_sequences(pair: tuple[str, str]) -> None:
+    source, target = formats(pair)
+    one = samples(source, target, 0, 0, 4000)
+    np.testing.assert_array_equal(one, samples(source, target, 0, 0, 4000))
+    other = numeric("float16" if pair[1] != "float16" else "bfloat16")
+    for another in (samples(source, target, 1, 0, 4000), samples(source, other, 0, 0, 4000)):
+        assert (one != another).mean() > (0.2 if source.bits <= 8 else 0.8)
+
+
+def test_no_negative_numbers() -> None:
+    fmt = numeric("float32")
+    for first, count in ((-1, 4), (0, -1)):
+        with pytest.raises(ValueError, match="no negative numbers"):
+            samples(fmt, fmt, 0, first, count)
+
+
+@pytest.mark.parametrize("pair", list(GOLDEN), ids=named)
+def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> None:
+    """Where it has to change, GENERATOR in convcheck/vectors/generate.py has to be raised."""
+    codes = samples(*formats(pair), 0, 0, 100_000)
+    little = codes.astype(codes.dtype.newbyteorder("<"))
+    text = hashlib.sha256(little.tobytes()).hexdigest()
+    few = samples(*formats(pair), 0, 10**6, 8)
+    assert (" ".join(f"{int(code):x}" for code in few), text) == GOLDEN[pair]
+
+
+# What it is made of -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=named)
+def test_every_sample_is_a_code(pair: tuple[str, str]) -> None:
+    source, target = formats(pair)
+    codes = samples(source, target, 1, 0, 50_000).astype(np.uint64)
+    assert int(codes.max()) < 1 << source.bits
+
+
+@pytest.mark.parametrize(
+    ("pair", "lowest", "highest"),
+    [
+        (("float64", "float32"), -1074, 1023),
+        (("float64", "bool"), -1074, 1023),
+        (("float32", "int8"), -149, 127),
+        (("float8e8m0", "float32"), -127, 127),
+        (("int64", "float32"), 0, 63),
+        (("uint64", "string"), 0, 63),
+        (("uint32", "float16"), 0, 31),
+    ],
+)
+def test_every_binade_of_the_source_has_its_share(
+    pair: tuple[str, str], lowest: int, highest: int
+) -> None:
+    """Within as many samples of the first turn as there are binades, wherever they begin."""
+    source, target = formats(pair)
+    turns = TURNS if isinstance(target, Float | Int) else 2
+    zero = not isinstance(source, Float) or source.zero
+    binades = highest - lowest + 1 + zero
+    for first in (0, 10**9):  # both are of the first turn
+        values = exact(source, samples(source, target, 3, first, turns * binades)[::turns])
+        assert None not in values
+        met = [binade(v) for v in values if v]
+        assert sorted(met) == list(range(lowest, highest + 1))
+        assert values.count(Fraction(0)) == zero
+    many = exact(source, samples(source, target, 3, 0, 20 * turns * binades)[::turns])
+    signs = {(binade(v), v < 0) for v in many if v}
+    assert len(signs) == (1 + source.signed) * (binades - zero) - (pair[0] == "int64")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("float64", "float32"), ("float64", "float8e4m3fn"), ("int64", "float32")],
+    ids=named,
+)
+def test_a_quarter_is_next_to_a_boundary_of_a_float(pair: tuple[str, str]) -> None:
+    source, target = numeric(pair[0]), numeric(pair[1])
+    values = exact(source, samples(source, target, 2, 0, 16_000))
+    near, ties = [], []
+    for value in values:
+        grid = spacing(target, value or Fraction(0)) / 2
+        steps = round((value or 0) / grid)
+        # The largest source value not above the boundary, and two steps from that one.
+        distance = abs((value or 0) - steps * grid) / spacing(source, value or Fraction(0))
+        near.append(value is not None and distance < 5)
+        ties.append(near[-1] and distance == 0 and steps % 2 == 1)
+    assert all(near[NEAR::TURNS])
+    share = np.mean(ties[NEAR::TURNS])
+    assert share > (0.03 if pair[0] == "int64" else 0.1)
+
+
+def test_a_quarter_is_next_to_an_integer_or_a_half() -> None:
+    source, target = numeric("float64"), numeric("int32")
+    values = exact(source, samples(source, target, 2, 0, 24_000)[NEAR::TURNS])
+    ties = 0
+    for value in values:
+        assert value is not None
+        steps = round(value * 2)
+        assert abs(value - Fraction(steps, 2)) <= 2 * spacing(source, value)
+        assert abs(value) < 2**34
+        ties += value * 2 == steps and steps % 2 == 1
+    assert ties > len(values) / 10
+
+
+@pytest.mark.parametrize("pair", [("float64", "float32"), ("int64", "float16")], ids=named)
+def test_the_boundaries_rotate_through_the_binades_within_reach(pair: tuple[str, str]) -> None:
+    source, target = numeric(pair[0]), numeric(pair[1])
+    assert isinstance(target, Float)
+    reach = Fraction(2) ** target.highest_exponent * 8
+    least = max(Fraction(2) ** target.lowest_exponent / 2, Fraction(2) ** -1000)
+    least = least if isinstance(source, Float) else Fraction(1)
+    values = exact(source, samples(source, target, 2, 0, 20_000)[NEAR::TURNS])
+    met = {binade(v) for v in values if v}
+    assert met >= set(range(binade(least), binade(reach)))
+    assert all(v is not None and abs(v) < reach * 2 for v in values)
+
+
+@pytest.mark.parametrize(
+    ("pair", "wanted"),
+    [
+        (("float64", "float32"), Fraction(2) ** 128 - Fraction(2) ** 103),
+        (("float64", "float8e4m3fn"), Fraction(464)),
+        (("float64", "int32"), Fraction(2**32 - 1, 2)),
+        (("float64", "int32"), Fraction(-(2**32) - 1, 2)),
+        (("float64", "uint8"), Fraction(511, 2)),
+        (("float64", "uint8"), Fraction(-1, 2)),
+        (("float64", "int64"), Fraction(2**63)),
+        (("float64", "float8e8m0"), Fraction(3, 2) * Fraction(2) ** 127),
+        (("int64", "float16"), Fraction(65520)),
+        (("int64", "int8"), Fraction(128)),
+    ],
+)
+def test_the_end_of_the_range_and_its_neighbours_are_asked(
+    pair: tuple[str, str], wanted: Fraction
+) -> None:
+    source, target = numeric(pair[0]), numeric(pair[1])
+    asked = set(samples(source, target, 0, 0, 100_000).tolist())
+    number = from_fractions([abs(wanted)])
+    for offset in (-2, -1, 0, 1, 2):
+        code = at(source, number, np.array([offset]), np.array([wanted < 0]))
+        assert int(code[0]) in asked, offset
+
+
+def test_integers_come_next_to_where_they_wrap() -> None:
+    values = exact(numeric("int64"), samples(numeric("int64"), numeric("int16"), 0, 0, 20_000))
+    outside = [abs(v) for v in values[NEAR::TURNS] if v is not None and abs(v) > 2**15]
+    assert len(outside) > 3000
+    assert all((v + 2) % 2**15 <= 4 for v in outside)
+    assert len(set(outside)) > 2000
+
+
+def test_bits_are_random_patterns_too() -> None:
+    source = numeric("float32")
+    assert isinstance(source, Float)
+    patterns = samples(source, numeric("float16"), 0, 0, 100_000)[2::TURNS]
+    assert 0.002 < is_nan(source, patterns).mean() < 0.006  # 1/256 of all codes are NaN
+    ones = (patterns[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
+    assert (abs(ones.mean(axis=0) - 0.5) < 0.02).all()
+
+
+def test_unsigned_formats_without_zero() -> None:
+    exponents = numeric("float8e8m0")
+    codes = samples(exponents, numeric("float32"), 0, 0, 20_000)
+    assert set(codes.tolist()) == set(range(256))
+    into = exact(numeric("float32"), samples(numeric("float32"), exponents, 0, 0, 40_000))
+    near = [v for v in into[NEAR::TURNS] if v is not None]
+    assert len(near) == 10_000
+    assert {binade(v) for v in near} >= set(range(-128, 128))
+    assert min(near) == 0
+    assert sum(v == 0 for v in near) < 100
+
+
+def test_a_narrow_destination_has_other_samples_all_the_time() -> None:
+    codes = samples(numeric("float64"), numeric("float8e4m3fn"), 0, 0, 1 << 18)
+    assert len(np.unique(codes)) > 0.65 * len(codes)
+
+
+def test_the_largest_magnitudes_are_not_passed() -> None:
+    for pair in PAIRS:
+        source, target = formats(pair)
+        if not isinstance(target, Float | Int):
+            continue
+        codes = samples(source, target, 0, 10**6, 1_000)
+        values = [v for k in (0, NEAR, 3) for v in exact(source, codes[k::TURNS])]
+        if pair[0] != "float8e4m3fnuz":  # whose -0 is NaN
+            assert None not in values
+        assert max(abs(v) for v in values if v is not None) <= top_value(source)
+
+
+def top_value(fmt: Numeric) -> Fraction:
+    return fmt.max if isinstance(fmt, Float | Bool) else Fraction(top(fmt))
+
+
+def test_it_is_fast_and_flat() -> None:
+    source, target = numeric("float64"), numeric("float32")
+    samples(source, target, 0, 0, 1000)
+    spent = []
+    for first in range(3):
+        start = time.perf_counter()
+        samples(source, target, 0, first, 1 << 17)
+        spent.append((time.perf_counter() - start) / (1 << 17))
+    assert min(spent) < 120e-9  # about 12e-9 on a quiet core
+    tracemalloc.start()
+    codes = samples(source, target, 0, 10**9, 1 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < codes.nbytes + (4 << 20)
