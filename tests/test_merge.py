@@ -38,6 +38,8 @@ def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
 @pytest.mark.parametrize("of", [1, 2, 16])
 def test_merged_shards_are_the_run(name: str, of: int) -> None:
     result = RUNS[name]()
+    cases = {case.case.id: case for case in result.cases}  # a plan has none twice
+    result = replace(result, cases=tuple(cases.values()))
     parts = sharded(result, of)
     again = merge([*parts[1:], parts[0]], RULES)  # in whichever order they come
     assert render(document(again)) == render(document(result))
@@ -135,4 +137,4 @@ def test_a_shard_without_cases() -> None:
     one = ("--case", "float32-to-int8")
     done = convcheck("run", "--backend", "reference", "onnx.Cast-13", *one, "--shard", "2/2")
     assert done.returncode == 2
-    assert "shard 2/2 of 1 cases has none" in done.stderr
+    assert "shard 2/2 of 1 parts has none" in done.stderr

@@ -19,10 +19,17 @@ from command import convcheck
 from convcheck.errors import UsageError
 from convcheck.report.journal import Journal, open_journal
 from convcheck.run.result import BackendInfo
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.spec.model import Case
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.diary:Diary"
 HERE = str(Path(__file__).parent)
+
+
+def rules(case: Case) -> tuple[Program, Decision]:
+    raise AssertionError("no case here is swept")
 
 
 def environment(diary: Path) -> dict[str, str]:
@@ -39,7 +46,9 @@ def done_in(journal: Path) -> set[str]:
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    return {json.loads(line)["id"] for line in lines[1:] if line.endswith("\n") and '"id"' in line}
+    return {
+        json.loads(line)["unit"] for line in lines[1:] if line.endswith("\n") and '"unit"' in line
+    }
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -126,7 +135,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 def opened(path: Path, **run: str) -> Journal:
-    return open_journal(str(path), run, {})
+    return open_journal(str(path), run, {}, [], rules)
 
 
 def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
@@ -167,7 +176,7 @@ def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
 def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
     file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
     with pytest.raises(UsageError, match="No space left"):
-        Journal(tmp_path / "run.journal", file).name(BackendInfo("mine", "1"))
+        Journal(tmp_path / "run.journal", file, rules).name(BackendInfo("mine", "1"))
     with contextlib.suppress(OSError):
         file.close()
 

@@ -25,6 +25,7 @@ from convcheck.run.result import BackendInfo, CaseResult
 from convcheck.run.tally import Tally
 
 FORMAT = "convcheck-journal/2"
+_DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 @dataclass
@@ -159,7 +160,7 @@ def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[st
             else:
                 decisions = journal.rules(unit.case)[0].decisions
                 found = tally_of(document["tally"], unit.case, decisions)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (*_DAMAGED, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None

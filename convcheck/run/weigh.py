@@ -88,9 +88,12 @@ class Weighing:
                 runs.append((begin, end))
             else:
                 looked.append(part.start + self._looked_at(stretch, part, compared))
-        # a range found one by one may go on in a run: they are of different parts, then
-        self.covered.extend(self._range(*run) for run in runs)
-        self._settle(at, np.concatenate([_NONE, *looked]), runs)
+        index = np.concatenate([_NONE, *looked])
+        if len(index):  # a range found one by one may go on in a run: they are of different parts
+            self.covered.extend(self._range(*run) for run in runs)
+            self._settle(at, index, runs)
+        else:
+            self.covered.append(self._range(at, at + len(self.out)))
 
     def keep(self, tally: Tally) -> None:
         """Put the tally of codes to it that were asked otherwise."""
