@@ -19,10 +19,11 @@ from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.numerics.format import Bits, Codes
 from convcheck.run.answers import CHUNK, EVERYWHERE, Avoid
+from convcheck.run.apart import chunk_vectors
 from convcheck.run.ask import ask
 from convcheck.run.judge import judge
 from convcheck.run.result import CaseResult, Group
-from convcheck.run.sweep import chunk_vectors, sweep
+from convcheck.run.sweep import sweep
 from convcheck.run.tally import RIGHT, Tally, finish, merge
 from convcheck.semantics.program import Program, compile_case
 from convcheck.spec.cases import cases

@@ -8,10 +8,11 @@ import numpy as np
 
 from convcheck.backends.protocol import Backend
 from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Index
+from convcheck.run.apart import ask_apart, chunk_vectors
 from convcheck.run.ask import Note
 from convcheck.run.judge import group_of_fault
 from convcheck.run.messages import Apart, Job
-from convcheck.run.sweep import ask_apart, chunk_vectors, sweep
+from convcheck.run.sweep import sweep
 from convcheck.run.tally import Tally, merge
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program

@@ -268,7 +268,7 @@ class _Worker:
     def vectors(self, request: Sweep) -> Vectors:
         if request.chunk is None:
             return self.corpus.vectors(request.case)
-        from convcheck.run.sweep import chunk_vectors
+        from convcheck.run.apart import chunk_vectors
 
         program, form = cast(Conversions, self.corpus).conversion(request.case)
         return chunk_vectors(request.case, program, form, request.chunk, CHUNK)
