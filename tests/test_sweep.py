@@ -275,7 +275,9 @@ def test_what_is_declined_later_is_refused() -> None:
 
 def test_what_is_declined_at_once_is_an_empty_tally() -> None:
     case = case_of("float16")
-    assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally({}, {}, ())
+    assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally(
+        {}, {}, declined=SPAN.count
+    )
 
 
 def test_a_chunk_of_another_shape() -> None:

@@ -30,7 +30,7 @@ from convcheck.spec.find import find_case
 from convcheck.spec.load import load
 from convcheck.spec.model import Case
 from convcheck.vectors.generate import form
-from convcheck.vectors.span import Span
+from convcheck.vectors.span import PART, Span
 
 SCHEMA = json.loads(Path(convcheck.report.__file__).with_name("schema.json").read_text())
 CASES = (
@@ -418,14 +418,18 @@ def test_what_is_no_tally_is_none(document: Any) -> None:
 
 
 def parts(number: int) -> list[Part]:
-    """What two shards have of a case: one its vectors and the first half, one the second half."""
+    """What two shards have of a case: one its vectors and the first half, one the second half,
+    where something was lost and declined.
+    """
     case, (one, two) = case_of(number), swept(number, True)
-    group = Group(rules(case)[0].decisions[0], "fail", "only alone", 1, 9, "ab", placement="alone")
-    vectors = CaseResult(case, "fail", 9, "edge", (group,))
+    key, sample = next((k, e.first) for k, e in one.entries.items() if k.sort == "fail")
+    alone = Entry(3, 0xAB, Ranges(), sample, sample)
+    one = replace(one, entries=one.entries | {replace(key, placement="alone"): alone})
+    lost = CaseResult(case, "error", 0, "edge", (), "it raised")
     decisions = rules(case)[0].decisions
     return [
-        Part(case, 1 << 16, vectors, one, 2, decisions),
-        Part(case, 1 << 16, None, two, 1, decisions),
+        Part(case, PART, False, None, one, None, 1, decisions),
+        Part(case, PART, False, None, replace(two, declined=7), lost, 1, decisions),
     ]
 
 
@@ -442,18 +446,19 @@ def test_parts_of_two_shards_make_the_case_as_one_run_does() -> None:
         one, two = parts(number)
         again = [read_back([part])[0] for part in (two, one)]
         assert [part.tally for part in again] == [two.tally, one.tally]
-        assert [part.units for part in again] == [1, 2]
+        assert [(part.units, part.sampled) for part in again] == [(1, False)] * 2
         was, now = result_of(joined([one, two]), rules), result_of(joined(again), rules)
         assert now.case.id == was.case.id
         assert (now.verdict, now.checked, now.coverage) == (was.verdict, was.checked, was.coverage)
-        assert now.groups == was.groups[:-1] + now.groups[-1:]
-        assert now.groups[-1].kind == "only alone"
+        assert now.groups == was.groups
+        assert {group.placement for group in now.groups} == {"", "alone", "bulk"}
+        assert (now.verdict, now.message) == ("error", "it raised")
 
 
 def test_a_part_without_a_tally_is_read_back() -> None:
     case = case_of(0)
     vectors = CaseResult(case, "unsupported", 0, "edge", ())
-    part = Part(case, 1 << 16, vectors, None, 1, rules(case)[0].decisions)
+    part = Part(case, 1 << 16, True, vectors, decisions=rules(case)[0].decisions)
     (again,) = read_back([part])
     assert again == replace(part, case=again.case, vectors=again.vectors)
     assert again.vectors is not None
@@ -465,11 +470,18 @@ def test_a_part_without_a_tally_is_read_back() -> None:
     [
         (("codes",), -1),
         (("units",), None),
+        (("units",), 0),
+        (("units",), 3),
+        (("sampled",), 1),
+        (("tally", "declined"), -1),
+        (("tally", "entries", 0, "placement"), "nowhere"),
+        (("tally", "entries", 0, "reading"), 7),
+        (("lost",), lambda _: part_document(parts(1)[1])["lost"]),
         (("tally",), KeyError),
         (("tally", "asked"), []),
         (("case", "id"), "onnx.Cast-21/float16-to-int8"),
         (("case", "inputs"), ["float32"]),
-        (("vectors",), lambda _: part_document(parts(1)[0])["vectors"]),
+        (("vectors",), lambda _: part_document(parts(1)[1])["lost"]),
     ],
 )
 def test_damaged_parts_are_found(path: tuple[Any, ...], to: Any) -> None:

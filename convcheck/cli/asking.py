@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Tier
 
-MOST_BITS = 32  # of a source that is asked whole
-
 
 @dataclass(frozen=True)
 class Asking:
@@ -39,6 +37,7 @@ class Asking:
     seed: int
     max_elements: int
     inputs: str | None
+    samples: int
     executor: str | None
     consistency: bool
     no_progress: bool
@@ -85,6 +84,14 @@ _OPTIONS = (
     ),
     click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line."),
     click.option(
+        "--samples",
+        type=click.IntRange(0, 10**12),
+        default=0,
+        metavar="N",
+        help="With --tier boundary: N samples as well of every source that is too wide to be asked "
+        "whole, of each binade and near every tie.",
+    ),
+    click.option(
         "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
     ),
     click.option(
@@ -122,11 +129,15 @@ def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Cor
     from convcheck.vectors.corpus import open_corpus, read_words
 
     os.environ[LIMIT_VARIABLE] = str(asking.max_elements)
+    if asking.samples and (asking.inputs is not None or asking.tier != "boundary"):
+        given = "--inputs" if asking.inputs is not None else f"--tier {asking.tier}"
+        hint = "--tier boundary --samples 1000000"
+        raise UsageError(f"--samples does not go with {given}", hint=hint)
     corpus = open_corpus(loaded, asking.tier, asking.seed, data_dir("vectors"))
     if asking.inputs is None:
         if asking.tier == "exhaustive":
             _refuse_wide(cases)
-        return replace(corpus, sweeps=True)
+        return replace(corpus, sweeps=True, samples=asking.samples)
     sources = {case.inputs[0] for case in cases}
     whole = [case.whole_calls for case in cases]
     if all(whole) or (any(whole) and len(sources) == 1):
@@ -142,17 +153,18 @@ def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Cor
 def _refuse_wide(cases: Sequence[Case]) -> None:
     """Refuse to ask every bit pattern of 64 bits."""
     from convcheck.numerics.format import Text
+    from convcheck.vectors.span import SWEPT
 
     sources = {case.inputs[0].name: case.inputs[0].format for case in cases if not case.whole_calls}
     numbers = {name: fmt for name, fmt in sources.items() if not isinstance(fmt, Text)}
-    wide = sorted(name for name, fmt in numbers.items() if fmt.bits > MOST_BITS)
+    wide = sorted(name for name, fmt in numbers.items() if fmt.bits > SWEPT)
     if wide:
         raise UsageError(
             f"--tier exhaustive: {', '.join(wide)} {'has' if len(wide) == 1 else 'have'} 2^64 bit "
             "patterns, which no machine asks in a century",
             hint="--tier boundary asks every rounding boundary of destinations up to 16 bits, and "
-            "so proves a conversion that is constant between two of them; or choose other sources: "
-            "--from float32",
+            "so proves a conversion that is constant between two of them, and --samples N adds as "
+            "many samples as there is time for; or choose other sources: --from float32",
         )
 
 
@@ -191,9 +203,19 @@ def ask_run(
     info = run.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     return RunResult(
         info, corpus.tier, asking.level, corpus.digests(cases), gathering.results(),
-        notes, run.interrupted, run.restarts, shard, own_inputs=corpus.words is not None,
-        parts=gathering.parts(),
+        (*notes, *_notes(asking, cases)), run.interrupted, run.restarts, shard,
+        own_inputs=corpus.words is not None, parts=gathering.parts(),
     )  # fmt: skip
+
+
+def _notes(asking: Asking, cases: Sequence[Case]) -> Iterator[str]:
+    """Say what was asked beyond, or not in, the tier."""
+    from convcheck.report.words import plural
+    from convcheck.vectors.span import is_sampled
+
+    if asking.samples:
+        number = sum(map(is_sampled, cases))
+        yield f"{asking.samples:,} samples of {plural(number, 'case')}, seed {asking.seed}"
 
 
 class _Run:
@@ -216,7 +238,7 @@ class _Run:
         if not asking.executor:
             prepare(backend, to_stderr)
         setup = Setup(backend, corpus, None, asking.timeout, asking.consistency)
-        jobs = [Job(i, unit.case, span=unit.span) for i, unit in enumerate(plan)]
+        jobs = [Job(i, u.case, span=u.span, main=u.main) for i, u in enumerate(plan)]
         with closing(_reports(setup, jobs, asking)) as reports:
             try:
                 for report in reports:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from convcheck.gate.capabilities import Claims
     from convcheck.gate.known import KnownList
     from convcheck.report.journal import Journal
+    from convcheck.run.gather import Unit
     from convcheck.run.result import RunResult
     from convcheck.spec.load import Catalog
     from convcheck.spec.model import Case
@@ -126,7 +127,9 @@ def command(
         return _side_by_side(backends, cases, corpus, asking, most, part, reports)
     _check_files(resume, reports)
     known = _known(reports.known, asking.inputs, fail_fast, max_failures)
-    journal = _journal(resume, backends[0], cases, corpus, part, loaded) if resume else None
+    journal = None
+    if resume:
+        journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
     result = ask_run(
         backends[0], cases, corpus, asking, most_failures=most, part=part, journal=journal
     )
@@ -191,8 +194,8 @@ def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult
 
 
 def _journal(
-    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None,
-    loaded: Catalog,
+    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, asking: Asking,
+    part: tuple[int, int] | None, loaded: Catalog,
 ) -> Journal:  # fmt: skip
     from convcheck.report.journal import open_journal
     from convcheck.run.gather import units
@@ -202,6 +205,7 @@ def _journal(
     run = {
         "address": backend,
         "tier": corpus.tier,
+        "consistency": asking.consistency,
         "corpora": dict(corpus.digests(cases)),
         "shard": [shard.index, shard.of, shard.plan] if shard else None,
         "plan": plan_digest([unit.id for unit in plan]),
@@ -219,9 +223,8 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None
     counts: dict[str, list[int]] = {}
     whole: dict[str, bool] = {}  # a question is a call, not a value
     plan, _ = shared(units(cases, corpus.spans), part)
-    for case in dict.fromkeys(unit.case for unit in plan):
-        spans = [unit.span.count for unit in plan if unit.case is case and unit.span]
-        counts.setdefault(case.spec, []).append(sum(spans) or corpus.count(case))
+    for case, number in _asked(plan, corpus):
+        counts.setdefault(case.spec, []).append(number)
         whole[case.spec] = case.whole_calls
     width = max(map(len, [*counts, "would ask"]))
     for spec, asked in counts.items():
@@ -232,6 +235,15 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None
     total = " and ".join(f"{number:,} {what}" for number, what in parts if number)
     click.echo(f"{'would ask':<{width}}  {len(cases):>6,} cases  {total}")
     return 0
+
+
+def _asked(plan: Sequence[Unit], corpus: Corpus) -> list[tuple[Case, int]]:
+    """Count what is asked of each case: its vectors, and the codes of its spans."""
+    cases = {unit.case.id: unit.case for unit in plan}
+    counts = dict.fromkeys(cases, 0)
+    for unit in plan:
+        counts[unit.case.id] += unit.span.count if unit.span else corpus.count(unit.case)
+    return [(case, counts[name]) for name, case in cases.items()]
 
 
 def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None) -> int:

@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
 
-I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
 
 
-def positions(fmt: Numeric, codes: Codes) -> I64:
-    """Give the positions of codes, shape (n,); of formats of up to 62 bits."""
-    wide = codes.astype(np.int64)
+def positions(fmt: Numeric, codes: Codes) -> U64:
+    """Give the positions of codes, shape (n,)."""
+    wide = codes.astype(np.uint64)
     if isinstance(fmt, Float) and fmt.signed:
-        return np.where(wide >= fmt.sign_bit, 2 * fmt.sign_bit - 1 - wide, wide + fmt.sign_bit)
+        sign, last = np.uint64(fmt.sign_bit), np.uint64(2 * fmt.sign_bit - 1)
+        return np.where(wide >= sign, last - wide, wide + sign)
     if isinstance(fmt, Int) and fmt.signed:
-        return wide ^ (1 << (fmt.bits - 1))
+        return wide ^ np.uint64(1 << (fmt.bits - 1))
     return wide
 
 

@@ -24,7 +24,7 @@ from convcheck.run.gather import Part, Rules, Unit, part_of
 from convcheck.run.result import BackendInfo, CaseResult
 from convcheck.run.tally import Tally
 
-FORMAT = "convcheck-journal/2"
+FORMAT = "convcheck-journal/3"
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
@@ -52,8 +52,8 @@ class Journal:
 
     def add(self, unit: Unit, part: Part) -> None:
         """Note the result of a unit."""
-        if part.vectors is not None:
-            found = {"vectors": case_document(part.vectors)}
+        if result := part.vectors or part.lost:
+            found = {"vectors": case_document(result)}
         else:
             assert part.tally is not None  # noqa: S101
             found = {

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from convcheck.numerics.format import Text
 from convcheck.report.json import case_document, case_head, example_document, group_document
 from convcheck.report.read import Types, case_named, case_of, example_of, group_of, number
-from convcheck.run.gather import Part, Rules
+from convcheck.run.answers import PLACEMENTS
+from convcheck.run.gather import Part, Rules, unit_ids
 from convcheck.run.ranges import Pair, Ranges, joining
-from convcheck.run.result import Example, Group
+from convcheck.run.result import CaseResult, Example, Group
 from convcheck.run.tally import SORTS, Entry, Key, Sample, Tally
 from convcheck.semantics.expected import Decision
 from convcheck.spec.model import Case
@@ -35,6 +37,7 @@ def tally_document(tally: Tally, case: Case, decisions: Decisions) -> dict[str, 
         "entries": [_entry(case, key, tally.entries[key]) for key in sorted(tally.entries)],
         "covered": _pairs(tally.covered),
         "faults": [group_document(case, fault) for fault in tally.faults],
+        "declined": tally.declined,
     }
 
 
@@ -49,6 +52,7 @@ def _entry(case: Case, key: Key, entry: Entry) -> dict[str, Any]:
         "kind": key.kind,
         "count": entry.count,
         "digest": f"{entry.digest:032x}",
+        **({"placement": key.placement} if key.placement else {}),
         **({"ranges": spelt} if ranges != Ranges() else {}),
         **{name: _sample(case, sample) for name, sample in samples.items() if sample},
     }
@@ -69,9 +73,11 @@ def part_document(part: Part) -> dict[str, Any]:
     return {
         "case": case_head(case),
         "codes": part.codes,
+        "sampled": part.sampled,
         "units": part.units,
         "vectors": None if vectors is None else case_document(vectors),
         "tally": None if tally is None else tally_document(tally, case, part.decisions),
+        "lost": None if part.lost is None else case_document(part.lost),
     }
 
 
@@ -109,13 +115,15 @@ class _Reading:
         covered = self._pairs(document["covered"])
         if covered != joining(covered):
             raise ValueError("what is covered overlaps")
-        return Tally(asked, entries, covered, tuple(map(self._fault, document["faults"])))
+        faults = tuple(map(self._fault, document["faults"]))
+        return Tally(asked, entries, covered, faults, number(document["declined"]))
 
     def _check(self, asked: Mapping[int, int], entries: Mapping[Key, Entry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""
         found: Counter[tuple[int, int]] = Counter()
         for key, entry in entries.items():
-            found[key.decision, key.reading] += entry.count
+            if not key.placement:
+                found[key.decision, key.reading] += entry.count
         due = {(i, r): n for i, n in asked.items() for r in range(len(self.decisions[i].readings))}
         if found != due:
             raise ValueError("its counts are not those of what was asked")
@@ -143,7 +151,13 @@ class _Reading:
             Ranges(kept, number(ranges["count"]), loose),
             self._sample(document.get("first")), self._sample(document.get("extreme")),
         )  # fmt: skip
-        return Key(index, number(document["reading"]), sort, kind), entry
+        placement = document.get("placement", "")
+        if placement not in PLACEMENTS:
+            raise ValueError(f"{placement!r} is no placement")
+        reading = number(document["reading"])
+        if reading >= len(self.decisions[index].readings):
+            raise ValueError(f"decision {index} of {self.case.id} has no reading {reading}")
+        return Key(index, reading, sort, kind, placement), entry
 
     def _pairs(self, pairs: Any) -> tuple[Pair, ...]:
         return tuple((self._position(first), self._position(last, first)) for first, last in pairs)
@@ -196,12 +210,21 @@ def parts_of(documents: Iterable[Document], types: Types, rules: Rules) -> tuple
 
 def _part_of(document: Document, types: Types, rules: Rules) -> Part:
     case = case_named(document["case"], types)
-    vectors = None if document["vectors"] is None else case_of(document["vectors"], types)
-    if vectors is not None and vectors.case != case:
-        raise ValueError(f"{vectors.case.id} is not {case.id}")
-    given = document["tally"]
+    vectors, lost = (_result_of(document[key], case, types) for key in ("vectors", "lost"))
+    given, sampled = document["tally"], document["sampled"]
     decisions = rules(case)[0].decisions
     tally = None if given is None else tally_of(given, case, decisions)
-    return Part(
-        case, number(document["codes"]), vectors, tally, number(document["units"]), decisions
-    )
+    units = number(document["units"])
+    part = Part(case, number(document["codes"]), sampled is True, vectors, tally, lost, units)
+    if not 1 <= units <= len(unit_ids(part)) or not isinstance(sampled, bool):
+        raise ValueError(f"{case.id} has {len(unit_ids(part))} units, not {units}")
+    return replace(part, decisions=decisions)
+
+
+def _result_of(document: Document | None, case: Case, types: Types) -> CaseResult | None:
+    if document is None:
+        return None
+    found = case_of(document, types)
+    if found.case != case:
+        raise ValueError(f"{found.case.id} is not {case.id}")
+    return found

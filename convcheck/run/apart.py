@@ -1,8 +1,9 @@
-"""A chunk of codes asked by itself, with all that finds out which of them are to blame."""
+"""Some codes asked by themselves, with all that finds out which of them are to blame."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -10,45 +11,79 @@ import numpy as np
 from convcheck.backends.protocol import Backend
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
-from convcheck.run.answers import EVERYWHERE, Avoid
+from convcheck.run.answers import ANSWERED, EVERYWHERE, Answers, Avoid
 from convcheck.run.ask import Note, ask
 from convcheck.run.judge import group_of_fault
 from convcheck.run.ranges import Pair
+from convcheck.run.result import Group
 from convcheck.run.settle import settle
-from convcheck.run.tally import Tally
+from convcheck.run.tally import Entry, Key, Tally, merge
 from convcheck.run.weigh import codes_from
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.spec.model import Case
 from convcheck.vectors.model import VectorSet
+from convcheck.vectors.samples import samples
 
 _OTHERS = EVERYWHERE - {"bulk"}
 
 
 def chunk_vectors(
-    case: Case, program: Program, form: Decision, first: int, count: int
+    case: Case, program: Program, form: Decision, first: int, count: int, seed: int | None = None
 ) -> VectorSet:
-    """Give consecutive codes with what is expected of each."""
-    codes = codes_from(case, first, count)
+    """Give consecutive codes, or samples, with what is expected of each."""
+    if seed is None:
+        codes = codes_from(case, first, count)
+    else:
+        source = cast(Numeric, case.inputs[0].format)
+        codes = samples(source, case.outputs[0].format, seed, first, count)
     return VectorSet(case, (codes,), run_program(program, case, codes), "exhaustive", form)
 
 
 def ask_apart(
-    backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid
-) -> Tally:
-    """Ask consecutive codes in bulk, with all that finds out which of them are refused, or crash.
+    backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
+    scattered: bool = False,
+) -> Tally:  # fmt: skip
+    """Ask codes in bulk, with all that finds out which of them are refused, or crash.
 
-    An empty tally says that they were declined.
+    They are consecutive, or else `scattered`.
     """
     avoid = Avoid(avoid.together, avoid.placements | _OTHERS, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
     if answers.declined is not None:
-        return Tally({}, {}, ())
+        return Tally({}, {}, declined=len(vectors))
     case, codes = vectors.case, cast(Codes, vectors.inputs[0])
-    tally = settle(case, codes, vectors.expected, answers, _positions_of(case, codes))
-    faults = tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
-    return Tally(tally.asked, tally.entries, tally.covered, faults)
+    covered = None if scattered else _positions_of(case, codes)
+    tally = settle(case, codes, vectors.expected, answers, covered)
+    return replace(tally, faults=_faults(vectors, answers))
+
+
+def tally_of(
+    vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...]
+) -> Tally:
+    """Tally the answers to a case's vectors in every placement.
+
+    Where it is not '', the answers that all placements share count under `main`: the same codes
+    are asked, and counted, elsewhere.
+    """
+    case, codes = vectors.case, cast(Codes, vectors.inputs[0])
+    tally = settle(case, codes, vectors.expected, answers, None)
+    entries = _placed(tally, main)
+    for other in answers.elsewhere:
+        got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
+        expected = vectors.expected.take(other.index)
+        entries |= _placed(settle(case, codes[other.index], expected, got, None), other.placement)
+    faults = (*_faults(vectors, answers), *inconsistent)
+    return merge([Tally({} if main else tally.asked, entries, (), faults)])
+
+
+def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
+    return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
+
+
+def _faults(vectors: VectorSet, answers: Answers) -> tuple[Group, ...]:
+    return tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:

@@ -243,7 +243,8 @@ class _Replays:
         if fresh:
             self.lane.drop()
         child = self.lane.worker()
-        chunk = self.job.span.first + self.chunk.first if self.job.span and self.chunk else None
+        span = self.job.span
+        chunk = span.chunk(self.chunk.first) if span and self.chunk else None
         child.send(Sweep(self.job.case, tuple(calls), chunk))
         heard = child.receive(self.lane.desk.timeout)
         if self.lane.desk.stopped:

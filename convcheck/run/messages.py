@@ -71,7 +71,8 @@ class Job:
     """A case to ask: its position in the plan, and what is known of it from dead workers.
 
     `spent` counts the restarts that it has cost. With a `span`, those codes are asked in the place
-    of the case's vectors, and its elements are counted from the span's first code on.
+    of the case's vectors, and its elements are counted from the span's first one on. The vectors
+    of a case with spans are tallied, too: what all placements share under `main`.
     """
 
     position: int
@@ -81,6 +82,7 @@ class Job:
     spent: int = 0
     span: Span | None = None
     apart: tuple[Apart, ...] = ()
+    main: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Sweep:
 
     case: Case
     calls: tuple[Index, ...]
-    chunk: int | None = None  # the first code of the chunk whose elements are meant
+    chunk: Span | None = None  # the chunk whose elements are meant
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,30 +23,39 @@ from convcheck.vectors.span import Span
 def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note
 ) -> Tally:
-    """Ask the codes of a span; `note` is told elements counted from its first code.
-
-    An empty tally says that the case was declined, or given up.
-    """
+    """Ask the codes of a span; `note` is told elements counted from its first one."""
     case = job.case
 
     def told(offset: int) -> Note:
         return lambda placement, index: note(placement, index + offset)
 
     if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
-        vectors = chunk_vectors(case, program, form, span.first, 1)
+        vectors = chunk_vectors(case, program, form, span.first, 1, span.seed)
         nothing = Answers(vectors.inputs[0], np.full(1, ANSWERED, np.uint8), {})
         faults = tuple(
             group_of_fault(vectors, nothing, replace(f, index=0)) for f in job.avoid.faults
         )
         return Tally({}, {}, (), faults)
-    tallies = []
-    for chunk in job.apart:
-        vectors = chunk_vectors(case, program, form, span.first + chunk.first, CHUNK)
-        tallies.append(ask_apart(backend, vectors, told(chunk.first), chunk.skip, chunk.avoid))
+    tallies: list[Tally] = []
+    for chunk in _apart(job, span):
+        part = span.chunk(chunk.first)
+        vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
+        apart, scattered = told(chunk.first), span.seed is not None
+        tallies.append(ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered))
     rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
-    if rest.asked:
+    if span.seed is None and rest.asked:
         tallies.append(sweep(backend, case, program, form, rest, told(-span.first)))
     return merge(tallies)
+
+
+def _apart(job: Job, span: Span) -> Iterator[Apart]:
+    """Give the chunks that are asked by themselves: of samples, which are in no order, each."""
+    if span.seed is None:
+        yield from job.apart
+        return
+    known = {chunk.first: chunk for chunk in job.apart}
+    for first in range(0, span.count, CHUNK):
+        yield known.get(first, Apart(first))
 
 
 def chunk_of(job: Job, index: Index) -> Apart:

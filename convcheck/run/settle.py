@@ -23,17 +23,22 @@ from convcheck.semantics.expected import Expected, Reading
 from convcheck.spec.model import Case
 
 Mask = NDArray[np.bool_]
-Positions = NDArray[np.int64]
+Positions = NDArray[np.uint64]
 Index = NDArray[np.intp]
 _FEW = 64  # ranges that all become objects
 
 
 def settle(
-    case: Case, inputs: Codes, expected: Expected, answers: Answers, covered: tuple[Pair, ...]
+    case: Case,
+    inputs: Codes,
+    expected: Expected,
+    answers: Answers,
+    covered: tuple[Pair, ...] | None,
 ) -> Tally:
     """Tally elements, `inputs` of shape (n,), which are some or all of those covered.
 
-    Faults are not looked at.
+    Of codes that are scattered, nothing is covered, None, and no ranges are made. Faults are not
+    looked at.
     """
     return _Settling(case, inputs, expected, answers, covered).tally()
 
@@ -45,7 +50,7 @@ class _Settling:
         inputs: Codes,
         expected: Expected,
         answers: Answers,
-        covered: tuple[Pair, ...],
+        covered: tuple[Pair, ...] | None,
     ) -> None:
         source = cast(Numeric, case.inputs[0].format)
         at = positions(source, inputs)
@@ -54,8 +59,8 @@ class _Settling:
         self.at, self.inputs, self.got = at[order], inputs[order], cast(Codes, answers.got)[order]
         self.state, self.expected, self.order = answers.state[order], expected.take(order), order
         self.messages: Mapping[int, str] = answers.messages
-        self.covered = covered
-        self.edges = frozenset(position for pair in covered for position in pair)
+        self.scattered, self.covered = covered is None, covered or ()
+        self.edges = frozenset(position for pair in self.covered for position in pair)
         self.wrong = [~self._right(reading) for reading in self.expected.readings]
 
     def _right(self, reading: Reading) -> Mask:
@@ -114,7 +119,8 @@ class _Settling:
         first = self._sample(index, 0, errors, reading)
         extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
         sums = int(digest(self.inputs[index], self.got[index]), 16)
-        return Entry(len(index), sums, ranges_of(self.at[index], self.edges), first, extreme)
+        ranges = Ranges() if self.scattered else ranges_of(self.at[index], self.edges)
+        return Entry(len(index), sums, ranges, first, extreme)
 
     def _sample(
         self, index: Index, i: int, errors: NDArray[np.float64], reading: Reading

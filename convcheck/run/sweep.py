@@ -84,7 +84,7 @@ class _Sweep:
             if answer is None:
                 self.weighing.chunk(at, pieces)
             elif isinstance(answer, Declined) and not answered:
-                return Tally({}, {}, ())
+                return Tally({}, {}, declined=self.span.count)
             else:
                 self._apart(at)
             answered = True

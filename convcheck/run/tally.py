@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from convcheck.numerics.format import Format
 from convcheck.numerics.order import code_at
+from convcheck.run.answers import PLACEMENTS
 from convcheck.run.ranges import Pair, Ranges, joining, merged
 from convcheck.run.result import CaseResult, Example, Group, Verdict, case_verdict
 from convcheck.semantics.expected import Decision
@@ -21,16 +22,22 @@ from convcheck.vectors.model import Coverage
 
 RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
 SORTS = ("undefined", RIGHT, "refused", "crashed", "fail")
+_WRONG = SORTS[2:]
+MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
 
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """A decision, a reading of it, what became of the elements, and in what way."""
+    """A decision, a reading of it, what became of the elements, and in what way.
+
+    `placement` is '' for what is counted, a placement's name for what is asked another time, too.
+    """
 
     decision: int
     reading: int
     sort: str
     kind: str = ""
+    placement: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,13 +70,20 @@ class Tally:
     """The tally of a part of a case, or of several.
 
     `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
-    `faults` are groups of answers that had no form, or calls that failed for no element's sake.
+    `faults` are groups of answers that had no form, of calls that failed for no element's sake,
+    and of what is inconsistent. `declined` counts elements of calls that were.
     """
 
     asked: Mapping[int, int]
     entries: Mapping[Key, Entry]
-    covered: tuple[Pair, ...]
+    covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()
+    declined: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came back."""
+        return bool(self.entries or self.faults)
 
     @property
     def failing(self) -> bool:
@@ -90,18 +104,24 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     edges = frozenset(position for pair in covered for position in pair)
     asked: dict[int, int] = defaultdict(int)
     entries: dict[Key, list[Entry]] = defaultdict(list)
-    faults: dict[tuple[str, str], Group] = {}
+    faults: dict[tuple[str, ...], Group] = {}
     for tally in tallies:
         for decision, count in tally.asked.items():
             asked[decision] += count
         for key, entry in tally.entries.items():
             entries[key].append(entry)
         for fault in tally.faults:
-            name = (fault.kind, fault.placement)
+            name = _name_of(fault)
             faults[name] = _lower(faults.get(name), fault)
     found = {key: combined(entries[key], edges) for key in sorted(entries)}
     first = tuple(faults[name] for name in sorted(faults))
-    return Tally(dict(sorted(asked.items())), found, covered, first)
+    declined = sum(tally.declined for tally in tallies)
+    return Tally(dict(sorted(asked.items())), found, covered, first, declined)
+
+
+def _name_of(fault: Group) -> tuple[str, ...]:
+    by = fault.decision
+    return fault.verdict, fault.kind, fault.placement, by.rule, by.row
 
 
 def _lower(one: Group | None, other: Group) -> Group:
@@ -140,34 +160,73 @@ def finish(
 
 
 def _groups(case: Case, decisions: tuple[Decision, ...], tally: Tally) -> Iterator[Group]:
+    """Give the groups, decision by decision, then what is wrong in other placements."""
     taken = _taken(decisions, tally)
-    source = case.inputs[0].format
-    for index in tally.asked:
-        decision = decisions[index]
-        reading, agree = taken[decision.rule, decision.readings]
-        here = (k for k in tally.entries if (k.decision, k.reading) == (index, reading))
-        for key in sorted(here, key=lambda k: (SORTS.index(k.sort), k.kind)):
-            entry = tally.entries[key]
+    of: dict[tuple[int, int, str], int] = defaultdict(int)
+    for key, entry in tally.entries.items():
+        of[key.decision, key.reading, key.placement] += entry.count
+    for key in sorted(tally.entries, key=_order):
+        decision = decisions[key.decision]
+        reading, agree = taken[_rule(decision)]
+        if key.reading == reading and _shown(key, tally):
             verdict = ("pass" if agree else "tolerated") if key.sort == RIGHT else key.sort
-            yield _group(source, decision, verdict, key.kind, entry, tally.asked[index], reading)
+            number = of[key.decision, reading, key.placement]
+            yield _group(case.inputs[0].format, decision, verdict, key, tally.entries[key], number)
+
+
+def promoted(tally: Tally) -> Tally:
+    """Count what vectors have where nothing else was asked yet."""
+    if tally.asked:
+        return tally
+    asked: dict[int, int] = defaultdict(int)
+    for key, entry in tally.entries.items():
+        asked[key.decision] += entry.count * (key.placement == MAIN and key.reading == 0)
+    entries = {
+        replace(key, placement="") if key.placement == MAIN else key: entry
+        for key, entry in tally.entries.items()
+    }
+    return replace(tally, asked=asked, entries=entries)
+
+
+def _order(key: Key) -> tuple[int, int, int, str]:
+    return PLACEMENTS.index(key.placement), key.decision, SORTS.index(key.sort), key.kind
+
+
+def _shown(key: Key, tally: Tally) -> bool:
+    """Tell whether a group is worth showing: of other placements, what fails there; of vectors
+    whose codes were all asked again, what did not show then.
+    """
+    if not key.placement:
+        return True
+    again = key.placement == MAIN and replace(key, placement="") in tally.entries
+    return key.sort in _WRONG and not again
+
+
+def _rule(decision: Decision) -> tuple[str, tuple[str, ...]]:
+    return decision.rule, decision.readings
 
 
 def _taken(
     decisions: tuple[Decision, ...], tally: Tally
 ) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
-    """Choose a reading for each rule; and tell whether the others explain as much."""
-    rules: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for index in tally.asked:
-        decision = decisions[index]
-        wrong = rules.setdefault((decision.rule, decision.readings), [0] * len(decision.readings))
-        for key, entry in tally.entries.items():
-            if key.decision == index and key.sort not in ("undefined", RIGHT):
-                wrong[key.reading] += entry.count
-    return {rule: (wrong.index(min(wrong)), len(set(wrong)) == 1) for rule, wrong in rules.items()}
+    """Choose a reading for each rule; and tell whether the others explain as much of what is
+    counted. Where they do, other placements tell.
+    """
+    counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for key, entry in tally.entries.items():
+        decision = decisions[key.decision]
+        for wrong, here in ((counted, not key.placement), (placed, bool(key.placement))):
+            sums = wrong.setdefault(_rule(decision), [0] * len(decision.readings))
+            sums[key.reading] += entry.count * (here and key.sort in _WRONG)
+    return {
+        rule: (wrong.index(min(wrong)), len(set(counted[rule])) == 1)
+        for rule, wrong in ((r, list(zip(counted[r], placed[r], strict=True))) for r in counted)
+    }
 
 
 def _group(
-    source: Format, decision: Decision, verdict: str, kind: str, entry: Entry, of: int, reading: int
+    source: Format, decision: Decision, verdict: str, key: Key, entry: Entry, of: int
 ) -> Group:
     if verdict == "pass":
         entry = Entry(entry.count)
@@ -178,6 +237,7 @@ def _group(
         samples.append(entry.extreme)
     digest = "" if verdict == "pass" else f"{entry.digest:032x}"
     return Group(
-        decision, cast(Verdict, verdict), kind, entry.count, of, digest,
-        decision.readings[reading], "", ranges, more, tuple(s.example for s in samples),
+        decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,
+        decision.readings[key.reading], key.placement, ranges, more,
+        tuple(s.example for s in samples),
     )  # fmt: skip

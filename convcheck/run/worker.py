@@ -31,7 +31,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.numerics.format import Bits, Codes
-from convcheck.run.answers import CHUNK, EVERYWHERE, Index
+from convcheck.run.answers import EVERYWHERE, Index
 from convcheck.run.ask import ask, inputs_at
 from convcheck.run.ask_calls import ask_calls
 from convcheck.run.consistency import configured, consistent, options_of
@@ -49,7 +49,7 @@ from convcheck.run.messages import (
     Survived,
     Sweep,
 )
-from convcheck.run.result import BackendInfo, CaseResult, case_verdict
+from convcheck.run.result import BackendInfo, CaseResult, Group, case_verdict
 from convcheck.run.tally import Tally
 from convcheck.spec.model import Case
 from convcheck.vectors.model import CallSet, Vectors
@@ -235,7 +235,7 @@ class _Worker:
 
     def result(self, job: Job) -> CaseResult | Tally:
         if job.span is not None:
-            return self.swept(job, job.span)
+            return self.spanned(job, job.span)
         # another judge wants to see what was declined; and it may have died of being asked that
         if self.own_judge and not job.avoid.placements >= EVERYWHERE:
             declined = self.backend.support(job.case)
@@ -246,13 +246,20 @@ class _Worker:
         if isinstance(vectors, CallSet):
             return self.judge(vectors, ask_calls(self.backend, vectors, note, job.skip, job.avoid))
         answers = ask(self.backend, vectors, note, job.skip, job.avoid)
-        result = self.judge(vectors, answers)
-        if not self.consistency or answers.declined:
-            return result
-        groups = (*result.groups, *consistent(self.backend, vectors, answers, note, job.avoid))
-        return replace(result, groups=groups, verdict=case_verdict(groups))
+        if answers.declined:
+            return self.judge(vectors, answers)
+        more: tuple[Group, ...] = ()
+        if self.consistency:
+            more = consistent(self.backend, vectors, answers, note, job.avoid)
+        if job.main is not None:
+            from convcheck.run.apart import tally_of
 
-    def swept(self, job: Job, span: Span) -> Tally:
+            return tally_of(vectors, answers, job.main, more)
+        result = self.judge(vectors, answers)
+        groups = (*result.groups, *more)
+        return replace(result, groups=groups, verdict=case_verdict(groups)) if more else result
+
+    def spanned(self, job: Job, span: Span) -> Tally:
         from convcheck.run.part import ask_span
 
         corpus = cast(Conversions, self.corpus)
@@ -271,7 +278,8 @@ class _Worker:
         from convcheck.run.apart import chunk_vectors
 
         program, form = cast(Conversions, self.corpus).conversion(request.case)
-        return chunk_vectors(request.case, program, form, request.chunk, CHUNK)
+        chunk = request.chunk
+        return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
 
     def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
         self.backend.notes.begin("bulk", index)

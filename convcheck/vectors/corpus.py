@@ -29,7 +29,7 @@ from convcheck.vectors.read import (
     verify_files,
 )
 from convcheck.vectors.read_calls import read_calls
-from convcheck.vectors.span import Span, is_swept, spans
+from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store import MANIFEST
 from convcheck.vectors.words import bits_of_words
 
@@ -39,7 +39,8 @@ class Corpus:
     """The vectors of a tier; `words` are a user's own inputs as written, None for the tier's.
 
     With `sweeps`, the exhaustive tier asks sources of up to 32 bits in spans of codes, and the
-    vectors of such a case are the edge tier's, for the placements.
+    vectors of such a case are the edge tier's, for the placements. So many `samples` are asked of
+    sources that are too wide to be asked whole, besides the vectors.
     """
 
     catalog: Catalog
@@ -49,10 +50,13 @@ class Corpus:
     manifest: Manifest | None
     words: tuple[str, ...] | None = None
     sweeps: bool = False
+    samples: int = 0
 
     def spans(self, case: Case) -> tuple[Span, ...]:
         """Give the spans in which a case is asked besides its vectors."""
-        return spans(case) if self._is_swept(case) else ()
+        if self._is_swept(case):
+            return spans(case)
+        return sample_spans(self.samples, self.seed) if is_sampled(case) else ()
 
     def _is_swept(self, case: Case) -> bool:
         own = self.words is not None
@@ -70,8 +74,7 @@ class Corpus:
             bits = bits_of_words(case.inputs[0].format, self.words)
             return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
         if self.manifest is None or not self.stored(case):
-            tier: Tier = "edge" if self._is_swept(case) else self.tier
-            return vectors_of(spec, case, tier, self.seed)
+            return vectors_of(spec, case, self._tier(case), self.seed)
         if case.whole_calls:
             types = self.catalog.types.types
             return read_calls(self.folder, self.manifest, spec, case, types)
@@ -79,12 +82,13 @@ class Corpus:
         return read_vectors(self.folder, self.manifest, spec, case, decisions)
 
     def count(self, case: Case) -> int:
-        """Count what is asked of a case without making it."""
+        """Count a case's vectors without making them."""
         if self.words is not None:
             return len(self.words)
-        if self._is_swept(case):
-            return sum(span.count for span in self.spans(case))
-        return count(self.catalog.specs[case.spec], case, self.tier, self.seed)
+        return count(self.catalog.specs[case.spec], case, self._tier(case), self.seed)
+
+    def _tier(self, case: Case) -> Tier:
+        return "edge" if self._is_swept(case) else self.tier
 
     def stored(self, case: Case) -> bool:
         """Tell whether the files have the case as the spec stands now."""
@@ -127,6 +131,8 @@ class Corpus:
         content: list[Any] = [GENERATOR, self.tier, self.seed, spec.digest, self.words]
         if self.sweeps and self.tier == "exhaustive":
             content.append("swept")
+        if self.samples:
+            content.append(["samples", self.samples])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

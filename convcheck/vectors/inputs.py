@@ -65,8 +65,13 @@ def numeric_inputs(
     codes = in_order(source, np.unique(np.concatenate(chosen)))
     if edge:
         return codes, "edge"
+    return codes, beyond_edge(target)
+
+
+def beyond_edge(target: Format) -> Coverage:
+    """Say how far the boundary tier covers a source that is too wide to be asked whole."""
     narrow = not isinstance(target, Text) and target.bits <= _WHOLE
-    return codes, "boundary-complete" if narrow else "sampled"
+    return "boundary-complete" if narrow else "sampled"
 
 
 def in_order(fmt: Numeric, codes: Codes) -> Codes:

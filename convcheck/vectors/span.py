@@ -9,13 +9,15 @@ from convcheck.spec.model import Case
 
 CHUNK = 1 << 16  # no call of a backend has more elements
 PART = 1 << 24  # codes; a lane asks them in a fraction of a second
+SAMPLED_PART = 1 << 20  # samples, which are judged one by one
 _IN_MEMORY = 16  # bits of a source whose codes are asked in one array
-_SWEPT = 32  # bits of the widest source whose codes can all be asked
+SWEPT = 32  # bits of the widest source whose codes can all be asked
 
 
 @dataclass(frozen=True)
 class Span:
-    """The codes of a source from `first` on, in the order of the codes.
+    """The codes of a source from `first` on, in the order of the codes; with a `seed`, the samples
+    from number `first` on.
 
     Those of the chunks that begin at `apart` are left out: each is a span of its own.
     """
@@ -23,6 +25,11 @@ class Span:
     first: int
     count: int
     apart: tuple[int, ...] = ()
+    seed: int | None = None
+
+    def chunk(self, offset: int) -> Span:
+        """Give the chunk that begins so many elements after the first."""
+        return Span(self.first + offset, min(CHUNK, self.count - offset), seed=self.seed)
 
     @property
     def asked(self) -> tuple[tuple[int, int], ...]:
@@ -35,12 +42,22 @@ class Span:
         return tuple((a, b) for a, b in pairs if a < b)
 
 
+def is_sampled(case: Case) -> bool:
+    """Tell whether samples of a case's source are of use: only where not all of it is asked."""
+    return _bits(case) > _IN_MEMORY
+
+
 def is_swept(case: Case) -> bool:
     """Tell whether the exhaustive tier streams the codes of a case's source."""
+    return _IN_MEMORY < _bits(case) <= SWEPT
+
+
+def _bits(case: Case) -> int:
+    """Give the bits of the one source of numbers that become numbers, 0 where there is none."""
     source = case.inputs[0].format
     if case.whole_calls or isinstance(source, Text) or isinstance(case.outputs[0].format, Text):
-        return False
-    return case.sources == case.inputs and _IN_MEMORY < source.bits <= _SWEPT
+        return 0
+    return source.bits if case.sources == case.inputs else 0
 
 
 def spans(case: Case) -> tuple[Span, ...]:
@@ -48,3 +65,9 @@ def spans(case: Case) -> tuple[Span, ...]:
     source = case.inputs[0].format
     assert not isinstance(source, Text)  # noqa: S101
     return tuple(Span(first, PART) for first in range(0, 1 << source.bits, PART))
+
+
+def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
+    """Give the parts of so many samples, in order."""
+    firsts = range(0, number, SAMPLED_PART)
+    return tuple(Span(n, min(SAMPLED_PART, number - n), seed=seed) for n in firsts)

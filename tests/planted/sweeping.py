@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from convcheck.backends.ml_dtypes import MlDtypes
-from convcheck.backends.protocol import Answer, Refused
+from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.format import Bits
 from convcheck.spec.model import Case
 
@@ -56,5 +56,31 @@ class WrongOnce(_Right):
 
     def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = MlDtypes.answer(self, case, inputs)
-        answer.arrays[0][np.asarray(inputs[0]) == WRONG] ^= 1  # type: ignore[union-attr]
+        answer.arrays[0][np.asarray(inputs[0]) == self.code] ^= 1  # type: ignore[union-attr]
         return answer
+
+
+# The same on one of the samples of float64 -> int8
+
+SEED = 7
+DEADLY_SAMPLE = 0x4014_0000_0000_0044  # 5, and some
+WRONG_SAMPLE = 0xC058_E29B_301B_129D  # -99.5, and some
+
+
+class CrashesOnSample(Crashes):
+    code = DEADLY_SAMPLE
+
+
+class RefusesSample(Refuses):
+    code = DEADLY_SAMPLE
+
+
+class WrongOnSample(WrongOnce):
+    code = WRONG_SAMPLE
+
+
+class DeclinesLate(_Right):
+    code = DEADLY_SAMPLE
+
+    def happens(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        return Declined("not today")
