@@ -98,8 +98,11 @@ class Block:
 
     @property
     def message(self) -> str:
-        """The runtime's own words, where no example says them."""
-        message = clean(self.members[0].case.message)
+        """The runtime's own words, where no example says them, nor a block of their own."""
+        first = self.members[0]
+        if first.group and first.case.verdict == "error":
+            return ""
+        message = clean(first.case.message)
         examples = self.shown.group.examples if self.shown.group else ()
         return "" if any(clean(e.message) == message for e in examples) else message
 

@@ -145,10 +145,9 @@ def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
     accepted = part.case.refusal or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
-    what = f"{tally.declined} inputs" if tally.declined else "the case's vectors"
+    what = f"{tally.declined:,} inputs" if tally.declined else "the case's vectors"
     said = f"declined {what}, and answered others of the case"
-    count = max(tally.declined, 1)
-    return (Group(form, "refused", said, count, count, "", placement=MAIN),)
+    return (Group(form, "refused", said, 1, 1, ""),)
 
 
 class Gathering:
