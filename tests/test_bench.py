@@ -245,7 +245,11 @@ def test_json_on_stdout_and_nothing_measured() -> None:
         (("--backend", "ort", "--to", "string"), 2, "a string has no code"),
         (("--backend", "ort", "onnx.Range-11", "--from", "float"), 2, "are whole calls"),
         (("--backend", "ort", "onnx.CastLike-21"), 2, "it has a second input"),
-        (("--backend", "ort", "--values", "0"), 2, "--values 0: not a count from 1 to 2^32"),
+        (
+            ("--backend", "ort", "--values", "0"),
+            2,
+            "--values 0: not a count from 1 to 4,294",
+        ),
         (("--backend", "ort", "--values", "2^33"), 2, "--values 2^33: not a count"),
         (("--backend", "ort", "--json", "/no/such/file"), 2, "cannot write /no/such/file"),
         (("--backend", "ort:Nowhere"), 4, "has no Nowhere"),

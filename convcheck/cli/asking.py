@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from convcheck.cli.options import count
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ _OPTIONS = (
     click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line."),
     click.option(
         "--samples",
-        type=click.IntRange(0, 10**12),
-        default=0,
+        callback=count(0, 10**12),
+        default="0",
         metavar="N",
         help="With --tier boundary: N samples as well of every source that is too wide to be asked "
         "whole, of each binade and near every tie.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import click
 from convcheck.cli.options import (
     catalog,
     complete_backends,
+    count,
     selection_options,
     spec_arguments,
 )
@@ -40,23 +40,13 @@ Examples:
 """
 
 
-def _values(context: click.Context, parameter: click.Parameter, text: str) -> int:
-    """Read a count: 268435456, or 2^28. Raises UsageError."""
-    match = re.fullmatch(r"(?:2\^)?([0-9]{1,10})", text)
-    exponent = int(match[1]) if match and "^" in text else 0
-    count = 0 if exponent > 32 or not match else 1 << exponent if exponent else int(match[1])
-    if not 1 <= count <= MOST:
-        raise UsageError(f"--values {text}: not a count from 1 to 2^32", hint="--values 2^28")
-    return count
-
-
 @click.command("bench", epilog=EXAMPLE)
 @spec_arguments
 @click.option("--backend", "address", metavar="NAME", shell_complete=complete_backends,
               help="ort, openvino, torch … (`convcheck list backends`).")  # fmt: skip
 @selection_options
 @click.option(
-    "--values", metavar="N", default="2^28", show_default=True, callback=_values,
+    "--values", metavar="N", default="2^28", show_default=True, callback=count(1, MOST),
     help="How many values of each case, rounded up to whole parts; 2^32 are all.",
 )  # fmt: skip
 @click.option(

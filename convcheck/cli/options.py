@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,23 @@ def _configured() -> list[Path]:
     if unknown or not isinstance(folders, list) or not all(isinstance(f, str) for f in folders):
         raise UsageError(f"{path}: [tool.convcheck] has `specs`, a list of folders, and no more")
     return [path.parent / folder for folder in folders]
+
+
+def count(least: int, most: int) -> Callable[[click.Context, click.Parameter, str], int]:
+    """Read a count within limits: 268435456, 2^28 or 1e9. Raises UsageError."""
+
+    def read(context: click.Context, parameter: click.Parameter, text: str) -> int:
+        match = re.fullmatch(r"([0-9]{1,15})(?:([e^])([0-9]{1,2}))?", text)
+        number, sign, power = match.group(1, 2, 3) if match else ("0", "", "")
+        base, exponent = int(number), int(power or 0)
+        found = int(base**exponent if sign == "^" else base * 10**exponent)
+        if match is None or not least <= found <= most:
+            name = parameter.opts[0]
+            said = f"{name} {text}: not a count from {least} to {most:,}"
+            raise UsageError(said, hint=f"{name} 2^20")
+        return found
+
+    return read
 
 
 def _completer(
