@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "report": {"numerics", "spec", "semantics", "vectors", "backends", "run"},
     "cli": set(ROOMS),
 }
-RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto"}
+RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto", "distributed"}
 OWNERS = {
     "ort.py": {"onnxruntime"},
     "onnx_reference.py": {"onnx", "ml_dtypes"},
@@ -37,6 +37,8 @@ OWNERS = {
     "torch.py": {"torch"},
     "pypto.py": {"pypto", "torch"},
     "ml_dtypes.py": {"ml_dtypes"},
+    "cluster.py": {"distributed"},
+    "on_worker.py": {"distributed"},
 }
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
@@ -45,13 +47,16 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 def imports(path: Path) -> set[str]:
     """Name every module that a file imports, anywhere in it."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return {name for node in ast.walk(ast.parse(path.read_text())) for name in named(node)}
+
+
+def named(node: ast.AST) -> set[str]:
+    """Name every module that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return set()
 
 
 def room(path: Path) -> str:
@@ -76,6 +81,12 @@ def test_runtimes_stay_in_their_own_files() -> None:
     for path in FILES:
         used = {m.split(".")[0] for m in imports(path)} & RUNTIMES
         assert used <= OWNERS.get(path.name, set()), path
+
+
+def test_runtimes_are_imported_when_used() -> None:
+    for path in FILES:
+        top = ast.parse(path.read_text()).body
+        assert not {m.split(".")[0] for node in top for m in named(node)} & RUNTIMES, path
 
 
 def test_no_eval_and_no_pickle() -> None:
@@ -110,8 +121,8 @@ def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from convcheck.cli import group\n"
         "try: group.main(['--help'], standalone_mode=False)\n"
-        "finally: print([m for m in ('numpy','yaml','onnx','onnxruntime','rich','ml_dtypes')"
-        " if m in sys.modules])"
+        "finally: print([m for m in ('numpy','yaml','onnx','onnxruntime','rich','ml_dtypes',"
+        "'distributed') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from convcheck.backends import ort_bulk
 from convcheck.backends.ort import OnnxRuntime
-from convcheck.backends.packing import pack, unpack
+from convcheck.backends.packing import pack, unpack, unpack_into
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
 from convcheck.numerics.format import Bits, Codes, Float, Int, Numeric, Text
 from convcheck.spec.cases import cases
@@ -85,7 +85,7 @@ DECLINED = [
 ]
 
 
-@pytest.mark.parametrize("size", [1, 5, 513])
+@pytest.mark.parametrize("size", [1, 5, 512, 513])
 def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -> None:
     random = np.random.default_rng(size)
     for name in numeric_cases():
@@ -364,6 +364,9 @@ def test_packing_is_that_of_a_stream_of_bits(
     back = unpack(fmt, memory, codes.shape)
     np.testing.assert_array_equal(back, codes & mask)
     assert back.dtype == np.uint8
+    into = np.full(codes.shape, 0x55, np.uint8)
+    unpack_into(fmt, memory, into)
+    np.testing.assert_array_equal(into, back)
 
 
 @pytest.mark.parametrize("fmt", PACKED, ids=str)
@@ -374,5 +377,8 @@ def test_packing_of_shapes_and_of_views(fmt: Numeric) -> None:
         np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))
         back = unpack(fmt, memory, some.shape)
         np.testing.assert_array_equal(back, some & np.uint8((1 << fmt.bits) - 1))
+        into = np.empty(some.shape, np.uint8)
+        unpack_into(fmt, memory, into)
+        np.testing.assert_array_equal(into, back)
         back[...] = 0  # it is a copy
         np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))

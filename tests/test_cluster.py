@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -9,37 +10,39 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from command import convcheck
+from planted.bad_backends import HangsOnOne
 from planted.identity import Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
-from convcheck.run import cluster
+from convcheck.run import cluster, on_worker
 from convcheck.run.cluster import address_of, on_cluster
 from convcheck.run.execute import execute
 from convcheck.run.lane import Reported
 from convcheck.run.messages import Job, Setup
 from convcheck.run.on_worker import Part, Report, Restarts
-from convcheck.run.plan import Selection, select
 from convcheck.run.result import BackendInfo, CaseResult
-from convcheck.spec.load import data_dir, load
-from convcheck.vectors.corpus import open_corpus
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).parent.parent
 MARK = "CONVCHECK_TEST_CLUSTER"  # in the environment of whatever the cluster's workers start
+FOLDER = f"{MARK}_FOLDER"
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[Any]:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A cluster under default settings: two processes with nannies, of one thread each."""
     from distributed import LocalCluster
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         patch.setenv(MARK, str(os.getpid()))
+        patch.setenv(FOLDER, str(tmp_path_factory.mktemp("hanging")))
         made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
         with made:  # workers that are started anew take after this process
             yield made
@@ -103,15 +106,30 @@ def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo
     return {r.position: r.result for r in results}, first, last.count
 
 
-def test_a_runtime_answers_as_it_does_here(url: str) -> None:
-    catalog = load()
-    selection = Selection(specs=("onnx.Cast-21",), sources=("float16",))
-    cases = select(catalog, selection)
-    corpus = open_corpus(catalog, "edge", 0, data_dir("vectors"))
-    setup, asked = Setup("ort", corpus, None), [Job(n, case) for n, case in enumerate(cases)]
-    found = there(on_cluster(url, setup, asked, 20.0))
-    assert found == here(setup, asked)
-    assert {"pass", "fail"} <= {result.verdict for result in found[0].values()}
+SELECTIONS = {
+    "a runtime": (
+        {"fail": 1},
+        "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
+    ),
+    "a part of a sweep": (
+        {"fail": 1},
+        "--backend tests.planted.sweeping:WrongOnce onnx.Cast-21 --tier exhaustive --shard 66/128 "
+        "--case onnx.Cast-21/float32-to-bfloat16",
+    ),
+}
+
+
+@pytest.mark.parametrize("of", SELECTIONS)
+def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: Path) -> None:
+    verdicts, selection = SELECTIONS[of]
+    executors = {"here": ("--jobs", "1"), "there": ("--executor", url)}
+    for name, executor in executors.items():
+        done = convcheck("run", *selection.split(), *executor, "--json", tmp_path / name)
+        assert done.returncode == 1, done.stderr
+    here, there = (json.loads((tmp_path / name).read_text()) for name in executors)
+    assert here.pop("environment").keys() == there.pop("environment").keys()
+    assert here == there
+    assert verdicts.items() <= here["summary"]["verdicts"].items()
 
 
 def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
@@ -124,7 +142,7 @@ def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -
 
 def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: Any) -> None:
     setup = planted("Good", SlowCorpus())
-    reports = on_cluster(url, setup, jobs(8), 20.0)
+    reports = on_cluster(url, setup, jobs(5), 20.0)
     first = next(reports)
     assert soon(lambda: len(programs()) >= 2)
     before = set(programs())
@@ -135,22 +153,35 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
         yield from reports
 
     found = there(rest())
-    assert list(found[0]) == list(range(8))
+    assert list(found[0]) == list(range(5))
     assert {r.verdict for r in found[0].values()} == {"pass"}
     assert not before & set(programs())
 
 
+class Hangs(HangsOnOne):
+    """Leaves a file of its number when it hangs."""
+
+    def harm(self) -> None:
+        Path(os.environ[FOLDER], str(os.getpid())).touch()
+        super().harm()
+
+
+def hanging() -> set[int]:
+    """The backends that hang."""
+    return {int(file.name) for file in Path(os.environ[FOLDER]).iterdir()} & set(programs())
+
+
 def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
-    reports = on_cluster(url, planted("HangsOnOne"), jobs(6), 60.0)
-    for _ in range(4):  # the case that hangs is among the first that are asked
-        next(reports)
-    assert soon(lambda: bool(programs()))
-    before = set(programs())
-    for nanny in list(local.workers.values()):
-        os.kill(nanny.pid, signal.SIGKILL)
-    assert soon(lambda: not before & set(programs()), 4.0)
-    assert soon(lambda: bool(programs()), 20.0)
-    reports.close()
+    setup = Setup("tests.test_cluster:Hangs", Corpus(), judge)
+    with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:  # one is done, and one hangs
+        assert isinstance(next(reports), BackendInfo)
+        assert isinstance(next(reports), Reported)
+        assert soon(lambda: bool(hanging()))
+        before = set(programs())
+        for nanny in list(local.workers.values()):
+            os.kill(nanny.pid, signal.SIGKILL)
+        assert soon(lambda: not before & set(programs()), 4.0)
+        assert soon(lambda: bool(hanging()), 20.0)
     assert soon(lambda: not programs(), 5.0)
 
 
@@ -266,3 +297,45 @@ def test_workers_have_to_be_alike() -> None:
         list(alike.checked(part(mine, "2", "tcp://c")))
     with pytest.raises(UnavailableError, match=r"on this machine and 9\.9 on tcp://d"):
         list(alike.checked(part("9.9", "1", "tcp://d")))
+
+
+class Gone:
+    """A client, and a future, of a cluster that raises."""
+
+    status = "error"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def wait_for_workers(self, count: int, timeout: float) -> None:
+        raise self.error
+
+    def nthreads(self) -> dict[str, int]:
+        raise self.error
+
+    def result(self, timeout: float) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [OSError("connection reset"), RuntimeError("no loop")])
+def test_a_cluster_that_is_lost_at_once_is_no_traceback(error: Exception) -> None:
+    with pytest.raises(UnavailableError, match=f"(?s)did not do its work: .*{error}"):
+        cluster._lanes(cast(Any, Gone(error)), "dask://here:1")
+
+
+def test_a_task_that_ends_in_a_time_out_is_not_waited_for() -> None:
+    asked = cluster._Asked.__new__(cluster._Asked)
+    asked.url = "dask://here:1"
+    future = Gone(TimeoutError("of the network"))
+    with pytest.raises(UnavailableError, match="of the network"):
+        asked._part(cast(Any, future))
+
+
+def test_what_no_one_foresaw_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(on_worker, "part", full)
+    done = on_worker._done(planted("Good"), on_worker.order(jobs(1), 20.0))
+    assert isinstance(done.error, UnavailableError)
+    assert "OSError: no space left on device" in done.error.message

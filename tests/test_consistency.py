@@ -13,7 +13,7 @@ from report_runs import ELSE, answered, case, passed, run
 from rich.console import Console
 
 from convcheck.backends.ort import OnnxRuntime
-from convcheck.backends.protocol import Backend
+from convcheck.backends.protocol import TIMEOUT_VARIABLE, Backend
 from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
 from convcheck.report import terminal
@@ -22,6 +22,7 @@ from convcheck.run.answers import AGAIN, CHUNK, EVERYWHERE, PLACEMENTS, Avoid, F
 from convcheck.run.ask import ask
 from convcheck.run.consistency import consistent
 from convcheck.run.result import Example, Group, RunResult, case_verdict, gates
+from convcheck.run.ways import LARGE
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.spec.cases import cases
 from convcheck.spec.load import load
@@ -126,6 +127,22 @@ def test_a_refusal_in_another_way_is_a_finding() -> None:
     assert shown.message == (
         f"bulk gives 0x{shown.expected:02x}, in pieces of 33 gives nothing: thirty-three of them"
     )
+
+
+def test_a_backend_that_is_slow_is_not_asked_so_much_that_it_seems_to_hang(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "1")
+    monkeypatch.setattr(inconsistent.Slow, "longest", 0)
+    assert found(inconsistent.Slow(), vectors(40)) == ()
+    assert 40 < inconsistent.Slow.longest < LARGE / 13  # which would take the whole second
+
+
+def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
+    backend, of = inconsistent.Spoils(), vectors(40)
+    answers = ask(inconsistent.Steady(), of, Log(), {})
+    assert consistent(backend, of, answers, Log()) == ()
+    assert backend.calls == 4
 
 
 def test_in_a_large_set_each_row_has_its_share() -> None:

@@ -132,7 +132,15 @@ def test_what_is_declined_throughout_is_unsupported() -> None:
 def test_a_refusal_that_is_accepted_is_no_failure() -> None:
     case = replace(CASE, refusal=True)
     declined = swept(Unbound(compiled(CASE), lambda codes: Declined("no")), CASE)
-    assert gathered(tallied(RIGHT, case), declined, case=case).verdict == "pass"
+    result = gathered(tallied(RIGHT, case), declined, case=case, codes=SPAN.count)
+    assert (result.verdict, result.coverage) == ("pass", "partial")
+
+
+def test_codes_that_nobody_accounts_for_make_an_error() -> None:
+    for lost in (Tally({}, {}), swept(RIGHT, CASE, Span(SPAN.first, CHUNK))):
+        result = gathered(tallied(RIGHT), lost, codes=SPAN.count)
+        assert (result.verdict, result.coverage) == ("error", "partial")
+        assert "of 262,144 inputs are unaccounted for" in result.message
 
 
 def test_what_is_wrong_in_short_calls_only_is_found() -> None:

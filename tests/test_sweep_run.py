@@ -69,6 +69,64 @@ def test_one_bad_pattern_costs_itself_only(name: str, verdict: str, said: str) -
     assert (restarts > 0) == (verdict == "crashed")
 
 
+@pytest.mark.parametrize(("name", "verdict", "said"), [
+    ("BoundCrashes", "crashed", "not reproduced when the chunk was asked by itself"),
+    ("BoundRefuses", "refused", "not this chunk; not when it was asked again"),
+    ("BoundMalformed", "fail", "not when it was asked again"),
+])  # fmt: skip
+def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said: str) -> None:
+    result, _ = swept(name, DEADLY)
+    (bad,) = (group for group in result.groups if group.verdict != "pass")
+    assert (result.verdict, bad.placement) == (verdict, "bulk")
+    assert said in bad.kind + bad.examples[0].message
+    chunk = DEADLY // CHUNK * CHUNK
+    assert bad.examples[0].inputs[0] == chunk  # type: ignore[union-attr]
+
+
+def test_two_bad_patterns_of_a_chunk_cost_themselves_only() -> None:
+    result, restarts = swept("RefusesAndCrashes", DEADLY)
+    bad = [group for group in result.groups if group.verdict != "pass"]
+    found = {(g.verdict, g.count, g.ranges) for g in bad}
+    crash = DEADLY + 40_000
+    assert found == {
+        ("refused", 1, ((DEADLY, DEADLY),)), ("crashed", 1, ((crash, crash),)),
+    }  # fmt: skip
+    assert (result.checked, restarts < 20) == (COUNT, True)
+
+
+def test_a_death_is_not_forgotten_where_the_backend_then_declines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+    monkeypatch.chdir(tmp_path)
+    result, _ = swept("Lost", DEADLY)
+    assert result.verdict == "crashed"
+
+
+def test_what_a_backend_does_not_support_is_not_swept() -> None:
+    result, _ = swept("Unsupported", DEADLY)
+    assert (result.verdict, result.groups) == ("unsupported", ())
+
+
+def test_a_case_that_always_kills_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("convcheck.run.lane.MOST_OF_CASE", 12)
+    case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
+    plan = [Unit(case, Span(n * COUNT, COUNT), 8 * COUNT) for n in range(8)]
+    gathering, restarts = Gathering(plan, CORPUS.conversion), 0
+    setup = Setup("tests.planted.sweeping:AlwaysCrashes", CORPUS, None, 20.0)
+    jobs = [Job(n, case, span=unit.span) for n, unit in enumerate(plan)]
+    with closing(locally(setup, jobs, 1, 20.0)) as reports:
+        for report in reports:
+            if isinstance(report, Reported):
+                gathering.add(part_of(plan[report.position], report.result))
+            elif isinstance(report, Restarts):
+                restarts = report.count
+    (result,) = gathering.results()
+    assert (result.verdict, restarts) == ("crashed", 12)
+    assert any("gave up after 12 restarts" in e.message for g in result.groups for e in g.examples)
+
+
 def test_one_wrong_pattern_is_found_where_it_is() -> None:
     wrong, _ = swept("WrongOnce", WRONG)
     elsewhere, _ = swept("WrongOnce", DEADLY)

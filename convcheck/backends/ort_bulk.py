@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.onnx_model import element_type, input_names, output_names
-from convcheck.backends.packing import pack, packed, unpack
+from convcheck.backends.packing import pack, packed, unpack_into
 from convcheck.numerics.format import Codes, Numeric, Text
 
 if TYPE_CHECKING:
@@ -73,5 +73,5 @@ def _run_packed(
     np.invert(memory, out=memory)
     answer = run()
     if answer is None:
-        np.copyto(out, unpack(target, memory, out.shape))
+        unpack_into(target, memory, out)
     return answer

@@ -35,10 +35,20 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
     if memory.size != -(-count * fmt.bits // 8):
         raise ValueError(f"{memory.size} bytes for {count} codes of {fmt.bits} bits")
     if fmt.bits in _SHARING:
-        return _spread(memory, fmt.bits)[:count].reshape(shape)
+        codes = np.empty(memory.size * (8 // fmt.bits), np.uint8)
+        _spread(memory, fmt.bits, codes)
+        return codes[:count].reshape(shape)
     bits = np.unpackbits(memory, count=count * fmt.bits, bitorder="little")
     codes = np.packbits(bits.reshape(count, fmt.bits), axis=1, bitorder="little")
     return codes.reshape(shape)
+
+
+def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
+    """Read codes that share bytes into a contiguous array, as `unpack` does for its shape."""
+    if fmt.bits in _SHARING and out.size * fmt.bits == memory.size * 8:
+        _spread(memory, fmt.bits, out.reshape(-1))
+    else:
+        np.copyto(out, unpack(fmt, memory, out.shape))
 
 
 def packed(fmt: Numeric) -> bool:
@@ -74,14 +84,15 @@ def _squeezed(flat: Codes, width: int) -> NDArray[np.uint8]:
     return joined.astype(np.uint8)
 
 
-def _spread(memory: NDArray[np.uint8], width: int) -> NDArray[np.uint8]:
+def _spread(memory: NDArray[np.uint8], width: int, codes: Codes) -> None:
     word, mask = _SHARING[width]
-    words = memory.astype(word)
-    spread: NDArray[Any] = words.copy()
-    for i in range(1, word.itemsize):
-        spread |= words << (i * (8 - width))
-    spread &= mask
-    return spread.view(np.uint8)
+    words = codes.view(word)
+    np.copyto(words, memory)
+    step = word.itemsize // 2
+    while step:  # the upper half of the codes of a word, then that of either half
+        words |= words << step * (8 - width)
+        step //= 2
+    words &= mask
 
 
 def _bitwise(flat: Codes, width: int) -> NDArray[np.uint8]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run
+from convcheck.cli.asking import Asking, asking_options, corpus_of_run
 from convcheck.cli.options import catalog, complete_backends, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import every_id
+from convcheck.cli.running import ask_run
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _result(
         from convcheck.report.read import read
 
         result = read(report, loaded.types.types)
-        if result.interrupted or result.shard:
+        if result.interrupted or result.ended_early or result.shard:
             hint = "`convcheck merge` puts shards together" if result.shard else "run it again"
             raise UsageError(f"{report} is of a part of a run", hint=hint)
         return result

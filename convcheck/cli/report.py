@@ -28,9 +28,12 @@ def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
     import gc
 
     from convcheck.report.read import read
+    from convcheck.spec.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
 
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
     loaded = catalog(specs)
-    result = read(path, loaded.types.types)
+    corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
+    result = read(path, loaded.types.types, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports)

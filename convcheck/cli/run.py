@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.asking import Asking, ask_run, asking_options, corpus_of_run, shared
+from convcheck.cli.asking import Asking, asking_options, corpus_of_run
 from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
@@ -24,6 +24,7 @@ from convcheck.cli.reports import (
     report_options,
     write_reports,
 )
+from convcheck.cli.running import ask_run, shared
 from convcheck.cli.several import Turn, each, selected
 from convcheck.errors import UsageError
 
@@ -233,7 +234,7 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None
     sums = {w: sum(sum(c) for spec, c in counts.items() if whole[spec] == w) for w in (False, True)}
     parts = ((sums[False], "values"), (sums[True], "calls"))
     total = " and ".join(f"{number:,} {what}" for number, what in parts if number)
-    click.echo(f"{'would ask':<{width}}  {len(cases):>6,} cases  {total}")
+    click.echo(f"{'would ask':<{width}}  {sum(map(len, counts.values())):>6,} cases  {total}")
     return 0
 
 

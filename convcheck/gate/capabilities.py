@@ -80,7 +80,10 @@ def held_to(claims: Claims, result: RunResult, selected: int) -> RunResult:
     `selected` counts the cases of which those of the result are what is claimed.
     """
     held = tuple(_held(case, claims) for case in result.cases)
-    return replace(result, cases=held, selected=selected)
+    both = zip(held, result.cases, strict=True)
+    failing = {now.case.id: now for now, was in both if now is not was}
+    parts = (replace(p, lost=p.lost or failing.get(p.case.id)) for p in result.parts)
+    return replace(result, cases=held, parts=tuple(parts), selected=selected)
 
 
 def _held(result: CaseResult, claims: Claims) -> CaseResult:

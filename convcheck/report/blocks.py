@@ -235,7 +235,7 @@ def _ranges(case: Case, group: Group, width: int, verbose: bool) -> Iterator[Tex
 
 
 def _extreme(case: Case, example: Example) -> Text:
-    both = zip(case.inputs, example.inputs, strict=True)
+    both = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
     words = "  ".join(shown(dtype.format, word) for dtype, word in both)
     return Text.assemble((" " * INDENT + "extreme   ", "dim"), words)
 

@@ -160,9 +160,22 @@ def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[st
             else:
                 decisions = journal.rules(unit.case)[0].decisions
                 found = tally_of(document["tally"], unit.case, decisions)
+            done[unit.id] = _fitting(unit, found)
         except (*_DAMAGED, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None
-        done[unit.id] = part_of(unit, found)
     journal.done = done
+
+
+def _fitting(unit: Unit, found: CaseResult | Tally) -> Part:
+    """Make the part of a unit. Raises ValueError for what is of another."""
+    part, of = part_of(unit, found), found.case if isinstance(found, CaseResult) else unit.case
+    if of.id != unit.case.id:
+        raise ValueError(f"{of.id} is not {unit.case.id}")
+    if unit.span is not None and isinstance(found, Tally):
+        if found.vectors or sum(found.asked.values()) + found.declined > unit.span.count:
+            raise ValueError(f"it has more than {unit.span.count} inputs")
+        if found.covered and found.covered != unit.span.positions(unit.case):
+            raise ValueError("it is of another span")
+    return part

@@ -59,6 +59,8 @@ def head(result: RunResult) -> dict[str, Any]:
         "environment": dict(result.environment or environment()),
         "shard": {"index": shard.index, "of": shard.of, "plan": shard.plan} if shard else None,
         "interrupted": result.interrupted,
+        "ended_early": result.ended_early,
+        "consistency": result.consistency,
         "restarts": result.restarts,
         "notes": list(result.notes),
         "selected": result.selected,

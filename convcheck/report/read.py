@@ -30,8 +30,10 @@ from convcheck.run.result import (
 )
 from convcheck.semantics.expected import Decision
 from convcheck.spec.model import LEVELS, Case, DType, Level
+from convcheck.vectors.model import COVERAGES, Coverage
 
 Types = Mapping[str, DType]
+MOST_SHARDS = 10**9
 _HINT = "a report is what `convcheck run --json FILE` writes"
 
 
@@ -62,7 +64,7 @@ def _result(document: Any, path: str, types: Types, rules: Rules | None) -> RunR
         raise UsageError(said, hint=_HINT)
     try:
         return _with_parts(run_of(document, types), document, types, rules)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         said = f"{type(error).__name__}: {error}"
         raise UsageError(f"{path} is a damaged report ({said})", hint=_HINT) from None
 
@@ -89,15 +91,30 @@ def run_of(document: Mapping[str, Any], types: Types) -> RunResult:
         tuple((spec, _text(digest)) for spec, digest in document["corpus"]["specs"].items()),
         tuple(case_of(case, types) for case in document["cases"]),
         tuple(map(_text, document["notes"])),
-        document["interrupted"],
+        _flag(document["interrupted"]),
         number(document["restarts"]),
-        Shard(shard["index"], shard["of"], shard["plan"]) if shard else None,
+        _shard(shard) if shard else None,
         _environment(document["environment"]),
         _text(document["known"]["file"]),
         tuple(_problem(problem) for problem in document["known"]["problems"]),
         None if document["selected"] is None else number(document["selected"]),
-        document["own_inputs"],
+        _flag(document["own_inputs"]),
+        ended_early=_flag(document["ended_early"]),
+        consistency=_flag(document["consistency"]),
     )
+
+
+def _shard(document: Mapping[str, Any]) -> Shard:
+    shard = Shard(number(document["index"]), number(document["of"]), _text(document["plan"]))
+    if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
+        raise ValueError(f"{shard.index}/{shard.of} is no shard")
+    return shard
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
 
 
 def _text(value: Any) -> str:
@@ -117,6 +134,12 @@ def _verdict(value: Any) -> Verdict:
     if value not in VERDICTS:
         raise ValueError(f"{value!r} is no verdict")
     return cast(Verdict, value)
+
+
+def _coverage(value: Any) -> Coverage:
+    if value not in COVERAGES:
+        raise ValueError(f"{value!r} is no coverage")
+    return cast(Coverage, value)
 
 
 def _level(value: Any) -> Level:
@@ -140,7 +163,7 @@ def case_of(document: Mapping[str, Any], types: Types) -> CaseResult:
         case,
         _verdict(document["verdict"]),
         number(document["checked"]),
-        document["coverage"],
+        _coverage(document["coverage"]),
         tuple(group_of(group, case, types) for group in document["groups"]),
         _text(document["message"]),
         number(document.get("left_out", 0)),
@@ -236,7 +259,7 @@ def example_of(document: Mapping[str, Any], case: Case, types: Types) -> Example
         tuple(_word(w, t.format) for w, t in zip(document["input"], case.inputs, strict=False)),
         _word(document["expected"], target),
         None if document["got"] is None else _word(document["got"], target),
-        document["message"],
+        _text(document["message"]),
     )
 
 
@@ -266,4 +289,9 @@ def _word(text: str, fmt: Format | None) -> Word:
     """Read a code; a text, or a pattern's word, is as it stands."""
     if isinstance(fmt, Text) or text.startswith("<"):
         return text
-    return int(text, 16)
+    code = int(text, 16)
+    if code < 0 or (
+        fmt is not None and code >> 8 * fmt.storage.itemsize
+    ):  # no code, too, came back
+        raise ValueError(f"{text} is no code of its type")
+    return code

@@ -8,6 +8,7 @@ from math import prod
 
 from rich.text import Text
 
+from convcheck.report.bits import labels
 from convcheck.report.layout import INDENT, cut, paragraph
 from convcheck.report.words import clean, code, pattern, plural, value
 from convcheck.run.result import FAILURES, CallExample, Strip, Verdict, Word
@@ -41,22 +42,27 @@ def show(
     for i, strip in enumerate(example.inputs if inputs else (), 1):
         words = f"{form(strip)}  {few(strip)}"
         yield from _line(f"input {i}" if several else "input", words, width, indent)
-    due, got = example.expected, example.got
+    due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
-        yield from _line("expected", _whole(due), width, indent)
-        came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
-        said = f"{came}: {clean(example.message)}".rstrip(": ")
-        shown = _whole(got) if got is not None else cut(said, _LONG)
-        yield from _line("got", shown, width, indent)
+        yield from _line(heads[0], _whole(due), width, indent)
+        shown = _whole(got) if got is not None else cut(_nothing(example, verdict), _LONG)
+        yield from _line(heads[1], shown, width, indent)
         return
     reading = f", read as {example.reading}" if named and example.reading else ""
-    yield from _line("expected", "; ".join(map(form, due)) + reading, width, indent)
+    yield from _line(heads[0], "; ".join(map(form, due)) + reading, width, indent)
     style = "bold red" if _form_differs(example) else ""
-    yield from _line("got", "; ".join(map(form, got)), width, indent, style)
+    yield from _line(heads[1], "; ".join(map(form, got)), width, indent, style)
     output = example.difference[0] if example.difference else 0
     if output < min(len(due), len(got)) and due[output].type == got[output].type:
-        table = _table(example, due[output], got[output], most)
+        table = _table(example, due[output], got[output], most, heads)
         yield from _elements(table, example, width, max(indent, _ARROW))
+
+
+def _nothing(example: CallExample, verdict: Verdict) -> str:
+    if verdict == "inconsistent":
+        return "nothing"  # the message has both ways
+    came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
+    return f"{came}: {clean(example.message)}".rstrip(": ")
 
 
 def _form_differs(example: CallExample) -> bool:
@@ -123,7 +129,9 @@ class _Table:
         return isinstance(due[i], int) and due[i] != got[i]
 
 
-def _table(example: CallExample, due: Strip, got: Strip, most: int) -> _Table:
+def _table(
+    example: CallExample, due: Strip, got: Strip, most: int, labels: tuple[str, str]
+) -> _Table:
     beside = [
         (i, s) for i, s in enumerate(example.inputs, 1)
         if s.shape == due.shape and s.first == due.first and s.shape
@@ -135,7 +143,7 @@ def _table(example: CallExample, due: Strip, got: Strip, most: int) -> _Table:
         "element"
     )  # fmt: skip
     strips = (*(strip for _, strip in beside), due, got)
-    return _Table((index, *names, "expected", "got"), strips, due.first, most)
+    return _Table((index, *names, *labels), strips, due.first, most)
 
 
 def _elements(table: _Table, example: CallExample, width: int, indent: int) -> Iterator[Text]:

@@ -14,13 +14,14 @@ from convcheck.numerics.format import Text
 from convcheck.report.json import case_document, case_head, example_document, group_document
 from convcheck.report.read import Types, case_named, case_of, example_of, group_of, number
 from convcheck.run.answers import PLACEMENTS
-from convcheck.run.gather import Part, Rules, unit_ids
+from convcheck.run.gather import Part, Rules
 from convcheck.run.ranges import Pair, Ranges, joining
 from convcheck.run.result import CaseResult, Example, Group
 from convcheck.run.tally import SORTS, Entry, Key, Sample, Tally
 from convcheck.semantics.expected import Decision
 from convcheck.spec.model import Case
 
+MOST_CODES = 10**12
 Document = Mapping[str, Any]
 Decisions = tuple[Decision, ...]
 
@@ -38,6 +39,7 @@ def tally_document(tally: Tally, case: Case, decisions: Decisions) -> dict[str, 
         "covered": _pairs(tally.covered),
         "faults": [group_document(case, fault) for fault in tally.faults],
         "declined": tally.declined,
+        "vectors": tally.vectors,
     }
 
 
@@ -92,7 +94,7 @@ def tally_of(document: Document, case: Case, decisions: Decisions) -> Tally:
     """
     try:
         return _Reading(case, decisions).tally(document)
-    except (AttributeError, IndexError) as error:
+    except (AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"a damaged tally of {case.id}: {error}") from None
 
 
@@ -116,7 +118,10 @@ class _Reading:
         if covered != joining(covered):
             raise ValueError("what is covered overlaps")
         faults = tuple(map(self._fault, document["faults"]))
-        return Tally(asked, entries, covered, faults, number(document["declined"]))
+        declined, vectors = number(document["declined"]), number(document["vectors"])
+        if vectors > sum(asked.values()):
+            raise ValueError("it has more vectors than were asked")
+        return Tally(asked, entries, covered, faults, declined, vectors)
 
     def _check(self, asked: Mapping[int, int], entries: Mapping[Key, Entry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""
@@ -216,8 +221,12 @@ def _part_of(document: Document, types: Types, rules: Rules) -> Part:
     tally = None if given is None else tally_of(given, case, decisions)
     units = number(document["units"])
     part = Part(case, number(document["codes"]), sampled is True, vectors, tally, lost, units)
-    if not 1 <= units <= len(unit_ids(part)) or not isinstance(sampled, bool):
-        raise ValueError(f"{case.id} has {len(unit_ids(part))} units, not {units}")
+    if part.codes > MOST_CODES or not isinstance(sampled, bool):
+        raise ValueError(f"{case.id} has no {part.codes} inputs")
+    if not 1 <= units <= 1 + len(part.firsts):
+        raise ValueError(f"{case.id} has {1 + len(part.firsts)} units, not {units}")
+    if vectors is None and tally is None and lost is None:
+        raise ValueError(f"{case.id} has nothing")
     return replace(part, decisions=decisions)
 
 

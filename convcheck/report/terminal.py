@@ -192,6 +192,8 @@ def summary(result: RunResult) -> tuple[str, list[str]]:
     parts = [*said, *_remarks(result, counts)]
     if result.interrupted and word != "INTERRUPTED":
         parts.append("interrupted, results are partial")
+    if result.ended_early:
+        parts.append("ended early, results are partial")
     return word, parts
 
 

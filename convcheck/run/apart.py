@@ -11,7 +11,7 @@ import numpy as np
 from convcheck.backends.protocol import Backend
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
-from convcheck.run.answers import ANSWERED, EVERYWHERE, Answers, Avoid
+from convcheck.run.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
 from convcheck.run.ask import Note, ask
 from convcheck.run.judge import group_of_fault
 from convcheck.run.ranges import Pair
@@ -75,7 +75,15 @@ def tally_of(
         expected = vectors.expected.take(other.index)
         entries |= _placed(settle(case, codes[other.index], expected, got, None), other.placement)
     faults = (*_faults(vectors, answers), *inconsistent)
-    return merge([Tally({} if main else tally.asked, entries, (), faults)])
+    asked = {} if main else tally.asked
+    return merge([Tally(asked, entries, (), faults, vectors=sum(asked.values()))])
+
+
+def group_at(vectors: VectorSet, fault: Fault) -> Group:
+    """Make the group of a fault of a call, whatever came of its elements."""
+    nothing = np.zeros(len(vectors), vectors.case.outputs[0].format.storage)
+    answered = np.full(len(vectors), ANSWERED, np.uint8)
+    return group_of_fault(vectors, Answers(nothing, answered, {}), fault)
 
 
 def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:

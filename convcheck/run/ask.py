@@ -106,6 +106,7 @@ class _Asking:
         self.to_refuse = everywhere(vectors, TO_REFUSE)
         self.refusals = 0
         self.answered = False
+        self.died = bool(skip or avoid.faults)
 
     def answers(self, declined: Declined | None = None) -> Answers:
         faults = (*self.avoid.faults, *self.faults.values())
@@ -115,7 +116,7 @@ class _Asking:
             self.messages,
             tuple(dict.fromkeys(faults)),
             tuple(self._differences()),
-            declined,
+            None if self.died else declined,  # a death is not to be forgotten for it
         )
 
     def _differences(self) -> Iterator[Elsewhere]:

@@ -61,9 +61,11 @@ class _Asking:
         self.state[list(skip)] = CRASHED
         self.faults: dict[str, Fault] = {}
         self.limit, self.left_out = max_elements(), 0
+        self.died = bool(skip or avoid.faults)
 
     def answers(self, declined: Declined | None = None) -> CallAnswers:
         faults = (*self.avoid.faults, *self.faults.values())
+        declined = None if self.died else declined  # a death is not to be forgotten for it
         return CallAnswers(
             tuple(self.got), self.state, self.messages, faults, declined, self.left_out
         )

@@ -88,16 +88,32 @@ def _hush() -> None:
 
 def _lanes(client: Client, url: str) -> int:
     """Count the batches that the cluster does at a time."""
-    with contextlib.suppress(TimeoutError):
+    try:
         client.wait_for_workers(1, timeout=LONELY)
         threads: dict[str, int] = client.nthreads()
-        return max(1, sum(threads.values()))
-    raise _no_worker(url)
+    except TimeoutError as error:
+        raise _no_worker(url) from error
+    except Exception as error:
+        raise _lost(url, error) from error
+    return max(1, sum(threads.values()))
 
 
 def _no_worker(url: str) -> UnavailableError:
     hint = f"start workers: dask worker {url.removeprefix('dask://')}"
     return UnavailableError(f"the Dask cluster at {url} has no worker", hint=hint)
+
+
+def _lost(url: str, error: Exception) -> UnavailableError:
+    if type(error).__name__ == "KilledWorker":
+        message = f"the workers of the Dask cluster at {url} die of their work"
+        return UnavailableError(message, hint="their logs say why; often memory is short")
+    if "Cancelled" in type(error).__name__:
+        return UnavailableError(f"the Dask scheduler at {url} was lost, or gave up the run")
+    if isinstance(error, ImportError):
+        hint = f"where the workers run: pip install convcheck=={__version__}"
+        return UnavailableError(f"a worker of the Dask cluster says: {error}", hint=hint)
+    message = f"the Dask cluster at {url} did not do its work: {last_words(error)}"
+    return UnavailableError(message)
 
 
 def _batch(jobs: int, lanes: int) -> int:
@@ -136,31 +152,18 @@ class _Asked:
             try:
                 part: Part = future.result(timeout=LOOKING)
                 return part
-            except TimeoutError:  # lost after it was done: the cluster does it again
-                self._check()
             except Exception as error:
-                raise self._lost(error) from error
-
-    def _lost(self, error: Exception) -> UnavailableError:
-        if type(error).__name__ == "KilledWorker":
-            message = f"the workers of the Dask cluster at {self.url} die of their work"
-            return UnavailableError(message, hint="their logs say why; often memory is short")
-        if "Cancelled" in type(error).__name__:
-            return UnavailableError(
-                f"the Dask scheduler at {self.url} was lost, or gave up the run"
-            )
-        if isinstance(error, ImportError):
-            hint = f"where the workers run: pip install convcheck=={__version__}"
-            return UnavailableError(f"a worker of the Dask cluster says: {error}", hint=hint)
-        message = f"the Dask cluster at {self.url} did not do its work: {last_words(error)}"
-        return UnavailableError(message)
+                # lost after it was done: the cluster does it again
+                if not isinstance(error, TimeoutError) or future.status == "error":
+                    raise _lost(self.url, error) from error
+                self._check()
 
     def _check(self) -> None:
         """See to it that there is somebody to wait for."""
         try:
             workers = self.client.nthreads()
         except Exception as error:
-            raise self._lost(error) from error
+            raise _lost(self.url, error) from error
         self.lonely = None if workers else self.lonely or time.monotonic()
         if self.lonely and time.monotonic() - self.lonely > LONELY:
             raise _no_worker(self.url)

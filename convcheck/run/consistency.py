@@ -5,14 +5,16 @@ What the standard leaves undefined counts too: an answer may be any, but not now
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, call_timeout
 from convcheck.numerics.format import Bits, Text
 from convcheck.run import ways
 from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
@@ -27,6 +29,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 UNREPEATABLE = "differs from call to call"
 THREADS = "threads"  # the option of which large tensors are asked too
+_STEP = 8  # a larger call is so many times as large as one that took little of its time
 _PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
 # the kinds of the differences that the placements of every run show
 _PLACED = {
@@ -95,7 +98,7 @@ class _Asking:
         if not self._settled():
             return
         pieces = _TEXT_PIECES if self.texts else _PIECES
-        for way in ways.ways(self.pool, pieces, large=not self.texts):
+        for way in ways.ways(self.pool, pieces, large=self.large):
             for call in way.calls:
                 got = self._put("other place", self.backend, call, way.offset)
                 self._compare(way.kind, ("bulk", way.words), call, self.reference[call], got)
@@ -121,6 +124,18 @@ class _Asking:
         self.reference[self.pool] = first
         return bool(len(self.pool))
 
+    @cached_property
+    def large(self) -> bool:
+        """Whether a large call, by the pace of smaller ones, ends before it counts as a crash."""
+        size = 0 if self.texts else len(self.pool)
+        while 0 < size < ways.LARGE:
+            begun = time.monotonic()
+            got = self._put("other place", self.backend, np.resize(self.pool, size))
+            if got is None or (time.monotonic() - begun) * _STEP**2 > call_timeout():
+                return False
+            size *= _STEP
+        return size > 0
+
     def _placements_of_the_run(self) -> None:
         """Take what other placements answered, be it right or of no matter there."""
         for other in self.answers.elsewhere:
@@ -133,7 +148,7 @@ class _Asking:
     def _option(self, name: str, values: tuple[str, ...]) -> None:
         """Hold answers to calls under each value of an option against those under the first."""
         calls = [self.pool]
-        if name == THREADS and not self.texts:
+        if name == THREADS and self.large:
             calls.append(ways.repeated(self.pool))
         due = [self.reference[self.pool]]
         for call in calls[1:]:
@@ -151,11 +166,11 @@ class _Asking:
     ) -> Bits | str | None:
         """Make a call; give the codes, or why there are none. None where it is to be avoided."""
         inside = [np.isin(culprits, index).all() for culprits in self.avoid.together]
-        if placement in self.avoid.placements or any(inside):
+        if placement in self.avoid.placements or any(inside) or broken(self.backend):
             return None
         self.note(placement, index[:CHUNK])  # of a longer call, these are all its elements
         inputs = inputs_at(self.vectors, index)
-        moved = [_at_offset(tensor, offset) for tensor in inputs]
+        moved = [ways.at_offset(tensor, offset) for tensor in inputs]
         return _codes(backend.answer(self.case, moved), self.case, index)
 
     def _compare(
@@ -241,6 +256,11 @@ def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
 
 
+def broken(backend: Backend) -> bool:
+    """Tell whether a watched backend asks to be replaced: what it answers now counts no more."""
+    return bool(getattr(backend, "broken", False))
+
+
 def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
     """Give a backend that has options with other values of some."""
     return cast(Configurable, backend).configured(choice)
@@ -253,15 +273,6 @@ def _codes(answer: Answer, case: Case, index: Index) -> Bits | str:
     if wrong:
         return f"{wrong[0]}: {wrong[1]}"
     return cast(Outputs, answer).arrays[0]
-
-
-def _at_offset(tensor: Bits, offset: int) -> Bits:
-    """Copy a tensor into a buffer in which it begins so many elements after the start."""
-    if not offset:
-        return tensor
-    buffer = np.empty(tensor.size + offset, tensor.dtype)
-    buffer[offset:] = tensor.reshape(-1)
-    return cast(Bits, buffer[offset:].reshape(tensor.shape))
 
 
 def _taken(found: _Found, mask: NDArray[np.bool_]) -> _Found | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import Bits, Codes, Texts
 from convcheck.run.result import Word
 
+_LANE = (1 << 64) - 1
+
 
 def digest(inputs: Bits, got: Bits) -> str:
-    """Sum a 128-bit hash per (input, answer) mod 2^128: the order of elements does not matter."""
+    """Sum two 64-bit hashes per (input, answer), each mod 2^64: their order does not matter."""
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
         total = sum(int(digest_of_words(tuple(map(str, pair))), 16) for pair in texts)
@@ -21,6 +24,13 @@ def digest(inputs: Bits, got: Bits) -> str:
     x, y = cast(Codes, inputs).astype(np.uint64), cast(Codes, got).astype(np.uint64)
     lanes = [int(_mix(_mix(x + np.uint64(seed)) ^ y).sum(dtype=np.uint64)) for seed in (1, 2)]
     return f"{lanes[0]:016x}{lanes[1]:016x}"
+
+
+def added(digests: Iterable[int]) -> int:
+    """Add digests of disjoint parts, lane by lane, as the sums of elements are."""
+    both = list(digests)
+    lanes = (sum(d >> 64 for d in both), sum(d & _LANE for d in both))
+    return ((lanes[0] & _LANE) << 64) | (lanes[1] & _LANE)
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -35,11 +45,11 @@ def digest_of_words(words: tuple[Word, ...]) -> str:
     return hashlib.blake2b(repr(words).encode(), digest_size=16).hexdigest()
 
 
-def digest_of_run(first: int, got: Codes) -> int:
-    """Hash the answers, of shape (n,), to consecutive codes from `first` on to 128 bits.
+def digest_of_run(first: int, count: int, got: Codes) -> int:
+    """Hash the answers to consecutive codes from `first` on to 128 bits.
 
-    For answers of any number at once: of some that are all the same only one is read.
+    For answers of any number at once, of shape (count,): of some that are all the same, (1,).
     """
-    content = got[:1] if bool((got == got[0]).all()) else got
-    head = f"{first} {len(got)} ".encode()
-    return int.from_bytes(hashlib.sha256(head + content.tobytes()).digest()[:16])
+    hashed = hashlib.sha256(f"{first} {count} ".encode())
+    hashed.update(np.ascontiguousarray(got).data)
+    return int.from_bytes(hashed.digest()[:16])

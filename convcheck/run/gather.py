@@ -13,7 +13,7 @@ from convcheck.run.result import FAILURES, VERDICTS, CaseResult, Group
 from convcheck.run.tally import MAIN, Tally, finish, merge, promoted
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
-from convcheck.spec.model import Case
+from convcheck.spec.model import Case, Level
 from convcheck.vectors.inputs import beyond_edge
 from convcheck.vectors.model import Coverage
 from convcheck.vectors.span import PART, SAMPLED_PART, Span
@@ -35,7 +35,7 @@ class Unit:
     @property
     def id(self) -> str:
         """Name the unit."""
-        return self.case.id if self.span is None else f"{self.case.id}#{self.span.first:x}"
+        return _name(self.case, self.span.first if self.span else None)
 
     @property
     def main(self) -> str | None:
@@ -45,12 +45,6 @@ class Unit:
         if not self.codes:
             return None
         return "" if self.sampled else MAIN
-
-
-def unit_ids(part: Part) -> list[str]:
-    """Name all units of a part's case, in order."""
-    firsts = range(0, part.codes, SAMPLED_PART if part.sampled else PART)
-    return [part.case.id, *(f"{part.case.id}#{first:x}" for first in firsts)]
 
 
 @dataclass(frozen=True)
@@ -71,15 +65,29 @@ class Part:
     decisions: tuple[Decision, ...] = ()  # those of the tally
 
     @property
+    def firsts(self) -> range:
+        """Give the first code, or sample, of each span."""
+        return range(0, self.codes, SAMPLED_PART if self.sampled else PART)
+
+    @property
     def complete(self) -> bool:
         """Tell whether every unit of the case is there."""
-        return self.units == len(unit_ids(self))
+        return self.units == 1 + len(self.firsts)
 
     @property
     def failing(self) -> bool:
         """Tell whether a failure was found already."""
         found = self.vectors is not None and self.vectors.verdict in FAILURES
         return found or self.lost is not None or (self.tally is not None and self.tally.failing)
+
+
+def unit_ids(part: Part) -> list[str]:
+    """Name all units of a part's case, in order."""
+    return [_name(part.case), *(_name(part.case, first) for first in part.firsts)]
+
+
+def _name(case: Case, first: int | None = None) -> str:
+    return case.id if first is None else f"{case.id}#{first:x}"
 
 
 def units(cases: Iterable[Case], spans: Callable[[Case], Sequence[Span]]) -> list[Unit]:
@@ -125,19 +133,28 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
     others = _declined(part, tally, form)
     coverage = _coverage(part, tally)
     result = finish(part.case, program.decisions, promoted(tally), coverage, others)
-    if part.lost is not None:
-        return replace(result, verdict="error", message=part.lost.message)
-    return result
+    error = part.lost.message if part.lost else _unaccounted(part, tally, result)
+    return replace(result, verdict="error", message=error) if error else result
 
 
 def _coverage(part: Part, tally: Tally) -> Coverage:
-    asked = sum(tally.asked.values())
-    if not part.complete or part.lost is not None or tally.declined or asked < part.codes:
+    nothing_lost = part.complete and not (part.lost or part.vectors or tally.declined)
+    if not nothing_lost or _missing(part, tally):
         return "partial"
-    target = part.case.outputs[0].format
-    if part.sampled:
-        return beyond_edge(target)
-    return "exhaustive"
+    return beyond_edge(part.case.outputs[0].format) if part.sampled else "exhaustive"
+
+
+def _missing(part: Part, tally: Tally) -> int:
+    """Count the inputs of spans of which nothing came, not even that they were declined."""
+    return part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
+
+
+def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
+    """Say if the numbers of a whole case do not add up, and no failure says why."""
+    missing = _missing(part, tally)
+    if not part.complete or not missing or result.verdict in FAILURES:
+        return ""
+    return f"{missing:,} of {part.codes:,} inputs are unaccounted for: a damaged file, or a fault"
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
@@ -151,35 +168,38 @@ def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
 
 
 class Gathering:
-    """The parts of cases as they come."""
+    """The parts of cases as they come, of a run gated at a level."""
 
-    def __init__(self, plan: Sequence[Unit], rules: Rules) -> None:
-        self._rules = rules
+    def __init__(self, plan: Sequence[Unit], rules: Rules, level: Level = "disputed") -> None:
+        self._rules, self._level = rules, level
         self._parts: dict[str, Part] = {}
         self._failing: set[str] = set()
         self._order = {unit.case.id: unit.case for unit in plan}
 
-    def add(self, part: Part) -> bool:
-        """Add a part; tell whether it was the last of its case."""
-        before = self._parts.get(part.case.id)
-        now = part if before is None else joined([before, part])
-        self._parts[part.case.id] = now
-        if part.failing:
-            self._failing.add(part.case.id)
-        return now.complete
+    def add(self, part: Part) -> None:
+        """Add a part."""
+        name = part.case.id
+        before = self._parts.get(name)
+        now = self._parts[name] = part if before is None else joined([before, part])
+        if name in self._failing or not now.failing:
+            return
+        if result_of(now, self._rules).gates(self._level):
+            self._failing.add(name)
 
     @property
     def failing(self) -> int:
-        """Count the cases in which a failure was found."""
+        """Count the cases in which a failure was found that fails the run."""
         return len(self._failing)
 
     def results(self) -> tuple[CaseResult, ...]:
         """Give the results of cases in order, as far as they are known."""
         return tuple(result_of(part, self._rules) for part in self._known())
 
-    def parts(self) -> tuple[Part, ...]:
-        """Give, in order, what there is of cases that have not all of theirs."""
-        left = (part for part in self._known() if not part.complete)
+    def parts(self, shard: bool) -> tuple[Part, ...]:
+        """Give, in order, what there is of cases that have not all of theirs; of a shard, of all
+        that have spans.
+        """
+        left = (p for p in self._known() if not p.complete or (shard and p.codes))
         return tuple(replace(p, decisions=self._rules(p.case)[0].decisions) for p in left)
 
     def _known(self) -> list[Part]:

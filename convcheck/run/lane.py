@@ -13,13 +13,13 @@ from convcheck.errors import UnavailableError
 from convcheck.run.answers import EVERYWHERE, Index
 from convcheck.run.child import LEAVING, Child, Death
 from convcheck.run.messages import Apart, Call, Finished, Job, Setup, Sweep
-from convcheck.run.narrow import give_up, narrow
+from convcheck.run.narrow import NOTHING, give_up, narrow
 from convcheck.run.part import chunk_of, with_chunk
 from convcheck.run.result import BackendInfo, CaseResult
 from convcheck.run.tally import Tally
-from convcheck.vectors.span import Span
 
-MOST_RESTARTS = 64  # a case
+MOST_RESTARTS = 64  # a case by its vectors, or a span of it
+MOST_OF_CASE = 256  # a case with all its spans
 TIME_OUT = 8  # a time-out counts as so many restarts
 _SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
 TRIES = 3  # a backend that could be opened before is opened so often before it is given up
@@ -34,11 +34,10 @@ class Stopped:
 
 @dataclass(frozen=True)
 class Reported:
-    """A case's result, or the tally of a span of it."""
+    """The result of a job, told by its position in the plan."""
 
     position: int
     result: CaseResult | Tally
-    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,8 @@ class Desk:
     batches: deque[list[Job]]
     reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
     restarts: int = 0
-    spent: dict[int, int] = field(default_factory=dict)  # restarts by the case's position
+    spent: dict[int | str, int] = field(default_factory=dict)  # restarts by position, and by case
+    given_up: dict[str, str] = field(default_factory=dict)  # cases, and why
     stopped: bool = False
     opened: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -75,6 +75,12 @@ class Desk:
         """Take the next batch, empty where there is none."""
         with self._lock:
             return self.batches.popleft() if self.batches and not self.stopped else []
+
+    def known(self, job: Job) -> Job:
+        """Give the job; of a case that was given up, as one of which nothing is asked."""
+        if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
+            return job
+        return give_up(job, Call("bulk", NOTHING), self.given_up[job.case.id])
 
     def put_back(self, jobs: Iterable[Job]) -> None:
         """Leave jobs to whichever lane comes first."""
@@ -101,12 +107,13 @@ class Desk:
         with self._lock:
             self._children.discard(child)
 
-    def died(self, position: int, cost: int) -> int:
-        """Count a worker that died of a case, and give what its restarts have cost so far."""
+    def died(self, job: Job, cost: int) -> tuple[int, int]:
+        """Count a worker that died of a job; give what the job, and its case, have cost so far."""
         with self._lock:
             self.restarts += 1
-            self.spent[position] = self.spent.get(position, 0) + cost
-            return self.spent[position]
+            for key in (job.position, job.case.id):
+                self.spent[key] = self.spent.get(key, 0) + cost
+            return self.spent[job.position], self.spent[job.case.id]
 
     def stop(self) -> None:
         """End every worker at once; the lanes notice."""
@@ -174,12 +181,13 @@ class Lane(threading.Thread):
 
     def _batch(self, jobs: deque[Job]) -> None:
         child = self.worker()
+        jobs = deque(map(self.desk.known, jobs))
         child.send(tuple(jobs))
         while jobs:
             heard = child.receive(self.desk.timeout)
             if isinstance(heard, Finished):
-                job = jobs.popleft()
-                self.desk.reports.put(Reported(heard.position, heard.result, job.span))
+                jobs.popleft()
+                self.desk.reports.put(Reported(heard.position, heard.result))
             if self.desk.stopped:
                 raise _StopError
             if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
@@ -196,7 +204,7 @@ class Lane(threading.Thread):
         self.desk.put_back(jobs)
         if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
             result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
-            self.desk.reports.put(Reported(job.position, result, job.span))
+            self.desk.reports.put(Reported(job.position, result))
             return
         self.desk.put_back([self._looked_into(job, heard)])
 
@@ -207,37 +215,43 @@ class Lane(threading.Thread):
         if job.span is None:
             job = narrow(job, call, sweeper)
         elif call.placement == "sweep":  # to be found out is which of the chunk it was
-            job = with_chunk(job, chunk_of(job, call.index))
+            job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
         elif call.placement in ("", "support"):
             job = narrow(job, call, sweeper)
         else:
             chunk = sweeper.chunk = chunk_of(job, call.index)
-            call = replace(call, index=call.index - chunk.first)
-            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), call, sweeper)
+            inside = replace(call, index=call.index - chunk.first)
+            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, sweeper)
             job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
         if sweeper.spent and not job.avoid.placements >= EVERYWHERE:
-            said = f"{death.how}; gave up after {MOST_RESTARTS} restarts"
-            job = give_up(
-                job, replace(call, placement=_SHOWN.get(call.placement, call.placement)), said
-            )
-        return replace(job, spent=sweeper.count)
+            count = MOST_OF_CASE if sweeper.hopeless else MOST_RESTARTS
+            said = f"{death.how}; gave up after {count} restarts"
+            if sweeper.hopeless:
+                self.desk.given_up[job.case.id] = said
+            shown = _SHOWN.get(call.placement, call.placement)
+            job = give_up(job, replace(call, placement=shown), said)
+        return job
 
 
 class _Replays:
     """Makes calls of a case, in a lane's worker and its replacements (a narrow.Sweeper)."""
 
     def __init__(self, lane: Lane, job: Job, death: Death) -> None:
-        self.lane, self.job, self.count = lane, job, job.spent
+        self.lane, self.job = lane, job
         self.chunk: Apart | None = None  # of a span, the chunk whose elements are meant
         self._count(death)
 
     def _count(self, death: Death) -> None:
         self.how, self.hung = death.how, death.timed_out
-        self.count = self.lane.desk.died(self.job.position, TIME_OUT if death.timed_out else 1)
+        self.count, self.of_case = self.lane.desk.died(self.job, TIME_OUT if death.timed_out else 1)
 
     @property
     def spent(self) -> bool:
-        return self.count >= MOST_RESTARTS
+        return self.count >= MOST_RESTARTS or self.hopeless
+
+    @property
+    def hopeless(self) -> bool:
+        return self.of_case >= MOST_OF_CASE
 
     def sweep(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         if fresh:

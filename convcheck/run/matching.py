@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -25,18 +26,28 @@ Mask = NDArray[np.bool_]
 
 
 def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: Bits) -> Mask:
-    """Tell which answers a reading is satisfied with, all arrays of shape (n,)."""
-    right = np.asarray(got == reading.codes, bool) & (reading.patterns == pattern.EXACT)
-    right |= reading.patterns == pattern.UNDEFINED
+    """Tell which answers a reading is satisfied with, all arrays of shape (n,).
+
+    The reading's may be of shape (), where the same is expected of all numbers.
+    """
+    right = np.zeros(got.shape, bool)
+
+    def accept(wanted: int, fit: Callable[[], Mask]) -> None:
+        here = reading.patterns == wanted
+        if here.all():
+            np.logical_or(right, fit(), out=right)
+        elif here.any():
+            np.logical_or(right, fit() & here, out=right)
+
+    accept(pattern.EXACT, lambda: np.asarray(got == reading.codes, bool))
+    accept(pattern.UNDEFINED, lambda: np.ones(got.shape, bool))
     if isinstance(fmt, Text):
         for i in np.flatnonzero(reading.patterns >= pattern.PLAIN_TO_X):
             code, wanted = int(cast(Codes, inputs)[i]), int(reading.patterns[i])
             right[i] = satisfies(wanted, str(got[i]), cast(Numeric, source), code)
     elif isinstance(fmt, Float):
         codes = cast(Codes, got)
-        nan = is_nan(fmt, codes)
-        right |= nan & (reading.patterns == pattern.ANY_NAN)
-        right |= nan & (reading.patterns == pattern.NEGATIVE_NAN) & is_negative(fmt, codes)
-        zero = (codes & codes.dtype.type(fmt.magnitude_mask)) == 0
-        right |= zero & (reading.patterns == pattern.ANY_ZERO)
-    return np.asarray(right)
+        accept(pattern.ANY_NAN, lambda: is_nan(fmt, codes))
+        accept(pattern.NEGATIVE_NAN, lambda: is_nan(fmt, codes) & is_negative(fmt, codes))
+        accept(pattern.ANY_ZERO, lambda: (codes & codes.dtype.type(fmt.magnitude_mask)) == 0)
+    return right

@@ -18,6 +18,7 @@ _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
     ("backend", lambda r: r.backend),
     ("tier", lambda r: r.tier),
     ("gate", lambda r: r.level),
+    ("--consistency", lambda r: r.consistency),
     ("number of selected cases", lambda r: r.selected),
 )
 
@@ -37,13 +38,17 @@ def merge(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
         if result.shard is None:
             hint = "`convcheck run --shard 1/4 --json FILE` makes one"
             raise UsageError(f"{name} is a whole run, no shard of one", hint=hint)
+        if result.ended_early:
+            hint = "run it again without --fail-fast and --max-failures"
+            raise UsageError(f"{name} was ended early: it has a part of its shard", hint=hint)
         if result.interrupted:
             hint = "run it again with --resume, or from the start"
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
     _same(parts)
     shards = _in_order(parts)
     found = _in_plan_order(shards)
-    if plan_digest([name for part in found for name in unit_ids(part)]) != _shard(shards[0]).plan:
+    whole = all(part.complete for part in found)
+    if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
         hint = "was one ended by --fail-fast? run it again without"
         raise UsageError("the shards do not have all cases of their plan", hint=hint)
     notes = dict.fromkeys(note for shard in shards for note in shard.notes)
@@ -64,7 +69,13 @@ def _in_plan_order(shards: Sequence[RunResult]) -> list[Part]:
     for part in chain.from_iterable(zip_longest(*dealt)):
         if part is not None:
             found.setdefault(part.case.id, {})[id(part)] = part
-    return [joined(list(parts.values())) for parts in found.values()]
+    return [_joined(list(parts.values())) for parts in found.values()]
+
+
+def _joined(parts: list[Part]) -> Part:
+    if len({(part.codes, part.sampled) for part in parts}) > 1:
+        raise UsageError(f"the shards have {parts[0].case.id} in different parts")
+    return joined(parts)
 
 
 def _parts(shard: RunResult) -> list[Part]:
@@ -98,7 +109,8 @@ def _in_order(parts: Sequence[tuple[str, RunResult]]) -> list[RunResult]:
 
 
 def _shard(result: RunResult) -> Shard:
-    return result.shard or Shard(1, 1, "")
+    assert result.shard is not None  # noqa: S101
+    return result.shard
 
 
 def _machines(shards: Sequence[RunResult]) -> list[str]:

@@ -45,7 +45,7 @@ class Setup:
     """First message to a worker. Without a judge, the worker takes convcheck's own.
 
     `timeout` is of use to a backend that can tell what its program was doing when it passed. With
-    `consistency`, vectors of elements are also asked in other places and under other options.
+    `consistency`, vectors are also asked in other places or another order, and with other options.
     """
 
     address: str
@@ -64,25 +64,30 @@ class Apart:
     first: int
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
+    died: str = ""  # how a worker did when the chunk was asked in its turn
 
 
 @dataclass(frozen=True)
 class Job:
     """A case to ask: its position in the plan, and what is known of it from dead workers.
 
-    `spent` counts the restarts that it has cost. With a `span`, those codes are asked in the place
-    of the case's vectors, and its elements are counted from the span's first one on. The vectors
-    of a case with spans are tallied, too: what all placements share under `main`.
+    With a `span`, those codes are asked in the place of the case's vectors, and its elements are
+    counted from the span's first one on. The vectors of a case with spans are tallied, too: what
+    all placements share under `main`.
     """
 
     position: int
     case: Case
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
-    spent: int = 0
     span: Span | None = None
     apart: tuple[Apart, ...] = ()
     main: str | None = None
+
+    @property
+    def died(self) -> bool:
+        """Whether a worker died of it before."""
+        return bool(self.skip or self.avoid.faults or self.apart)
 
 
 @dataclass(frozen=True)

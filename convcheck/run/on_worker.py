@@ -25,10 +25,11 @@ from convcheck import __version__
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     TIMEOUT_VARIABLE,
+    last_words,
     max_elements,
     prepare_backend,
 )
-from convcheck.errors import ConvcheckError
+from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.run.child import LEAVING
 from convcheck.run.lane import Desk, Lane, Report, Reported, Restarts, Stopped
 from convcheck.run.messages import Job, Setup
@@ -151,6 +152,9 @@ def _done(setup: Setup, wanted: Order) -> Part:
         return Part(__version__, tuple(part(setup, wanted.jobs, wanted.timeout)))
     except ConvcheckError as error:
         return Part(__version__, (), error)
+    except Exception as error:  # else nobody is told what it was
+        message = f"a batch could not be done: {last_words(error)}"
+        return Part(__version__, (), UnavailableError(message))
 
 
 def part(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:

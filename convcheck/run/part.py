@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from convcheck.backends.protocol import Backend
-from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Index
-from convcheck.run.apart import ask_apart, chunk_vectors
+from convcheck.run.answers import CHUNK, EVERYWHERE, Fault, Index
+from convcheck.run.apart import ask_apart, chunk_vectors, group_at
 from convcheck.run.ask import Note
-from convcheck.run.judge import group_of_fault
 from convcheck.run.messages import Apart, Job
+from convcheck.run.result import Group
 from convcheck.run.sweep import sweep
 from convcheck.run.tally import Tally, merge
 from convcheck.semantics.expected import Decision
@@ -29,23 +27,36 @@ def ask_span(
     def told(offset: int) -> Note:
         return lambda placement, index: note(placement, index + offset)
 
+    def group(fault: Fault) -> Group:
+        first = span.first + fault.index
+        vectors = chunk_vectors(case, program, form, first, 1, span.seed)
+        return group_at(vectors, replace(fault, index=0))
+
+    faults = tuple(map(group, job.avoid.faults))
     if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
-        vectors = chunk_vectors(case, program, form, span.first, 1, span.seed)
-        nothing = Answers(vectors.inputs[0], np.full(1, ANSWERED, np.uint8), {})
-        faults = tuple(
-            group_of_fault(vectors, nothing, replace(f, index=0)) for f in job.avoid.faults
-        )
         return Tally({}, {}, (), faults)
-    tallies: list[Tally] = []
+    if not job.died and backend.support(case) is not None:
+        return Tally({}, {}, declined=span.count)
+    tallies = [Tally({}, {}, (), faults)]
     for chunk in _apart(job, span):
         part = span.chunk(chunk.first)
         vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
         apart, scattered = told(chunk.first), span.seed is not None
-        tallies.append(ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered))
+        found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered)
+        if chunk.died and not _crashed(found):
+            message = f"{chunk.died}; not reproduced when the chunk was asked by itself"
+            fault = group(Fault("crashed", "bulk", message, chunk.first))
+            found = replace(found, faults=(*found.faults, fault))
+        tallies.append(found)
     rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
     if span.seed is None and rest.asked:
         tallies.append(sweep(backend, case, program, form, rest, told(-span.first)))
     return merge(tallies)
+
+
+def _crashed(tally: Tally) -> bool:
+    crashed = any(key.sort == "crashed" for key in tally.entries)
+    return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
 
 
 def _apart(job: Job, span: Span) -> Iterator[Apart]:

@@ -182,7 +182,8 @@ class RunResult:
     for none, and `problems` what is wrong with that. `selected` counts the cases of which those
     asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
     whether a user's own inputs were asked, not the tier's. `parts` are what there is of cases that
-    are not done, of which `cases` have the result so far.
+    are not done, of which `cases` have the result so far. `ended_early` tells whether a number of
+    failures ended the run, and `consistency` whether answers were held against others.
     """
 
     backend: BackendInfo
@@ -200,6 +201,8 @@ class RunResult:
     selected: int | None = None
     own_inputs: bool = False
     parts: tuple[Part, ...] = ()
+    ended_early: bool = False
+    consistency: bool = False
 
     @property
     def corpus(self) -> str:

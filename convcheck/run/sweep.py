@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import gcd
 from typing import cast
 
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Backend, Declined, Refused, bound
 from convcheck.numerics.format import Bits, Numeric
-from convcheck.run.answers import CHUNK, Avoid
-from convcheck.run.apart import ask_apart, chunk_vectors
+from convcheck.run.answers import CHUNK, Avoid, Fault, Index
+from convcheck.run.apart import ask_apart, chunk_vectors, group_at
 from convcheck.run.ask import Note
 from convcheck.run.tally import Tally
 from convcheck.run.weigh import Piece, Weighing, codes_from
+from convcheck.run.wellformed import complaint
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.outline import TILE, Stretch, outline
 from convcheck.semantics.program import Program
 from convcheck.spec.model import Case
 from convcheck.vectors.span import Span
 
+_STEP = 1 << 12  # codes that others are made of; as few as this leave the cache to the backend
 _POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
 
 
@@ -65,8 +68,9 @@ class _Sweep:
         self.source = cast(Numeric, case.inputs[0].format)
         self.target = cast(Numeric, case.outputs[0].format)
         self.size = min(CHUNK, span.count, 1 << (self.source.bits - 1))
-        self.steps = codes_from(case, 0, self.size)
-        self.codes = self.steps.copy()
+        self.codes = codes_from(case, 0, self.size)
+        step = gcd(self.size, _STEP)
+        self.low, self.high = self.codes[:step].copy(), self.codes[::step, None].copy()
         self.out = np.zeros(self.size, self.target.storage)
         self.weighing = Weighing(case, program, form, self.out, tile)
 
@@ -74,9 +78,10 @@ class _Sweep:
         """Ask, and give what was found."""
         call = bound(self.backend, self.case, self.codes, self.out)
         raw, poison, answered = self.out.view(np.uint8), _POISON, False
+        rows = self.codes.reshape(len(self.high), -1)
         for at, pieces in self._chunks():
             # made anew each time: a backend may have written into its input
-            np.add(self.steps, self.steps.dtype.type(at), out=self.codes)
+            np.add(self.high + self.high.dtype.type(at), self.low, out=rows)
             raw.fill(poison)
             poison ^= 0xFF
             self.note("sweep", np.array([at], np.intp))
@@ -86,32 +91,47 @@ class _Sweep:
             elif isinstance(answer, Declined) and not answered:
                 return Tally({}, {}, declined=self.span.count)
             else:
-                self._apart(at)
+                self._apart(at, answer)
             answered = True
         return self.weighing.tally()
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
         """Give the first code of each chunk, and the pieces of stretches that lie in it."""
+        size = self.size
         for first, end in self.span.asked:
             stretches = iter(self._outline(first, end))
             stretch = next(stretches)
-            for at in range(first, end, self.size):
-                pieces: list[Piece] = []
-                begin, stop = at, at + self.size
-                while begin < stop:
-                    if stretch.end <= begin:
-                        stretch = next(stretches)
-                    last = min(stretch.end, stop)
-                    pieces.append((stretch, begin, last))
-                    begin = last
-                yield at, pieces
+            for begin in range(first, end, size):
+                at, stop, pieces = begin, begin + size, []
+                while stretch.end < stop:
+                    if at < stretch.end:
+                        pieces.append((stretch, at, stretch.end))
+                        at = stretch.end
+                    stretch = next(stretches)
+                pieces.append((stretch, at, stop))
+                yield begin, pieces
 
     def _outline(self, first: int, end: int) -> list[Stretch]:
         program, source, target = self.program, self.source, self.target
         return outline(program, source, target, first, end - first, self.tile)
 
-    def _apart(self, at: int) -> None:
+    def _apart(self, at: int, answer: Answer) -> None:
         """Ask a chunk again that was refused, or answered with something that has no form."""
         vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
         started = _Started(self.backend, self.backend.name, self.backend.version)
-        self.weighing.keep(ask_apart(started, vectors, self.note, {}, Avoid()))
+
+        def told(placement: str, index: Index) -> None:
+            self.note(placement, index + at)
+
+        tally = ask_apart(started, vectors, told, {}, Avoid())
+        if not (tally.faults or any(key.sort == "refused" for key in tally.entries)):
+            fault = group_at(vectors, self._first_said(answer))
+            tally = replace(tally, faults=(fault,))
+        self.weighing.keep(tally)
+
+    def _first_said(self, answer: Answer) -> Fault:
+        """Make a fault of an answer that is another when the chunk is asked again."""
+        kind, said = "refused", getattr(answer, "message", "")
+        if not isinstance(answer, Refused | Declined):
+            kind, said = complaint(answer, self.case, (self.size,)) or ("wrong type", "no answer")
+        return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)

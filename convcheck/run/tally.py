@@ -14,6 +14,7 @@ from typing import cast
 from convcheck.numerics.format import Format
 from convcheck.numerics.order import code_at
 from convcheck.run.answers import PLACEMENTS
+from convcheck.run.digest import added
 from convcheck.run.ranges import Pair, Ranges, joining, merged
 from convcheck.run.result import CaseResult, Example, Group, Verdict, case_verdict
 from convcheck.semantics.expected import Decision
@@ -53,7 +54,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Entry:
-    """The elements of a key: a count, a sum of hashes mod 2^128, where they are, two of them.
+    """The elements of a key: a count, a sum of hashes, where they are, two of them.
 
     Of what is right under the only reading of its rule there is just the count.
     """
@@ -71,7 +72,8 @@ class Tally:
 
     `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
     `faults` are groups of answers that had no form, of calls that failed for no element's sake,
-    and of what is inconsistent. `declined` counts elements of calls that were.
+    and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
+    of `asked` that are not of a span.
     """
 
     asked: Mapping[int, int]
@@ -79,6 +81,7 @@ class Tally:
     covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()
     declined: int = 0
+    vectors: int = 0
 
     @property
     def answered(self) -> bool:
@@ -115,8 +118,8 @@ def merge(tallies: Iterable[Tally]) -> Tally:
             faults[name] = _lower(faults.get(name), fault)
     found = {key: combined(entries[key], edges) for key in sorted(entries)}
     first = tuple(faults[name] for name in sorted(faults))
-    declined = sum(tally.declined for tally in tallies)
-    return Tally(dict(sorted(asked.items())), found, covered, first, declined)
+    declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
+    return Tally(dict(sorted(asked.items())), found, covered, first, declined, vectors)
 
 
 def _name_of(fault: Group) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ def combined(entries: list[Entry], edges: frozenset[int]) -> Entry:
     extremes = [e.extreme for e in entries if e.extreme]
     return Entry(
         sum(e.count for e in entries),
-        sum(e.digest for e in entries) % 2**128,
+        added(e.digest for e in entries),
         merged([e.ranges for e in entries], edges),
         min(firsts, key=lambda s: s.position, default=None),
         min(extremes, key=lambda s: (-s.error, s.position), default=None),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.numerics.format import Bits
 from convcheck.run.answers import CHUNK, Index
 
 ROTATIONS = (1, 3, 7, 13, 31)
@@ -73,6 +75,17 @@ LARGE_WORDS = f"repeated to {LARGE:,} elements"
 def repeated(pool: Index) -> Index:
     """Repeat a pool to LARGE elements."""
     return np.resize(pool, LARGE)
+
+
+def at_offset(tensor: Bits, offset: int) -> Bits:
+    """Copy a tensor, of any shape, into a buffer in which it begins so many elements after the
+    start; of no offset, give it as it is.
+    """
+    if not offset:
+        return tensor
+    buffer = np.empty(tensor.size + offset, tensor.dtype)
+    buffer[offset:] = tensor.reshape(-1)
+    return cast(Bits, buffer[offset:].reshape(tensor.shape))
 
 
 def _cut(pool: Index, length: int, pieces: int) -> tuple[Index, ...]:

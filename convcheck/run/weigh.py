@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Numeric
-from convcheck.numerics.order import position_of, positions
+from convcheck.numerics.order import positions
 from convcheck.run.answers import ANSWERED, Answers, Fault
-from convcheck.run.digest import digest_of_run
 from convcheck.run.judge import group_of_fault
 from convcheck.run.matching import matching
-from convcheck.run.ranges import Pair, Ranges, joining
+from convcheck.run.ranges import joining
 from convcheck.run.result import Group
-from convcheck.run.settle import Settled, settle
+from convcheck.run.runs import Runs, pair_of, undefined
+from convcheck.run.settle import settle
 from convcheck.run.tally import RIGHT, Entry, Key, Tally, combined, merge
 from convcheck.run.wellformed import strangers
 from convcheck.semantics.evaluate import run_program
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Reading
+from convcheck.semantics.expected import EXACT, Decision, Reading
 from convcheck.semantics.outline import Flat, Shaped, Stretch
 from convcheck.semantics.program import Program
 from convcheck.spec.model import Case
@@ -56,44 +56,69 @@ class Weighing:
         self.case, self.program, self.form, self.tile = case, program, form, tile
         self.source = cast(Numeric, case.inputs[0].format)
         self.target = cast(Numeric, case.outputs[0].format)
-        self.out, self.spare, self.wrong = out, np.zeros_like(out), np.zeros(len(out), bool)
-        self.settled = Settled(case)
+        self.out, self.wrong = out, np.zeros(len(out), bool)
+        self.row = bytearray(out.nbytes)  # what is due of a chunk, to be compared as memory
+        self.due: Codes = np.frombuffer(self.row, out.dtype)
+        self.filled: int | None = 0  # the code that all of the row is, if it is one
+        self.laid: Flat | None = None  # of which that is due
+        self.going: Flat | None = None  # of which that was answered, in a run
+        self.agreed = [len(decision.readings) == 1 for decision in program.decisions]
         self.right: dict[int, int] = defaultdict(int)  # elements of a row, under every reading
-        self.asked: dict[int, int] = defaultdict(int)  # elements of a row in `runs`
-        self.runs: dict[Key, list[Entry]] = defaultdict(list)
+        self.runs = Runs(case, program)
         self.found: list[Tally] = []
-        self.covered: list[Pair] = []
+        self.covered: list[tuple[int, int]] = []  # codes of one sign, as (begin, end)
+        self.turn = 1 << (self.source.bits - 1)  # where another sign begins
 
     def chunk(self, at: int, pieces: list[Piece]) -> None:
         """Judge what is in the output buffer, the answers to the codes from `at` on.
 
-        What is due is compared where it is one code or one shape; what is wrong is looked at
-        closer, and so is where something else is due.
+        What is due is compared all at once where it is known; what is wrong is looked at closer,
+        and so is where something else is due.
         """
-        quick = [self._compare(at, *piece) for piece in pieces]
-        if all(quick) and not self.wrong.any():
-            self.covered.append(self._range(at, at + len(self.out)))
+        if self._goes_on(at, pieces):
+            return
+        known = [piece[0] is self.laid or self._lay(at, *piece) for piece in pieces]
+        if all(known) and self._is_row():
+            self._cover(at, at + len(self.out))
             for stretch, begin, end in pieces:
                 self.right[cast(_Compared, stretch).row] += end - begin
         else:
-            self._closer(at, pieces, quick)
+            self._closer(at, pieces, known)
 
-    def _closer(self, at: int, pieces: list[Piece], quick: list[bool]) -> None:
+    def _is_row(self) -> bool:
+        """Tell whether the answers are the row: a bytearray compares its memory with any other."""
+        return self.row == self.out
+
+    def _goes_on(self, at: int, pieces: list[Piece]) -> bool:
+        """Judge a chunk in which the run of the last one goes on, or tell that it does not."""
+        stretch = pieces[0][0]
+        if stretch is not self.going or len(pieces) > 1 or not self._is_row():
+            return False
+        self.runs.add(self.going, at, self.out, True)
+        self._cover(at, at + len(self.out))
+        return True
+
+    def _closer(self, at: int, pieces: list[Piece], known: list[bool]) -> None:
         looked: list[Index] = []
         runs: list[tuple[int, int]] = []
-        for (stretch, begin, end), compared in zip(pieces, quick, strict=True):
+        for (stretch, begin, end), laid in zip(pieces, known, strict=True):
             part = slice(begin - at, end - at)
-            if self._is_run(stretch, part, compared):
-                self._run(cast(Flat, stretch), begin, end, part)
+            if laid:
+                np.not_equal(self.out[part], self.due[part], out=self.wrong[part])
+            same = self._same(part)
+            if isinstance(stretch, Flat) and self._is_run(stretch, part, laid, same):
+                self.runs.add(stretch, begin, self.out[part], same)
+                self.going = stretch if same and len(pieces) == 1 else None
                 runs.append((begin, end))
             else:
-                looked.append(part.start + self._looked_at(stretch, part, compared))
-        index = np.concatenate([_NONE, *looked])
+                looked.append(part.start + self._looked_at(stretch, part, laid))
+        index = np.concatenate(looked) if looked else _NONE
         if len(index):  # a range found one by one may go on in a run: they are of different parts
-            self.covered.extend(self._range(*run) for run in runs)
+            for run in runs:
+                self._cover(*run)
             self._settle(at, index, runs)
         else:
-            self.covered.append(self._range(at, at + len(self.out)))
+            self._cover(at, at + len(self.out))
 
     def keep(self, tally: Tally) -> None:
         """Put the tally of codes to it that were asked otherwise."""
@@ -103,10 +128,10 @@ class Weighing:
 
     def tally(self) -> Tally:
         """Put together what was found in the chunks, and what is right."""
-        covered = joining(self.covered)
+        covered = joining(pair_of(self.source, *ends) for ends in self.covered)
         edges = frozenset(position for pair in covered for position in pair)
-        asked = dict(self.asked)
-        runs = {key: list(found) for key, found in self.runs.items()}
+        asked = dict(self.runs.asked)
+        runs = {key: list(found) for key, found in self.runs.entries().items()}
         for row, count in self.right.items():
             if not count:
                 continue
@@ -116,47 +141,66 @@ class Weighing:
         entries = {key: combined(found, edges) for key, found in runs.items()}
         return merge([Tally(asked, entries, covered), *self.found])
 
+    def _cover(self, begin: int, end: int) -> None:
+        """Note that codes of one sign were judged."""
+        if self.covered and self.covered[-1][1] == begin and begin != self.turn:
+            begin = self.covered.pop()[0]
+        self.covered.append((begin, end))
+
     def _readings(self, row: int) -> range:
         return range(len(self.program.decisions[row].readings))
 
-    def _agreed(self, row: int) -> bool:
-        """Tell whether a row has one reading: what is right under one of several is recorded."""
-        return len(self.program.decisions[row].readings) == 1
-
     # What came back, and what is due ---------------------------------------------------------
 
-    def _compare(self, at: int, stretch: Stretch, begin: int, end: int) -> bool:
-        """Set what is wrong of a piece, or tell that this cannot be done so."""
+    def _lay(self, at: int, stretch: Stretch, begin: int, end: int) -> bool:
+        """Put what is due of a piece into the row, or tell that this cannot be done."""
         part = slice(begin - at, end - at)
-        if isinstance(stretch, Flat) and _one_code(stretch) and self._agreed(stretch.row):
-            due = self.out.dtype.type(stretch.outcomes[0][0])
-            np.not_equal(self.out[part], due, out=self.wrong[part])
+        if isinstance(stretch, Flat) and self._has_one_code(stretch):
+            self._fill(part, stretch.outcomes[0][0])
+            self.laid = None if self.filled is None else stretch
             return True
         if isinstance(stretch, Shaped) and stretch.patterns == (EXACT,):
             first, last = ((code - stretch.first) // self.tile for code in (begin, end))
-            tiles = [array[part].reshape(-1, self.tile) for array in (self.out, self.spare)]
-            np.subtract(tiles[0], stretch.shapes[0], out=tiles[1])
-            wrong = self.wrong[part].reshape(-1, self.tile)
-            np.not_equal(tiles[1], stretch.bases[0][first:last, None], out=wrong)
+            due = self.due[part].reshape(-1, self.tile)
+            np.add(stretch.shapes[0], stretch.bases[0][first:last, None], out=due)
+            self.filled = self.laid = self.going = None
             return True
-        self.wrong[part] = False
         return False
 
-    def _is_run(self, stretch: Stretch, part: slice, compared: bool) -> bool:
-        """Tell whether one judgement holds for all answers, not as right as can be seen at once."""
-        if not isinstance(stretch, Flat) or (compared and not self.wrong[part].all()):
-            return False
+    def _has_one_code(self, flat: Flat) -> bool:
+        """Tell whether one code is right, and that of a rule that is not disputed."""
+        return flat.outcomes[0][1] == EXACT and self.agreed[flat.row] and _same_due(flat)
+
+    def _fill(self, part: slice, code: int) -> None:
+        """Put one code into a part of the row."""
+        if self.filled != code:
+            self.due[part], self.laid, self.going = code, None, None
+            self.filled = code if part.stop - part.start == len(self.due) else None
+
+    def _same(self, part: slice) -> bool:
+        """Tell whether all answers of a part are one and the same."""
         out = self.out[part]
-        if _undefined(stretch):
-            return strangers(self.target, out) is None
-        return bool((out == out[0]).all()) and strangers(self.target, out[:1]) is None
+        if out[0] != out[-1]:
+            return False
+        if len(out) < len(self.out):
+            return bool((out == out[0]).all())
+        self._fill(part, int(out[0]))
+        return self._is_row()
+
+    def _is_run(self, flat: Flat, part: slice, laid: bool, same: bool) -> bool:
+        """Tell whether one judgement holds for all answers, not as right as can be seen at once."""
+        if laid and not self.wrong[part].all():
+            return False
+        if same:
+            return strangers(self.target, self.out[part][:1]) is None
+        return undefined(flat) and strangers(self.target, self.out[part]) is None
 
     def _looked_at(self, stretch: Stretch, part: slice, compared: bool) -> Index:
         """Give the elements of a piece that have to be evaluated; count the others as right."""
         size = part.stop - part.start
         if compared:
             index = np.flatnonzero(self.wrong[part])
-        elif isinstance(stretch, Flat) and _same_due(stretch) and self._agreed(stretch.row):
+        elif isinstance(stretch, Flat) and _same_due(stretch) and self.agreed[stretch.row]:
             index = np.flatnonzero(~self._matches(stretch.outcomes[0], part))
         else:
             return np.arange(size)
@@ -165,30 +209,12 @@ class Weighing:
 
     def _matches(self, outcome: tuple[int, int], part: slice) -> NDArray[np.bool_]:
         out = self.out[part]
-        code, pattern = np.asarray(outcome[0], out.dtype), np.uint8(outcome[1])
-        reading = Reading(np.broadcast_to(code, out.shape), np.broadcast_to(pattern, out.shape))
+        reading = Reading(np.asarray(outcome[0], out.dtype), np.asarray(outcome[1], np.uint8))
         # of numbers, it does not matter what they come from
         right = matching(reading, out, self.target, self.source, out)
         return right if strangers(self.target, out) is None else np.zeros(len(out), bool)
 
     # What becomes of it ----------------------------------------------------------------------
-
-    def _run(self, flat: Flat, begin: int, end: int, part: slice) -> None:
-        """Note codes in a row that have the same expectation, and answers that are the same or
-        never judged.
-        """
-        self.asked[flat.row] += end - begin
-        pair = self._range(begin, end)
-        lowest = part.start if position_of(self.source, begin) == pair[0] else part.stop - 1
-        code, got = begin + lowest - part.start, int(self.out[lowest])
-        digest = 0
-        for reading in self._readings(flat.row):
-            sort, kind, sample = self.settled.one(flat.outcomes[reading], code, got, pair[0])
-            entry = Entry(end - begin)
-            if sort != RIGHT or not self._agreed(flat.row):
-                digest = digest or digest_of_run(begin, self.out[part])
-                entry = Entry(end - begin, digest, Ranges(loose=(pair,)), sample, sample)
-            self.runs[Key(flat.row, reading, sort, kind)].append(entry)
 
     def _settle(self, at: int, index: Index, runs: Iterable[tuple[int, int]]) -> None:
         """Evaluate elements of a chunk one by one: those that cannot be known to be right of what
@@ -202,7 +228,8 @@ class Weighing:
         if strange is not None:
             faults = (self._stranger(codes[strange], got[strange]),)
             codes, got = codes[~strange], got[~strange]
-        covered = tuple(self._range(*ends) for ends in _between(at, at + len(self.out), runs))
+        parts = _between(at, at + len(self.out), runs)
+        covered = tuple(pair_of(self.source, *part) for part in parts)
         expected = run_program(self.program, self.case, codes)
         tally = settle(self.case, codes, expected, _answered(got), covered)
         self.keep(Tally(tally.asked, tally.entries, tally.covered, faults))
@@ -217,11 +244,6 @@ class Weighing:
         fault = Fault("not a code of the type", "bulk", message, 0)
         return group_of_fault(vectors, _answered(answer), fault)
 
-    def _range(self, begin: int, end: int) -> Pair:
-        """Give the positions of codes from `begin` up to `end`, ends included."""
-        first, last = (position_of(self.source, code) for code in (begin, end - 1))
-        return min(first, last), max(first, last)
-
 
 def _between(begin: int, end: int, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Give the codes of a chunk that are in none of the runs, which are in order."""
@@ -230,16 +252,8 @@ def _between(begin: int, end: int, runs: Iterable[tuple[int, int]]) -> list[tupl
     return [(first, last) for first, last in pairs if first < last]
 
 
-def _one_code(flat: Flat) -> bool:
-    return flat.outcomes[0][1] == EXACT and _same_due(flat)
-
-
 def _same_due(flat: Flat) -> bool:
     return flat.outcomes.count(flat.outcomes[0]) == len(flat.outcomes)
-
-
-def _undefined(flat: Flat) -> bool:
-    return all(pattern == UNDEFINED for _, pattern in flat.outcomes)
 
 
 def _answered(got: Codes) -> Answers:

@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import Array, c_int64
-from dataclasses import replace
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -31,10 +30,11 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.numerics.format import Bits, Codes
-from convcheck.run.answers import EVERYWHERE, Index
+from convcheck.run.answers import Index
 from convcheck.run.ask import ask, inputs_at
 from convcheck.run.ask_calls import ask_calls
 from convcheck.run.consistency import configured, consistent, options_of
+from convcheck.run.consistency_calls import consistent_calls, with_groups
 from convcheck.run.messages import (
     Conversions,
     Corpus,
@@ -49,7 +49,7 @@ from convcheck.run.messages import (
     Survived,
     Sweep,
 )
-from convcheck.run.result import BackendInfo, CaseResult, Group, case_verdict
+from convcheck.run.result import BackendInfo, CaseResult, Group
 from convcheck.run.tally import Tally
 from convcheck.spec.model import Case
 from convcheck.vectors.model import CallSet, Vectors
@@ -237,27 +237,28 @@ class _Worker:
         if job.span is not None:
             return self.spanned(job, job.span)
         # another judge wants to see what was declined; and it may have died of being asked that
-        if self.own_judge and not job.avoid.placements >= EVERYWHERE:
+        if self.own_judge and not job.died:
             declined = self.backend.support(job.case)
             if declined is not None and declined.missing:  # then nothing can be due
                 return CaseResult(job.case, "unsupported", 0, "edge", (), declined.message)
         vectors = self.corpus.vectors(job.case)
         note = self.backend.notes.begin
+        more: tuple[Group, ...] = ()
         if isinstance(vectors, CallSet):
-            return self.judge(vectors, ask_calls(self.backend, vectors, note, job.skip, job.avoid))
+            called = ask_calls(self.backend, vectors, note, job.skip, job.avoid)
+            if self.consistency:
+                more = consistent_calls(self.backend, vectors, called, note, job.avoid)
+            return with_groups(self.judge(vectors, called), more)
         answers = ask(self.backend, vectors, note, job.skip, job.avoid)
         if answers.declined:
             return self.judge(vectors, answers)
-        more: tuple[Group, ...] = ()
         if self.consistency:
             more = consistent(self.backend, vectors, answers, note, job.avoid)
         if job.main is not None:
             from convcheck.run.apart import tally_of
 
             return tally_of(vectors, answers, job.main, more)
-        result = self.judge(vectors, answers)
-        groups = (*result.groups, *more)
-        return replace(result, groups=groups, verdict=case_verdict(groups)) if more else result
+        return with_groups(self.judge(vectors, answers), more)
 
     def spanned(self, job: Job, span: Span) -> Tally:
         from convcheck.run.part import ask_span

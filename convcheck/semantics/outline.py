@@ -9,12 +9,16 @@ tile, and a tile that does not answer as one of the two is evaluated code by cod
 
 One of the codes is at a third of each half: in binary it is 0101..., so that of results that wrap
 round within a half, rounded to nearest, it has another than the ends of the half have.
+
+All that holds of tiles of any size, so wide ones are asked about first: where what is expected is
+constant, as of most codes of a narrow destination, these are enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +30,7 @@ from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
 
 TILE = 1 << 13  # codes; of float32, a binade has 2^23
+_WIDE = 8  # tiles in one that is asked about first
 _FLAT, _NEITHER = 0, -1  # kinds of tiles, next to those that may be of one shape
 Index = NDArray[np.intp]
 
@@ -74,7 +79,26 @@ def outline(
 
     The stretches stand in the order of the codes, and leave none out.
     """
-    return list(_Page(program, source, target, first, count, tile).stretches())
+    page = partial(_Page, program, source, target)
+    if (first | count) % (_WIDE * tile):
+        return list(page(first, count, tile).stretches())
+    wide = page(first, count, _WIDE * tile)
+    found: list[Stretch] = []
+    for flat, group in wide.flat_groups():
+        begin, end = wide.ends(group)
+        closer = wide.flats(group) if flat else page(begin, end - begin, tile).stretches()
+        _append(found, closer)
+    return found
+
+
+def _append(found: list[Stretch], more: Iterable[Stretch]) -> None:
+    """Put stretches to others; the last of them may go on in the first that is new."""
+    more = list(more)
+    last, new = found[-1] if found else None, more[0]
+    if isinstance(last, Flat) and new == replace(last, first=new.first, end=new.end):
+        found[-1] = replace(last, end=new.end)
+        del more[0]
+    found.extend(more)
 
 
 class _Page:
@@ -107,13 +131,19 @@ class _Page:
         edges = np.flatnonzero(np.diff(kinds)) + 1
         for group in np.split(np.arange(len(kinds)), edges):
             if kinds[group[0]] == _FLAT:
-                yield from self._flats(group)
+                yield from self.flats(group)
             elif kinds[group[0]] == _NEITHER:
-                yield Literal(*self._ends(group))
+                yield Literal(*self.ends(group))
             else:
                 yield from self._shaped(group)
 
-    def _ends(self, group: Index) -> tuple[int, int]:
+    def flat_groups(self) -> Iterator[tuple[bool, Index]]:
+        """Part the tiles into those that are flat, and those that are not, next to each other."""
+        flat = self._flat()
+        for group in np.split(np.arange(len(flat)), np.flatnonzero(np.diff(flat)) + 1):
+            yield bool(flat[group[0]]), group
+
+    def ends(self, group: Index) -> tuple[int, int]:
         return int(self.starts[group[0]]), int(self.starts[group[-1]]) + self.tile
 
     def _kinds(self) -> NDArray[np.int64]:
@@ -136,7 +166,7 @@ class _Page:
             flat &= (halves[..., 2:] == halves[..., 1:2]).all(axis=(1, 2))
         return flat
 
-    def _flats(self, group: Index) -> Iterator[Flat]:
+    def flats(self, group: Index) -> Iterator[Flat]:
         """Join neighbours of which the same is expected: a tile is code 0, the rest of its first
         half, the code in the middle, and the rest.
         """
@@ -146,7 +176,7 @@ class _Page:
         change = np.ones(len(starts), bool)
         change[1:] = np.any([fact[1:] != fact[:-1] for fact in facts], axis=0)
         index = np.flatnonzero(change)
-        ends = np.append(starts[index[1:]], self._ends(group)[1])
+        ends = np.append(starts[index[1:]], self.ends(group)[1])
         rows, *others = [fact[index].tolist() for fact in facts]
         readings = len(self.codes)
         pairs = [zip(others[r], others[readings + r], strict=True) for r in range(readings)]
@@ -154,7 +184,7 @@ class _Page:
 
     def _shaped(self, group: Index) -> Iterator[Stretch]:
         """Hold the tiles of a binade against the first of them, which is evaluated whole."""
-        first, end = self._ends(group)
+        first, end = self.ends(group)
         codes = np.arange(first, first + self.tile, dtype=np.int64)
         whole = self._expected(codes.astype(self.source.storage))
         same = [bool((r.patterns == r.patterns[0]).all()) for r in whole.readings]
@@ -167,12 +197,12 @@ class _Page:
             good &= (found[group] - found[group, 1:2] == shape[self.offsets]).all(axis=1)
         edges = np.flatnonzero(np.diff(good)) + 1
         for part, fits in zip(np.split(group, edges), good[[0, *edges]], strict=True):
-            yield self._of_shape(part, shapes) if fits else Literal(*self._ends(part))
+            yield self._of_shape(part, shapes) if fits else Literal(*self.ends(part))
 
     def _of_shape(self, part: Index, shapes: tuple[Codes, ...]) -> Shaped:
         patterns = tuple(int(found[part[0], 0]) for found in self.patterns)
         bases = tuple(found[part, 1] for found in self.codes)
-        return Shaped(*self._ends(part), int(self.rows[part[0], 0]), patterns, shapes, bases)
+        return Shaped(*self.ends(part), int(self.rows[part[0], 0]), patterns, shapes, bases)
 
 
 def _codes(reading: Reading) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from convcheck.numerics.format import Bits
 from convcheck.semantics.calls import Call, ExpectedCall
@@ -12,6 +12,7 @@ from convcheck.spec.model import Case
 
 Tier = Literal["edge", "boundary", "exhaustive"]
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]
+COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
 
 
 @dataclass(frozen=True)

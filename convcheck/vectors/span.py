@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
-from convcheck.numerics.format import Text
+from convcheck.numerics.format import Numeric, Text
+from convcheck.numerics.order import position_of
 from convcheck.spec.model import Case
 
 CHUNK = 1 << 16  # no call of a backend has more elements
@@ -30,6 +32,12 @@ class Span:
     def chunk(self, offset: int) -> Span:
         """Give the chunk that begins so many elements after the first."""
         return Span(self.first + offset, min(CHUNK, self.count - offset), seed=self.seed)
+
+    def positions(self, case: Case) -> tuple[tuple[int, int]]:
+        """Give the positions, ends included, of the span's codes, which are of one sign."""
+        source = cast(Numeric, case.inputs[0].format)
+        ends = [position_of(source, code) for code in (self.first, self.first + self.count - 1)]
+        return ((min(ends), max(ends)),)
 
     @property
     def asked(self) -> tuple[tuple[int, int], ...]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Mapping, Sequence
+from typing import ClassVar, cast
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.numerics.format import Bits
 from convcheck.spec.model import Case
 
@@ -91,3 +97,179 @@ class RefusesPieces(Steady):
         if inputs[0].size == 33:
             return Refused("thirty-three of them")
         return super().answer(case, inputs)
+
+
+class Slow(Steady):
+    """Takes a tenth of a millisecond for each element."""
+
+    longest = 0
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        type(self).longest = max(self.longest, len(codes))
+        time.sleep(len(codes) * 1e-4)
+
+
+class Spoils(Steady):
+    """Asks to be replaced, and is wrong from its fourth call on."""
+
+    calls = 0
+
+    @property
+    def broken(self) -> bool:
+        return self.calls > 3
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        self.calls += 1
+        if self.calls > 4:
+            codes ^= 1
+
+
+# Of whole calls: they count from 0, as bad_callers do
+
+
+class SteadyCaller(Steady):
+    """Counts to as many as it is told: always the same for the same call."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        numbers = np.arange(int(inputs[0].reshape(-1)[0]), dtype=np.uint8)
+        self.spoil(numbers, inputs[0])
+        return Outputs((numbers,), ("int8",))
+
+
+class Leftover(SteadyCaller):
+    """Has in the third element what the last call, which was longer, left there."""
+
+    before = 0
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if 3 < len(codes) < self.before:
+            codes[2] = self.before
+        self.before = len(codes)
+
+
+class KeepsTheLast(SteadyCaller):
+    """For a length of 5 gives what it gave last, as if that were in its buffer still."""
+
+    last: Answer | None = None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        if int(inputs[0].reshape(-1)[0]) == 5 and self.last is not None:
+            return self.last
+        self.last = answer
+        return answer
+
+
+class CallsByThreads(SteadyCaller):
+    """Wrong in the last element of the longest calls with four threads."""
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if self.choice["threads"] == "4" and len(codes) > 9:
+            codes[-1] ^= 1
+
+
+class RefusesOptimised(SteadyCaller):
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if self.choice["optimisation"] == "all" and int(inputs[0].reshape(-1)[0]) == 4:
+            return Refused("not four")
+        return super().answer(case, inputs)
+
+
+class FirstOfAll(SteadyCaller):
+    """Wrong in its very first call, whatever its options."""
+
+    called = False
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if not self.called:
+            codes[-1:] ^= 1
+        self.called = True
+
+
+class CallsByLuck(SteadyCaller):
+    """Wrong in every other call, of any length, from six on."""
+
+    calls = 0
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        self.calls += len(codes) > 5
+        if self.calls % 2 and len(codes) > 5:
+            codes[-1] ^= 1
+
+
+class CallsByAlignment(SteadyCaller):
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if given.base is not None and given.base.size == given.size + 1:
+            codes[-1:] ^= 1
+
+
+class RefusesAgain(SteadyCaller):
+    """Refuses a length of 3 but for the first time."""
+
+    times = 0
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        length = int(inputs[0].reshape(-1)[0])
+        self.times += length == 3
+        return Refused("once is enough") if self.times > 1 and length == 3 else super().answer(
+            case, inputs
+        )  # fmt: skip
+
+
+class HugeAgain(SteadyCaller):
+    """Has more than is fetched, for a length of 3, but for the first time."""
+
+    times = 0
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        length = int(inputs[0].reshape(-1)[0])
+        self.times += length == 3
+        if self.times > 1 and length == 3:
+            return Oversized(((1 << 40,),), ("int8",))
+        return super().answer(case, inputs)
+
+
+class RefusesAlways(SteadyCaller):
+    """Refuses a length of 3, gives too much for 4 and no tensors for 5; counts how often."""
+
+    asked: ClassVar[list[int]] = []
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        length = int(inputs[0].reshape(-1)[0])
+        self.asked.append(length)
+        if length == 5:
+            return cast(Answer, 42)
+        huge = Oversized(((1 << 40,),), ("int8",))
+        odd: dict[int, Answer] = {3: Refused("not three"), 4: huge}
+        return odd.get(length) or super().answer(case, inputs)
+
+
+class SpoilsCalls(SteadyCaller, Spoils):
+    """As Spoils."""
+
+
+class DiesAgain(SteadyCaller):
+    """Dies of some lengths after a longer one."""
+
+    deadly: tuple[int, ...] = (7,)
+    before = 0
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if len(codes) in self.deadly and self.before > len(codes):
+            os.kill(os.getpid(), signal.SIGSEGV)
+            time.sleep(60)
+        self.before = len(codes)
+
+
+class DiesOfTwoAgain(DiesAgain):
+    deadly = (3, 7)
+
+
+class DiesOptimised(CallsByThreads):
+    """Dies of a length of 6 where it is optimised, too."""
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if self.choice["optimisation"] == "all" and len(codes) == 6:
+            os.kill(os.getpid(), signal.SIGSEGV)
+            time.sleep(60)
+        super().spoil(codes, given)

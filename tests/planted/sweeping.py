@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from convcheck.backends.ml_dtypes import MlDtypes
-from convcheck.backends.protocol import Answer, Declined, Refused
-from convcheck.numerics.format import Bits
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.numerics.format import Bits, Codes
 from convcheck.spec.model import Case
 
 DEADLY = 0x3F80_1234
@@ -58,6 +59,75 @@ class WrongOnce(_Right):
         answer = MlDtypes.answer(self, case, inputs)
         answer.arrays[0][np.asarray(inputs[0]) == self.code] ^= 1  # type: ignore[union-attr]
         return answer
+
+
+# What is right when it is asked in another way: the bound call of the chunk with DEADLY is not
+
+
+class _BoundOnly(MlDtypes):
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
+        def call() -> Answer | None:
+            if (codes == DEADLY).any():
+                return self.happens()
+            out[...] = MlDtypes.answer(self, case, [codes]).arrays[0]  # type: ignore[union-attr]
+            return None
+
+        return call
+
+    def happens(self) -> Answer:
+        raise NotImplementedError
+
+
+class BoundCrashes(_BoundOnly):
+    def happens(self) -> Answer:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
+
+
+class BoundRefuses(_BoundOnly):
+    def happens(self) -> Answer:
+        return Refused("not this chunk")
+
+
+class BoundMalformed(_BoundOnly):
+    def happens(self) -> Answer:
+        return Outputs((np.zeros(3, np.uint16),), ("bfloat16",))
+
+
+class RefusesAndCrashes(MlDtypes):
+    """Refuses one pattern, and dies of another one in the same chunk."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if (np.asarray(inputs[0]) == DEADLY).any():
+            return Refused("not this one")
+        if (np.asarray(inputs[0]) == DEADLY + 40_000).any():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().answer(case, inputs)
+
+
+class Lost(MlDtypes):
+    """Dies in its first call; from then on it says that it supports nothing."""
+
+    def support(self, case: Case) -> Declined | None:
+        return Declined("device lost", missing=True) if Path("lost").exists() else None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        Path("lost").touch()
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
+
+
+class Unsupported(MlDtypes):
+    """Supports nothing, but answers if it is asked all the same."""
+
+    def support(self, case: Case) -> Declined | None:
+        return Declined("not that")
+
+
+class AlwaysCrashes(MlDtypes):
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
 
 
 # The same on one of the samples of float64 -> int8

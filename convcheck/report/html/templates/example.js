@@ -1,7 +1,7 @@
 // One example of a failure: bits and number line, or the tensors of a call.
 
 function exampleOf(one, shown, title, width, verdict) {
-  const parts = shown.table || shown.tensors ? callOf(shown, width) : valuesOf(one, shown, width, verdict);
+  const parts = shown.table || shown.tensors ? callOf(shown, width, verdict) : valuesOf(one, shown, width, verdict);
   const reading = shown.reading && h("p", { class: "hint" }, `read as ${shown.reading}`);
   return h("section", { class: "example", "aria-label": title }, h("h4", {}, title), reading, parts);
 }
@@ -13,8 +13,11 @@ const labelsOf = (input, due, got, line, [one, other] = ["expected", "got"]) =>
   [["input", input], [one, due], [other, got]].map(([name, word], i) =>
     [name, Array.isArray(word) || (line && line[1][i] !== null) ? said(word) : ""]);
 
+// An answer is held against other answers there, not against a standard.
+const waysOf = (verdict) => (verdict === "inconsistent" ? ["one way", "another"] : ["expected", "got"]);
+
 function valuesOf(one, shown, width, verdict) {
-  const [due, came] = verdict === "inconsistent" ? ["one way", "another"] : ["expected", "got"];
+  const [due, came] = waysOf(verdict);
   const { inputs, outputs } = one.name;
   const several = shown.in.length > 1;
   const below = width < 720 && [...inputs, ...outputs].some((type) => wideType(type));
@@ -47,32 +50,35 @@ function wordRow(label, words, type) {
     h("td", { colspan: 3, class: "plain" }, words));
 }
 
-function callOf(shown, width) {
+function callOf(shown, width, verdict) {
+  const [one, other] = waysOf(verdict);
   const several = shown.tensors.length > 1;
   const rows = shown.tensors.map(([form, few], i) =>
     wordRow(several ? `input ${i + 1}` : "input", [h("b", {}, form), "  ", few]));
-  rows.push(wordRow("expected", shown.due));
-  rows.push(wordRow("got", shown.got === null ? `nothing${shown.said ? `: ${shown.said}` : ""}` : shown.got));
-  const parts = [h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows)))];
-  if (shown.table?.rows.length) parts.push(elementsOf(shown.table));
+  rows.push(wordRow(one, shown.due));
+  rows.push(wordRow(other, shown.got === null ? `nothing${shown.said ? `: ${shown.said}` : ""}` : shown.got));
+  const parts = [verdict === "inconsistent" && shown.got !== null && h("p", {}, shown.said),
+    h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, rows)))];
+  if (shown.table?.rows.length) parts.push(elementsOf(shown.table, [one, other]));
   if (shown.one) {
     const [due, got] = shown.one;
-    const labels = labelsOf(null, due, got, shown.line);
+    const labels = labelsOf(null, due, got, shown.line, [one, other]);
     parts.push(
-      h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, bitRow("expected", shown.type, due),
-        bitRow("got", shown.type, got, typeof due === "string" ? undefined : due[0])))),
+      h("div", { class: "scroll" }, h("table", { class: "words" }, h("tbody", {}, bitRow(one, shown.type, due),
+        bitRow(other, shown.type, got, typeof due === "string" ? undefined : due[0])))),
       shown.line && nearLine(shown.line, labels, shown.type, width));
   }
   return parts;
 }
 
-function elementsOf(table) {
+function elementsOf(table, ways) {
+  const heads = [...table.heads.slice(0, -2), ...ways];
   const wrong = new Set(table.wrong);
   return h("div", { class: "scroll" }, h("table", { class: "elements" },
-    h("thead", {}, h("tr", {}, table.heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, table.rows.map((row, i) =>
       h("tr", { class: [i === table.at && "first", wrong.has(i) && "wrong"].filter(Boolean).join(" ") },
         row.map((cell, column) => h(column ? "td" : "th", column ? {} : { scope: "row" },
           !column && i === table.at && "→ ", cell))))),
-    table.rest && h("tfoot", {}, h("tr", {}, h("td", { colspan: table.heads.length }, table.rest)))));
+    table.rest && h("tfoot", {}, h("tr", {}, h("td", { colspan: heads.length }, table.rest)))));
 }
