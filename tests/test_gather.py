@@ -14,7 +14,9 @@ from test_sweep import CATALOG, HALF, SPAN, case_of, compiled, swept
 
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
+from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits, Codes
+from convcheck.report.journal import Journal, open_journal
 from convcheck.run.answers import Answers, Avoid, Fault
 from convcheck.run.apart import tally_of
 from convcheck.run.ask import ask
@@ -265,3 +267,43 @@ def test_a_tally_of_vectors_is_as_judged_where_placements_differ(length: int) ->
             return found
 
     assert "fail" in held_against_judging(Bent(), HALF[:12])
+
+
+# A journal has each unit's own ------------------------------------------------------------------
+
+
+OTHER = Span(0x42000000, CHUNK)
+PLAN = [Unit(CASE, None, 1 << 32), Unit(CASE, SPAN, 1 << 32), Unit(CASE, OTHER, 1 << 32)]
+
+
+def journal(path: Path) -> Journal:
+    return open_journal(str(path), {}, CATALOG.types.types, PLAN, CORPUS.conversion)
+
+
+def test_a_journal_gives_back_what_was_found(tmp_path: Path) -> None:
+    with_journal = journal(tmp_path / "j")
+    parts = [part_of(PLAN[0], tallied(RIGHT)), part_of(PLAN[1], swept(RIGHT, CASE))]
+    error = CaseResult(CASE, "error", 0, "edge", (), "it raised")
+    parts.append(part_of(PLAN[2], error))
+    for unit, part in zip(PLAN, parts, strict=True):
+        with_journal.add(unit, part)
+    with_journal.file.close()
+    again = journal(tmp_path / "j")
+    assert [again.done[unit.id].tally for unit in PLAN] == [part.tally for part in parts]
+    assert again.done[PLAN[2].id].lost is not None
+    again.file.close()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_journal_with_the_line_of_another_unit_is_refused(tmp_path: Path, number: int) -> None:
+    of_another_case = CaseResult(case_of("bool"), "pass", 9, "edge", ())
+    of_vectors, of_another_span = tallied(RIGHT, main=""), swept(RIGHT, CASE, OTHER)
+    found = [of_another_case, of_vectors, of_another_span][number]
+    unit = PLAN[min(number, 1)]
+    path = tmp_path / "j"
+    written = journal(path)
+    written.add(unit, part_of(unit, found))
+    written.file.close()
+    with pytest.raises(UsageError, match="not a case's result") as error:
+        journal(path)
+    assert str(error.value).startswith(str(path))

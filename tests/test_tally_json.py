@@ -30,7 +30,7 @@ from convcheck.spec.find import find_case
 from convcheck.spec.load import load
 from convcheck.spec.model import Case
 from convcheck.vectors.generate import form
-from convcheck.vectors.span import PART, Span
+from convcheck.vectors.span import Span
 
 SCHEMA = json.loads(Path(convcheck.report.__file__).with_name("schema.json").read_text())
 CASES = (
@@ -428,8 +428,8 @@ def parts(number: int) -> list[Part]:
     lost = CaseResult(case, "error", 0, "edge", (), "it raised")
     decisions = rules(case)[0].decisions
     return [
-        Part(case, PART, False, None, one, None, 1, decisions),
-        Part(case, PART, False, None, replace(two, declined=7), lost, 1, decisions),
+        Part(case, 1 << 16, False, None, one, None, 1, decisions),
+        Part(case, 1 << 16, False, None, replace(two, declined=7), lost, 1, decisions),
     ]
 
 
@@ -473,6 +473,8 @@ def test_a_part_without_a_tally_is_read_back() -> None:
         (("units",), 0),
         (("units",), 3),
         (("sampled",), 1),
+        (("codes",), 1 << 15),
+        (("tally", "vectors"), 1 << 20),
         (("tally", "declined"), -1),
         (("tally", "entries", 0, "placement"), "nowhere"),
         (("tally", "entries", 0, "reading"), 7),

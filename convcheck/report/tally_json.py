@@ -221,7 +221,8 @@ def _part_of(document: Document, types: Types, rules: Rules) -> Part:
     tally = None if given is None else tally_of(given, case, decisions)
     units = number(document["units"])
     part = Part(case, number(document["codes"]), sampled is True, vectors, tally, lost, units)
-    if part.codes > MOST_CODES or not isinstance(sampled, bool):
+    odd = not sampled and part.codes != 1 << getattr(case.inputs[0].format, "bits", 0)
+    if odd or part.codes > MOST_CODES or not isinstance(sampled, bool):
         raise ValueError(f"{case.id} has no {part.codes} inputs")
     if not 1 <= units <= 1 + len(part.firsts):
         raise ValueError(f"{case.id} has {1 + len(part.firsts)} units, not {units}")
