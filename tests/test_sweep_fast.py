@@ -163,8 +163,9 @@ def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> Non
     for chunk, answers in zip(codes, got, strict=True):
         change(chunk, answers)
     assert (example.inputs, example.got) == ((lowest,), int(got[codes == lowest][0]))
-    sums = sum(hashed(int(c[0]), a) for c, a in zip(codes, got, strict=True))
-    assert group.digest == f"{sums % 2**128:032x}"
+    parts = [hashed(int(c[0]), a) for c, a in zip(codes, got, strict=True)]
+    high, low = (sum(part >> shift & (1 << 64) - 1 for part in parts) for shift in (64, 0))
+    assert group.digest == f"{high % 2**64:016x}{low % 2**64:016x}"
 
 
 def hashed(first: int, got: Codes) -> int:

@@ -94,6 +94,13 @@ def test_two_bad_patterns_of_a_chunk_cost_themselves_only() -> None:
     assert (result.checked, restarts < 20) == (COUNT, True)
 
 
+def test_what_is_not_known_to_be_refused_alone_is_counted_apart() -> None:
+    result, _ = swept("RefusesMany", DEADLY)
+    counts = {g.kind: g.count for g in result.groups if g.verdict == "refused"}
+    assert set(counts) == {"refused", "refused with others"}
+    assert counts["refused"] < COUNT // 100 < sum(counts.values())
+
+
 def test_a_death_is_not_forgotten_where_the_backend_then_declines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

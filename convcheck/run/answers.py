@@ -17,6 +17,8 @@ Index = NDArray[np.intp]
 # The states of an element.
 ANSWERED, REFUSED, CRASHED, NOT_ASKED = range(4)
 
+WITH_OTHERS = "refused with others"  # the kind of what is not known to be refused alone
+
 # The ways in which elements are put to a backend. Under '' comes what happens between calls.
 FIRST = ("", "support", "bulk", "alone", "odd tail", "short", "4-D", "empty", "sweep")
 AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
@@ -54,7 +56,8 @@ class Answers:
 
     `got` is output 0, of meaning where `state` is ANSWERED. `messages` has the runtime's own
     words for refused elements, and what became of the process for crashed ones. An element that
-    was only ever in malformed answers is NOT_ASKED, and a fault says why.
+    was only ever in malformed answers is NOT_ASKED, and a fault says why. Those `with_others` were
+    refused in calls of which it was not found out whose fault that was.
     """
 
     got: Bits
@@ -63,6 +66,7 @@ class Answers:
     faults: tuple[Fault, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
     declined: Declined | None = None
+    with_others: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,7 @@ class _Asking:
         self.undefined = everywhere(vectors, UNDEFINED)
         self.to_refuse = everywhere(vectors, TO_REFUSE)
         self.refusals = 0
+        self.with_others: set[int] = set()
         self.answered = False
         self.died = bool(skip or avoid.faults)
 
@@ -117,6 +118,7 @@ class _Asking:
             tuple(dict.fromkeys(faults)),
             tuple(self._differences()),
             None if self.died else declined,  # a death is not to be forgotten for it
+            frozenset(self.with_others),
         )
 
     def _differences(self) -> Iterator[Elsewhere]:
@@ -176,6 +178,7 @@ class _Asking:
             self._mark_refused(index, message)
         elif self.refusals >= MOST_REFUSALS:
             self._mark_refused(index, f"{message} (asked with {len(index) - 1} others)")
+            self.with_others.update(index.tolist())
         else:
             pieces = len(index) if len(index) <= ONE_BY_ONE else 2
             for piece in np.array_split(index, pieces):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import (
     Bits,
 )
-from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Fault
+from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, WITH_OTHERS, Answers, Fault
 from convcheck.run.digest import digest, digest_of_words
 from convcheck.run.kinds import errors_of, kinds_of
 from convcheck.run.matching import matching
@@ -127,10 +127,12 @@ class _Judging:
         if self.case.refusal:
             free = free | (state == REFUSED)
         crashed, refused = here & (state == CRASHED), here & ~right & (state == REFUSED)
+        with_others = np.isin(np.arange(len(state)), list(self.answers.with_others))
         for verdict, kind, mask in (
             ("undefined", "", here & free & ~crashed),
             ("pass" if taken.all_agree else "tolerated", "", here & right & ~free),
-            ("refused", "refused", refused),
+            ("refused", "refused", refused & ~with_others),
+            ("refused", WITH_OTHERS, refused & with_others),
         ):
             if mask.any():
                 yield self._group(decision, verdict, kind, mask, of, name, reading)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
-from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
+from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, WITH_OTHERS, Answers
 from convcheck.run.digest import digest
 from convcheck.run.judge import due_word
 from convcheck.run.kinds import errors_of, kinds_of
@@ -59,6 +59,7 @@ class _Settling:
         self.at, self.inputs, self.got = at[order], inputs[order], cast(Codes, answers.got)[order]
         self.state, self.expected, self.order = answers.state[order], expected.take(order), order
         self.messages: Mapping[int, str] = answers.messages
+        self.with_others = np.isin(order, list(answers.with_others))
         self.scattered, self.covered = covered is None, covered or ()
         self.edges = frozenset(position for pair in self.covered for position in pair)
         self.wrong = [~self._right(reading) for reading in self.expected.readings]
@@ -88,11 +89,12 @@ class _Settling:
         free = under.patterns == pattern.UNDEFINED
         if self.case.refusal:
             free = free | (self.state == REFUSED)
-        crashed = here & (self.state == CRASHED)
+        crashed, refused = here & (self.state == CRASHED), wrong & (self.state == REFUSED)
         for sort, kind, mask in (
             ("undefined", "", here & free & ~crashed),
             (RIGHT, "", here & ~wrong & ~free & ~crashed),
-            ("refused", "refused", wrong & (self.state == REFUSED)),
+            ("refused", "refused", refused & ~self.with_others),
+            ("refused", WITH_OTHERS, refused & self.with_others),
         ):
             if mask.any():
                 yield sort, kind, np.flatnonzero(mask)

@@ -117,6 +117,15 @@ class Lost(MlDtypes):
         raise AssertionError
 
 
+class RefusesMany(MlDtypes):
+    """Refuses every hundredth pattern."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if (np.asarray(inputs[0]) % 100 == 7).any():
+            return Refused("not these")
+        return super().answer(case, inputs)
+
+
 class Unsupported(MlDtypes):
     """Supports nothing, but answers if it is asked all the same."""
 
