@@ -116,12 +116,11 @@ def joined(parts: Sequence[Part]) -> Part:
 
 def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
     """Make a part of a unit's result."""
-    part = Part(unit.case, unit.codes, unit.sampled)
     if isinstance(found, Tally):
-        return replace(part, tally=found)
+        return Part(unit.case, unit.codes, unit.sampled, tally=found)
     if unit.codes and found.verdict in FAILURES and not found.groups:
-        return replace(part, lost=found)
-    return replace(part, vectors=found)
+        return Part(unit.case, unit.codes, unit.sampled, lost=found)
+    return Part(unit.case, unit.codes, unit.sampled, found)
 
 
 def result_of(part: Part, rules: Rules) -> CaseResult:

@@ -80,6 +80,8 @@ class _Judging:
         self.source, self.format = self.case.inputs[0].format, self.case.outputs[0].format
         self.right = [self._right(reading) for reading in self.expected.readings]
         self.asked = answers.state != NOT_ASKED
+        self.with_others = np.zeros(len(vectors), bool)
+        self.with_others[list(answers.with_others)] = True
         self.taken = self._take_readings()
 
     def _right(self, reading: Reading) -> Mask:
@@ -127,12 +129,11 @@ class _Judging:
         if self.case.refusal:
             free = free | (state == REFUSED)
         crashed, refused = here & (state == CRASHED), here & ~right & (state == REFUSED)
-        with_others = np.isin(np.arange(len(state)), list(self.answers.with_others))
         for verdict, kind, mask in (
             ("undefined", "", here & free & ~crashed),
             ("pass" if taken.all_agree else "tolerated", "", here & right & ~free),
-            ("refused", "refused", refused & ~with_others),
-            ("refused", WITH_OTHERS, refused & with_others),
+            ("refused", "refused", refused & ~self.with_others),
+            ("refused", WITH_OTHERS, refused & self.with_others),
         ):
             if mask.any():
                 yield self._group(decision, verdict, kind, mask, of, name, reading)

@@ -59,7 +59,9 @@ class _Settling:
         self.at, self.inputs, self.got = at[order], inputs[order], cast(Codes, answers.got)[order]
         self.state, self.expected, self.order = answers.state[order], expected.take(order), order
         self.messages: Mapping[int, str] = answers.messages
-        self.with_others = np.isin(order, list(answers.with_others))
+        self.with_others = np.zeros(len(order), bool)
+        self.with_others[list(answers.with_others)] = True
+        self.with_others = self.with_others[order]
         self.scattered, self.covered = covered is None, covered or ()
         self.edges = frozenset(position for pair in self.covered for position in pair)
         self.wrong = [~self._right(reading) for reading in self.expected.readings]
