@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -272,15 +273,19 @@ def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.value.hint == "pip install convcheck[dask]"
 
 
-def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from distributed import LocalCluster
-
+def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cluster, "LONELY", 0.2)
-    with (
-        LocalCluster(n_workers=0, dashboard_address=":0") as empty,
-        pytest.raises(UnavailableError, match="has no worker") as error,
-    ):
-        one(empty.scheduler_address.replace("tcp://", "dask://"))
+    found = tmp_path / "scheduler.json"
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", found)
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *map(str, options)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as alone:
+        try:
+            assert soon(lambda: found.exists() and found.read_text().endswith("}"), 60)
+            address = json.loads(found.read_text())["address"]
+            with pytest.raises(UnavailableError, match="has no worker") as error:
+                one(address.replace("tcp://", "dask://"))
+        finally:
+            alone.terminate()
     assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
 
 

@@ -51,7 +51,7 @@ def done_in(journal: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
     journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
     command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]

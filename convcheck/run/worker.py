@@ -56,20 +56,22 @@ from convcheck.vectors.model import CallSet, Vectors
 from convcheck.vectors.span import Span
 
 NOTHING = np.zeros(0, np.intp)
+NOTICING = 0.02  # seconds
 
 
 def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
     """Serve a parent until it closes the connection, or what answers has died."""
     _settle(log)
-    setup = connection.recv()
-    os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
+        setup = connection.recv()
+        os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
             backend = _open(setup, connection)
             if backend is not None:
                 _serve(_Worker(setup, _Watched(backend, Notes(memory)), connection))
         except DiedError as error:
             connection.send(Lost(error.how, error.timed_out, error.printed))
+    _end_with_parent(Path(log), NOTICING)
 
 
 def _serve(worker: _Worker) -> None:
@@ -94,14 +96,13 @@ def _settle(log: str) -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
-    threading.Thread(target=_die_with_parent, args=(Path(log),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(Path(log),), daemon=True).start()
 
 
-def _die_with_parent(log: Path) -> None:
-    """Wait for the parent's end. One that is alive ends its workers, and removes the logs."""
+def _end_with_parent(log: Path, patience: float | None = None) -> None:
+    """End with the parent, whose connection closes first. It removes the logs while it lives."""
     parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
+    if parent is not None and wait([parent.sentinel], patience):
         with contextlib.suppress(OSError):
             log.unlink()
             log.parent.rmdir()  # the last worker's to do
