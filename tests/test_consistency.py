@@ -54,6 +54,13 @@ def test_small_sets_can_be_asked_in_other_ways(count: int) -> None:
     assert found(inconsistent.Steady(), vectors(count)) == ()
 
 
+def test_what_is_random_is_hardly_laid_to_a_way() -> None:
+    """One that is right by chance, twice, can be."""
+    groups = found(inconsistent.ByChance())
+    counts = {group.kind: group.count for group in groups}
+    assert counts.pop("differs from call to call") > 3 * sum(counts.values())
+
+
 def kinds(groups: tuple[Group, ...]) -> set[str]:
     return {group.kind for group in groups}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from test_sweep import CATALOG, HALF, SPAN, case_of, compiled, swept
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.format import Bits, Codes, Int
 from convcheck.report.journal import Journal, open_journal
 from convcheck.run.answers import Answers, Avoid, Fault
 from convcheck.run.apart import tally_of
@@ -28,7 +28,7 @@ from convcheck.spec.model import Case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.span import CHUNK, Span
+from convcheck.vectors.span import CHUNK, Span, spans
 
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 CASE = case_of("float8e4m3fn", "saturate=1")
@@ -219,6 +219,18 @@ def test_a_part_that_fails_is_known_at_once() -> None:
     assert part_of(unit, tallied(in_short(bent))).failing
     assert not part_of(unit, tallied(RIGHT)).failing
     assert not Part(CASE).failing
+
+
+@pytest.mark.parametrize("bits", [17, 20, 24, 25, 32])
+def test_spans_have_every_code_once_and_one_sign_each(bits: int) -> None:
+    source = replace(CASE.inputs[0], format=Int(bits, signed=True))
+    case = replace(CASE, inputs=(source,))
+    parts = spans(case)
+    assert [part.first for part in parts] == list(Part(case, 1 << bits).firsts)
+    covered = sorted(pair for part in parts for pair in part.positions(case))
+    assert (covered[0][0], covered[-1][1]) == (0, (1 << bits) - 1)
+    assert all(a[1] + 1 == b[0] for a, b in pairwise(covered))
+    assert sum(part.count for part in parts) == 1 << bits
 
 
 # A tally of vectors says what judging them says -----------------------------------------------

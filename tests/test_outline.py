@@ -261,6 +261,47 @@ def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
         assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
 
 
+EXACT = """\
+op: acme.Exact
+version: 1
+sources:
+  text: {title: Acme manual, section: Exact, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types:
+  T: [float32]
+  U: [float16, int32, bfloat16]
+rules:
+  - name: exact
+    level: normative
+    cite: "What y can hold is kept; of all else the result is undefined."
+    when: {to: [float16, bfloat16, int32]}
+    round: toward-zero
+    table:
+      nan: {gives: undefined, level: undefined}
+      "+inf": {gives: undefined, level: undefined}
+      "-inf": {gives: undefined, level: undefined}
+      "[x] = x": "[x]"
+      else: {gives: undefined, level: undefined}
+"""
+
+
+@pytest.mark.parametrize("target", ["float16", "int32", "bfloat16"])
+def test_codes_that_a_destination_can_hold_are_seen_among_others(
+    target: str, tmp_path: Path
+) -> None:
+    catalog = load([write_spec(tmp_path / "specs", EXACT)])
+    case = find_case(catalog, "acme.Exact-1", "float32", target, ())
+    program = compile_case(catalog.specs[case.spec], case)
+    source, to = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    for first in range(0x3F000000, 0x4F000000, 1 << 21):
+        codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
+        stretches = outline(program, source, to, first, 8 * TILE)
+        found = looked_up(stretches, case, program, TILE, codes)
+        assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
+
+
 def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
     for case in newest():
         stretches = [s for page in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, page << 24, PART)]

@@ -274,6 +274,27 @@ def test_what_is_declined_later_is_refused() -> None:
     assert counts == {"": 3 * CHUNK, "refused": 256, "refused with others": CHUNK - 256}
 
 
+@pytest.mark.parametrize("target", ["int8", "int16", "int32"])
+def test_what_may_be_refused_is_no_failure(target: str) -> None:
+    """NaN is undefined there."""
+    case = case_of(target)
+    span = Span(0x7FF00000, 2 * CHUNK)
+    result = finished(case, swept(Unbound(compiled(case), lambda c: Refused("no")), case, span))
+    assert (result.verdict, [g.verdict for g in result.groups]) == ("undefined", ["undefined"])
+
+
+def test_what_is_well_formed_is_looked_at_whatever_holds_it() -> None:
+    """As a list, and with the types in one: a call of vectors takes that, too."""
+    case = case_of("float16")
+
+    def reply(codes: Codes) -> Answer:
+        right = Swept(compiled(case)).right(case, codes)
+        return Outputs([right], ["float16"])  # type: ignore[arg-type]
+
+    result = unbound(case, reply)
+    assert (result.verdict, result.checked) == ("pass", SPAN.count)
+
+
 def test_what_is_declined_at_once_is_an_empty_tally() -> None:
     case = case_of("float16")
     assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally(

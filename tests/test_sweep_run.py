@@ -83,6 +83,12 @@ def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said
     assert bad.examples[0].inputs[0] == chunk  # type: ignore[union-attr]
 
 
+def test_what_hangs_before_its_first_call_is_found() -> None:
+    result, _ = swept("HangsWhileBinding", DEADLY, 1.5)
+    assert result.verdict == "crashed"
+    assert all("no answer within 1.5 s" in g.kind for g in result.groups)
+
+
 def test_two_bad_patterns_of_a_chunk_cost_themselves_only() -> None:
     result, restarts = swept("RefusesAndCrashes", DEADLY)
     bad = [group for group in result.groups if group.verdict != "pass"]

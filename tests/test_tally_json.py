@@ -471,7 +471,7 @@ def test_a_part_without_a_tally_is_read_back() -> None:
         (("codes",), -1),
         (("units",), None),
         (("units",), 0),
-        (("units",), 3),
+        (("units",), 4),
         (("sampled",), 1),
         (("codes",), 1 << 15),
         (("tally", "vectors"), 1 << 20),

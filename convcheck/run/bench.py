@@ -176,6 +176,8 @@ def measure(
             on_part()
     except _NotMeasuredError as error:
         return Measured(case, (), str(error))
+    except Exception as error:  # an adapter may raise anything
+        return Measured(case, (), last_words(error))
     return Measured(case, tuple(parts))
 
 
@@ -232,10 +234,7 @@ class _Turns:
 
     def ask(self, call: Bound) -> None:
         """Make a call that has to be answered."""
-        try:
-            answer = call()
-        except Exception as error:  # an adapter may raise anything
-            raise _NotMeasuredError(last_words(error)) from None
+        answer = call()
         if answer is not None:
             what = "declined" if isinstance(answer, Declined) else "not answered as asked"
             message = getattr(answer, "message", "")

@@ -6,10 +6,10 @@ What the standard leaves undefined counts too: an answer may be any, but not now
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol, cast
+from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from convcheck.numerics.format import Bits, Text
 from convcheck.run import ways
 from convcheck.run.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
 from convcheck.run.ask import Note, inputs_at
+from convcheck.run.configurable import broken, configured, options_of
 from convcheck.run.digest import digest, digest_of_words
 from convcheck.run.ranges import joining, outermost
 from convcheck.run.result import Example, Group, Word
@@ -35,16 +36,6 @@ _PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer
 _PLACED = {
     "alone": ways.LENGTH, "odd tail": ways.POSITION, "short": ways.LENGTH, "4-D": "shape-dependent",
 }  # fmt: skip
-
-
-class Configurable(Protocol):
-    """A backend with options: the values that each takes, first the one that it has by itself."""
-
-    options: Mapping[str, tuple[str, ...]]
-
-    def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Give the same backend with other values of some options."""
-        ...
 
 
 def consistent(
@@ -101,7 +92,8 @@ class _Asking:
         for way in ways.ways(self.pool, pieces, large=self.large):
             for call in way.calls:
                 got = self._put("other place", self.backend, call, way.offset)
-                self._compare(way.kind, ("bulk", way.words), call, self.reference[call], got)
+                again = partial(self._put, "other place", self.backend, call, way.offset)
+                self._compare(way.kind, ("bulk", way.words), call, self.reference[call], got, again)
         self._placements_of_the_run()
         for name, values in options_of(self.backend).items():
             self._option(name, values)
@@ -137,12 +129,16 @@ class _Asking:
         return size > 0
 
     def _placements_of_the_run(self) -> None:
-        """Take what other placements answered, be it right or of no matter there."""
+        """Take what other placements answered, be it right or of no matter there.
+
+        They are not asked again: of a backend that answers at random, they prove nothing.
+        """
+        random = any(found.kind == UNREPEATABLE for found in self.found)
         for other in self.answers.elsewhere:
             here = np.isin(other.index, self.pool)
             index = other.index[here]
             words = ("bulk", other.placement)
-            kind = _PLACED.get(other.placement, ways.POSITION)
+            kind = UNREPEATABLE if random else _PLACED.get(other.placement, ways.POSITION)
             self._compare(kind, words, index, self.reference[index], other.got[here])
 
     def _option(self, name: str, values: tuple[str, ...]) -> None:
@@ -158,8 +154,8 @@ class _Asking:
             other = configured(self.backend, {name: value})
             words = (f"{name} {values[0]}", f"{name} {value}")
             for call, wanted in zip(calls, due, strict=True):
-                got = self._put("other options", other, call)
-                self._compare(f"{name}-dependent", words, call, wanted, got)
+                again = partial(self._put, "other options", other, call)
+                self._compare(f"{name}-dependent", words, call, wanted, again(), again)
 
     def _put(
         self, placement: str, backend: Backend, index: Index, offset: int = 0
@@ -174,8 +170,12 @@ class _Asking:
         return _codes(backend.answer(self.case, moved), self.case, index)
 
     def _compare(
-        self, kind: str, words: tuple[str, str], index: Index, due: Bits, got: Bits | str | None
-    ) -> None:
+        self, kind: str, words: tuple[str, str], index: Index, due: Bits, got: Bits | str | None,
+        again: Callable[[], Bits | str | None] | None = None,
+    ) -> None:  # fmt: skip
+        """Note what differs; if both ways can be asked `again`, under this kind only what both give
+        twice.
+        """
         if got is None:
             return
         if isinstance(got, str):
@@ -183,10 +183,25 @@ class _Asking:
             self.found.append(_Found(kind, *words, index, due[first], None, got))
             return
         differs = np.asarray(got != due, bool)
-        if differs.any():
-            index, first = np.unique(index[differs], return_index=True)
-            mine, other = due[differs][first], got[differs][first]
-            self.found.append(_Found(kind, *words, index, mine, other))
+        random = differs.copy()
+        random &= self._unsteady(index, got, again) if again and differs.any() else False
+        for name, here in ((kind, differs & ~random), (UNREPEATABLE, random)):
+            if here.any():
+                elements, first = np.unique(index[here], return_index=True)
+                mine, other = due[here][first], got[here][first]
+                self.found.append(_Found(name, *words, elements, mine, other))
+
+    def _unsteady(
+        self, index: Index, got: Bits, again: Callable[[], Bits | str | None]
+    ) -> NDArray[np.bool_]:
+        """Tell which elements of a call get other bits when it, or the bulk, is asked again."""
+        more, bulk = again(), self._put("again", self.backend, self.pool)
+        unsteady = np.zeros(len(index), bool)
+        if isinstance(more, np.ndarray):
+            unsteady |= np.asarray(more != got, bool)
+        if isinstance(bulk, np.ndarray):
+            unsteady |= np.isin(index, self.pool[np.asarray(bulk != self.reference[self.pool])])
+        return unsteady
 
     def groups(self) -> Iterator[Group]:
         """Give a group of each kind, of differences and of refusals apart, and deciding row."""
@@ -249,21 +264,6 @@ class _Asking:
         kept = outermost(list(runs))
         pairs = tuple((_word(inputs[asked[a]]), _word(inputs[asked[b]])) for a, b in kept)
         return pairs, len(runs) - len(kept)
-
-
-def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Give a backend's options; none of one that declares none."""
-    return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
-
-
-def broken(backend: Backend) -> bool:
-    """Tell whether a watched backend asks to be replaced: what it answers now counts no more."""
-    return bool(getattr(backend, "broken", False))
-
-
-def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
-    """Give a backend that has options with other values of some."""
-    return cast(Configurable, backend).configured(choice)
 
 
 def _codes(answer: Answer, case: Case, index: Index) -> Bits | str:

@@ -15,7 +15,8 @@ from convcheck.run import ways
 from convcheck.run.answers import ANSWERED, EVERYWHERE, Avoid, CallAnswers
 from convcheck.run.ask import Note, inputs_at
 from convcheck.run.ask_calls import complaint
-from convcheck.run.consistency import UNREPEATABLE, broken, configured, options_of
+from convcheck.run.configurable import broken, configured, options_of
+from convcheck.run.consistency import UNREPEATABLE
 from convcheck.run.result import CallExample, CaseResult, Group, case_verdict
 from convcheck.run.two_answers import Came, alike, differs, digest, example
 from convcheck.vectors.model import CallSet
@@ -91,8 +92,10 @@ class _Asking:
 
     def ways(self) -> Iterator[_Way]:
         """Give the ways in which the calls can be asked; the first is the first one, reversed."""
-        order = ORDER if len(self.asked) > 1 else UNREPEATABLE
-        yield _Way(order, "in order", "in reverse order", "again", self.backend)
+        if len(self.asked) > 1:
+            yield _Way(ORDER, "in order", "in reverse order", "again", self.backend)
+        else:
+            yield _Way(UNREPEATABLE, *REPEATED, "again", self.backend)
         if any(tensor.shape for i in self.asked for tensor in self.vectors.calls[i]):
             words = "at the start of a buffer", "1 element into it"
             yield _Way(ways.ALIGNMENT, *words, "other place", self.backend, offset=1)
@@ -132,7 +135,9 @@ class _Asking:
     def _confirm(self, way: _Way, i: int, before: int | None, got: Came) -> None:
         """Lay a difference to the way only where both ways give theirs twice."""
         due, again = self.reference[i], _Way(UNREPEATABLE, *REPEATED, "again", self.backend)
-        plain = None if way.placement == "again" else self._after(again, before, i)
+        at = self.asked.index(i) + 1  # they stand in reverse order
+        first = self.asked[at] if at < len(self.asked) else None
+        plain = self._after(again, first if way.placement == "again" else before, i)
         more = self._after(way, before, i)
         if differs(due, plain):
             way, got = again, plain

@@ -16,7 +16,8 @@ from convcheck.semantics.program import Program
 from convcheck.spec.model import Case, Level
 from convcheck.vectors.inputs import beyond_edge
 from convcheck.vectors.model import Coverage
-from convcheck.vectors.span import PART, SAMPLED_PART, Span
+from convcheck.vectors.span import SAMPLED_PART, Span
+from convcheck.vectors.span import part_of as codes_of_part
 
 Rules = Callable[[Case], tuple[Program, Decision]]
 
@@ -67,7 +68,7 @@ class Part:
     @property
     def firsts(self) -> range:
         """Give the first code, or sample, of each span."""
-        return range(0, self.codes, SAMPLED_PART if self.sampled else PART)
+        return range(0, self.codes, SAMPLED_PART if self.sampled else codes_of_part(self.case))
 
     @property
     def complete(self) -> bool:

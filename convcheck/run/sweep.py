@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Backend, Declined, Refused, bound
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.numerics.format import Bits, Numeric
 from convcheck.run.answers import CHUNK, Avoid, Fault, Index
 from convcheck.run.apart import ask_apart, chunk_vectors, group_at
@@ -47,13 +47,16 @@ class _Started:
     backend: Backend
     name: str
     version: str
+    refused: bool = False
 
     def support(self, case: Case) -> Declined | None:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = self.backend.answer(case, inputs)
-        return Refused(answer.message) if isinstance(answer, Declined) else answer
+        answer = Refused(answer.message) if isinstance(answer, Declined) else answer
+        self.refused = self.refused or isinstance(answer, Refused)
+        return answer
 
 
 class _Sweep:
@@ -85,11 +88,11 @@ class _Sweep:
             raw.fill(poison)
             poison ^= 0xFF
             self.note("sweep", np.array([at], np.intp))
-            answer = call()
+            answer = self._taken(call())
             if answer is None:
                 self.weighing.chunk(at, pieces)
             elif isinstance(answer, Declined) and not answered:
-                return Tally({}, {}, declined=self.span.count)
+                return Tally({}, {}, declined=sum(end - first for first, end in self.span.asked))
             else:
                 self._apart(at, answer)
             answered = True
@@ -115,6 +118,13 @@ class _Sweep:
         program, source, target = self.program, self.source, self.target
         return outline(program, source, target, first, end - first, self.tile)
 
+    def _taken(self, answer: Answer | None) -> Answer | None:
+        """Put an answer that is well-formed, but not in the buffer, there."""
+        if isinstance(answer, Outputs) and complaint(answer, self.case, (self.size,)) is None:
+            np.copyto(self.out, answer.arrays[0])
+            return None
+        return answer
+
     def _apart(self, at: int, answer: Answer) -> None:
         """Ask a chunk again that was refused, or answered with something that has no form."""
         vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
@@ -124,7 +134,8 @@ class _Sweep:
             self.note(placement, index + at)
 
         tally = ask_apart(started, vectors, told, {}, Avoid())
-        if not (tally.faults or any(key.sort == "refused" for key in tally.entries)):
+        again = isinstance(answer, Refused | Declined) and started.refused
+        if not (tally.faults or again):
             fault = group_at(vectors, self._first_said(answer))
             tally = replace(tally, faults=(fault,))
         self.weighing.keep(tally)

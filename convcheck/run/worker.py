@@ -31,9 +31,11 @@ from convcheck.backends.protocol import (
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.numerics.format import Bits, Codes
 from convcheck.run.answers import Index
+from convcheck.run.apart import chunk_vectors, tally_of
 from convcheck.run.ask import ask, inputs_at
 from convcheck.run.ask_calls import ask_calls
-from convcheck.run.consistency import configured, consistent, options_of
+from convcheck.run.configurable import configured, options_of
+from convcheck.run.consistency import consistent
 from convcheck.run.consistency_calls import consistent_calls, with_groups
 from convcheck.run.messages import (
     Conversions,
@@ -49,6 +51,7 @@ from convcheck.run.messages import (
     Survived,
     Sweep,
 )
+from convcheck.run.part import ask_span
 from convcheck.run.result import BackendInfo, CaseResult, Group
 from convcheck.run.tally import Tally
 from convcheck.spec.model import Case
@@ -182,6 +185,7 @@ class _Watched:
             yield answer
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
+        self.notes.begin("support", NOTHING)
         with self._watch():
             call = bound(self._backend, case, codes, out)
 
@@ -256,14 +260,10 @@ class _Worker:
         if self.consistency:
             more = consistent(self.backend, vectors, answers, note, job.avoid)
         if job.main is not None:
-            from convcheck.run.apart import tally_of
-
             return tally_of(vectors, answers, job.main, more)
         return with_groups(self.judge(vectors, answers), more)
 
     def spanned(self, job: Job, span: Span) -> Tally:
-        from convcheck.run.part import ask_span
-
         corpus = cast(Conversions, self.corpus)
         return ask_span(
             self.backend, job, span, *corpus.conversion(job.case), self.backend.notes.begin
@@ -277,8 +277,6 @@ class _Worker:
     def vectors(self, request: Sweep) -> Vectors:
         if request.chunk is None:
             return self.corpus.vectors(request.case)
-        from convcheck.run.apart import chunk_vectors
-
         program, form = cast(Conversions, self.corpus).conversion(request.case)
         chunk = request.chunk
         return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)

@@ -4,11 +4,13 @@ The codes are cut into tiles. Within a tile that does not cross a power of two o
 rounding boundary of a destination stands at every multiple of some power of two of codes. Either
 that is half a tile or more: then what is expected is constant but for the first code of a half.
 Or it is less: then codes of all tiles of a binade differ by a constant, and one of them is
-evaluated whole. Nothing is known here of any rule: the evaluator is asked at ten codes of every
+evaluated whole. Nothing is known here of any rule: the evaluator is asked at some codes of every
 tile, and a tile that does not answer as one of the two is evaluated code by code.
 
-One of the codes is at a third of each half: in binary it is 0101..., so that of results that wrap
-round within a half, rounded to nearest, it has another than the ends of the half have.
+Some of the codes are as far from the first of each half as each power of two: among them are those
+that a destination can hold, wherever these stand close enough to be in the half. One is at a third
+of the half: in binary it is 0101..., so that of results that wrap round within a half, rounded to
+nearest, it has another than the ends of the half have.
 
 All that holds of tiles of any size, so wide ones are asked about first: where what is expected is
 constant, as of most codes of a narrow destination, these are enough.
@@ -112,7 +114,9 @@ class _Page:
     ) -> None:
         self.program, self.source, self.target = program, source, target
         self.tile, half = tile, tile // 2
-        probes = [0, 1, 2, half // 3, half - 1]
+        powers = [1 << j for j in range(2, half.bit_length() - 1)]
+        probes = [0, 1, 2, *powers, half // 3, half - 1]
+        self.half = len(probes)
         self.offsets = np.array(probes + [half + probe for probe in probes])
         self.starts = np.arange(first, first + count, tile, dtype=np.int64)
         self.probes = (self.starts[:, None] + self.offsets).astype(source.storage)
@@ -170,7 +174,7 @@ class _Page:
         """Join neighbours of which the same is expected: a tile is code 0, the rest of its first
         half, the code in the middle, and the rest.
         """
-        parts = [0, 1, 5, 6]
+        parts = [0, 1, self.half, self.half + 1]
         starts = (self.starts[group][:, None] + self.offsets[parts]).reshape(-1)
         facts = [fact[group][:, parts].reshape(-1) for fact in self.facts]
         change = np.ones(len(starts), bool)

@@ -10,7 +10,7 @@ from convcheck.numerics.order import position_of
 from convcheck.spec.model import Case
 
 CHUNK = 1 << 16  # no call of a backend has more elements
-PART = 1 << 24  # codes; a lane asks them in a fraction of a second
+PART = 1 << 24  # codes, of a source of 32 bits; a lane asks them in a fraction of a second
 SAMPLED_PART = 1 << 20  # samples, which are judged one by one
 _IN_MEMORY = 16  # bits of a source whose codes are asked in one array
 SWEPT = 32  # bits of the widest source whose codes can all be asked
@@ -68,11 +68,15 @@ def _bits(case: Case) -> int:
     return source.bits if case.sources == case.inputs else 0
 
 
+def part_of(case: Case) -> int:
+    """Give how many codes a span of a source that is swept has: all are of one sign."""
+    return min(PART, 1 << max(_bits(case) - 1, 0))
+
+
 def spans(case: Case) -> tuple[Span, ...]:
     """Give the parts of a source that is swept, in order."""
-    source = case.inputs[0].format
-    assert not isinstance(source, Text)  # noqa: S101
-    return tuple(Span(first, PART) for first in range(0, 1 << source.bits, PART))
+    part = part_of(case)
+    return tuple(Span(first, part) for first in range(0, 1 << _bits(case), part))
 
 
 def sample_spans(number: int, seed: int) -> tuple[Span, ...]:

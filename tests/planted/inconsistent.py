@@ -92,6 +92,17 @@ class ByLuck(Steady):
                 codes[codes == 9] = 8
 
 
+class ByChance(Steady):
+    """Wrong in one element of one in sixteen calls, whichever they are."""
+
+    state = 1
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        self.state = self.state * 48271 % 2147483647
+        if self.state % 16 == 0 and len(codes):
+            codes[self.state % len(codes)] ^= 1
+
+
 class RefusesPieces(Steady):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if inputs[0].size == 33:
@@ -195,6 +206,17 @@ class CallsByLuck(SteadyCaller):
         self.calls += len(codes) > 5
         if self.calls % 2 and len(codes) > 5:
             codes[-1] ^= 1
+
+
+class CallsByChance(SteadyCaller):
+    """Wrong in a third of all calls, whichever they are."""
+
+    state = 1
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        self.state = self.state * 48271 % 2147483647
+        if self.state % 3 == 0 and len(codes):
+            codes[-1] ^= self.state % 7 + 1
 
 
 class CallsByAlignment(SteadyCaller):

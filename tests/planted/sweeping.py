@@ -94,6 +94,11 @@ class BoundMalformed(_BoundOnly):
         return Outputs((np.zeros(3, np.uint16),), ("bfloat16",))
 
 
+class HangsWhileBinding(MlDtypes):
+    def bind(self, case: Case, codes: Codes, out: Codes) -> None:
+        time.sleep(60)
+
+
 class RefusesAndCrashes(MlDtypes):
     """Refuses one pattern, and dies of another one in the same chunk."""
 
