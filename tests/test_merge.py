@@ -111,7 +111,17 @@ def test_a_shard_is_whole() -> None:
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
-    asked = ("run", "--backend", "reference", "onnx.CastLike-19", "--to", "float8", "-q")
+    asked = (
+        "run",
+        "--backend",
+        "reference",
+        "onnx.CastLike-19",
+        "--from",
+        "float16",
+        "--to",
+        "float8",
+        "-q",
+    )
     whole, merged = tmp_path / "run.json", tmp_path / "merged.json"
     assert convcheck(*asked, "--json", whole).returncode == 0
     shards = [tmp_path / f"{i}.json" for i in (1, 2, 3)]

@@ -131,7 +131,7 @@ def questions_of_text(draw: st.DrawFn) -> tuple[Case, list[str]]:
 # Evaluator and oracle ------------------------------------------------------------------------
 
 
-@settings(STABLE, max_examples=1500)
+@settings(STABLE, max_examples=600)
 @given(questions(NUMERIC))
 def test_the_evaluator_is_the_oracle(question: tuple[Case, list[int]]) -> None:
     held_against_the_oracle(question[0], array(*question))
@@ -145,7 +145,7 @@ def test_the_evaluator_is_the_oracle_in_the_newest_version(
     held_against_the_oracle(question[0], array(*question))
 
 
-@settings(STABLE, max_examples=1000)
+@settings(STABLE, max_examples=500)
 @given(questions_of_text())
 def test_the_evaluator_is_the_oracle_on_texts(question: tuple[Case, list[str]]) -> None:
     held_against_the_oracle(question[0], array(*question))
@@ -211,7 +211,7 @@ grid_points = st.sampled_from(NAMES).flatmap(
 )
 
 
-@settings(STABLE, max_examples=1500)
+@settings(STABLE, max_examples=600)
 @given(grid_points, modes)
 def test_every_mode_does_what_defines_it(drawn: tuple[str, list[Fraction]], mode: str) -> None:
     """Up to 2^63 for integers, where 64 bits hold a half."""

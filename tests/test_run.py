@@ -36,13 +36,18 @@ def report(path: Path) -> dict[str, Any]:
     return document
 
 
-def test_the_reference_passes_everything(tmp_path: Path) -> None:
-    done = convcheck("run", "--backend", "reference", "--json", tmp_path / "r.json")
+@pytest.mark.parametrize("selected", [
+    ("onnx.Cast-1", "onnx.Cast-21", "onnx.Cast-28", "onnx.CastLike-25", "*.Range-*", "pypto.*",
+     "openvino.FakeConvert-*"),
+    ("openvino.ConvertPromoteTypes-*", "--from", "int32", "--from", "bfloat16"),
+])  # fmt: skip
+def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
+    done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
     assert len(done.stdout.splitlines()) < 70  # a line a spec, two a disputed rule
     verdicts = {c["verdict"] for c in report(tmp_path / "r.json")["cases"]}
-    assert verdicts == {"pass", "tolerated", "undefined"}
+    assert verdicts <= {"pass", "tolerated", "undefined"}
 
 
 @pytest.fixture(scope="module")
