@@ -104,6 +104,15 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
     assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
+def test_what_was_not_asked_for_consistency_is_said(tmp_path: Path) -> None:
+    found = report(tmp_path / "r.json", "--samples", "10", "--consistency")
+    assert found["notes"] == [
+        "10 samples of 1 case, seed 0",
+        "consistency was asked of the vectors of 1 case, not of their spans",
+    ]
+    assert found["consistency"]
+
+
 @pytest.mark.parametrize(("options", "said"), [
     (("--tier", "edge"), "--samples does not go with --tier edge"),
     (("--tier", "exhaustive"), "--samples does not go with --tier exhaustive"),

@@ -69,6 +69,10 @@ def _notes(asking: Asking, corpus: Corpus, cases: Sequence[Case]) -> Iterator[st
     if asking.samples:
         number = sum(map(is_sampled, cases))
         yield f"{asking.samples:,} samples of {plural(number, 'case')}, seed {asking.seed}"
+    spanned = sum(bool(corpus.spans(case)) for case in cases) if asking.consistency else 0
+    if spanned:
+        cases_of = plural(spanned, "case")
+        yield f"consistency was asked of the vectors of {cases_of}, not of their spans"
 
 
 class _Run:
