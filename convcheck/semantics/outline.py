@@ -7,10 +7,10 @@ Or it is less: then codes of all tiles of a binade differ by a constant, and one
 evaluated whole. Nothing is known here of any rule: the evaluator is asked at some codes of every
 tile, and a tile that does not answer as one of the two is evaluated code by code.
 
-Some of the codes are as far from the first of each half as each power of two: among them are those
-that a destination can hold, wherever these stand close enough to be in the half. One is at a third
-of the half: in binary it is 0101..., so that of results that wrap round within a half, rounded to
-nearest, it has another than the ends of the half have.
+Where a table asks whether a destination can hold the value, some of the codes are as far from the
+first of each half as each power of two: among them are those that it can hold, wherever these stand
+close enough to be in the half. One is at a third of the half: in binary it is 0101..., so that of
+results that wrap round within a half, rounded to nearest, it has another than its ends have.
 
 All that holds of tiles of any size, so wide ones are asked about first: where what is expected is
 constant, as of most codes of a narrow destination, these are enough.
@@ -33,6 +33,7 @@ from convcheck.semantics.program import Program
 
 TILE = 1 << 13  # codes; of float32, a binade has 2^23
 _WIDE = 8  # tiles in one that is asked about first
+_SCATTERED = frozenset(("[x] = x",))  # case words that hold of single codes among others
 _FLAT, _NEITHER = 0, -1  # kinds of tiles, next to those that may be of one shape
 Index = NDArray[np.intp]
 
@@ -114,7 +115,7 @@ class _Page:
     ) -> None:
         self.program, self.source, self.target = program, source, target
         self.tile, half = tile, tile // 2
-        powers = [1 << j for j in range(2, half.bit_length() - 1)]
+        powers = [1 << j for j in range(2, half.bit_length() - 1)] if _scattered(program) else []
         probes = [0, 1, 2, *powers, half // 3, half - 1]
         self.half = len(probes)
         self.offsets = np.array(probes + [half + probe for probe in probes])
@@ -211,3 +212,10 @@ class _Page:
 
 def _codes(reading: Reading) -> Codes:
     return np.asarray(reading.codes)
+
+
+def _scattered(program: Program) -> bool:
+    """Tell whether a row, or one handed on to, holds of single codes among others."""
+    inner = (step.program for entry in program.entries for step in entry.steps)
+    own = any(entry.row.label in _SCATTERED for entry in program.entries)
+    return own or any(_scattered(other) for other in inner if other)
