@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from convcheck.run.result import BackendInfo, CaseResult, RunResult
-    from convcheck.run.standing import Standing
-    from convcheck.spec.model import Case
+    from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+    from convcheck.pool.standing import Standing
+    from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
 TIMEOUT = 30.0  # seconds that one call of the backend may take, as for `convcheck run`
@@ -120,8 +120,8 @@ def _select(address: str, patterns: tuple[str, ...]) -> tuple[list[Case], Corpus
     """Give the cases, their vectors, and notes on those. Raises ConvcheckError."""
     from convcheck.cli.options import catalog
     from convcheck.cli.several import selected
-    from convcheck.run.plan import Selection
-    from convcheck.spec.load import data_dir
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
     loaded = catalog(())
@@ -140,7 +140,7 @@ class Asker:
 
     def start(self) -> Standing:
         """Start the backend. Raises UnavailableError or UsageError."""
-        from convcheck.run.standing import Standing
+        from convcheck.pool.standing import Standing
 
         if self.standing is None:
             self.standing = Standing(self.address, self.corpus, TIMEOUT)
@@ -150,7 +150,7 @@ class Asker:
 
     def ask(self, case: Case) -> RunResult:
         """Ask a case; gives a run of it alone."""
-        from convcheck.run.result import RunResult
+        from convcheck.judge.result import RunResult
 
         result = self.start().ask(case)
         assert self.info is not None  # noqa: S101
@@ -186,7 +186,7 @@ class CaseTest(pytest.Item):
 
     def runtest(self) -> None:
         """Ask and judge. Skips what could not be asked, and what nothing is judged of."""
-        from convcheck.run.result import FAILURES
+        from convcheck.judge.result import FAILURES
 
         run = self.asker.ask(self.case)
         result = run.cases[0]
@@ -209,7 +209,7 @@ class CaseTest(pytest.Item):
 
 
 def _why(result: CaseResult) -> str:
-    from convcheck.report.words import clean
+    from convcheck.judge.words import clean
 
     if result.verdict == "undefined":
         return "undefined: the standard leaves all of it open"

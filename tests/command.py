@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-GOLDEN = Path(__file__).parent / "golden"
+from places import GOLDEN
 
 
 def convcheck(

@@ -11,11 +11,11 @@ import numpy as np
 from oracle import Pattern, decode, expect
 
 from convcheck.numerics.format import Bits, Numeric, Text
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected
-from convcheck.spec.cases import cases
-from convcheck.spec.load import Catalog, load
-from convcheck.spec.model import Case, Spec
 
 SHOWN = 5  # differences in a message
 LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Bool, Float, Format, Int, Text
-from convcheck.run.result import (
+from convcheck.judge.result import (
     BackendInfo,
     CallExample,
     CaseResult,
@@ -22,8 +21,9 @@ from convcheck.run.result import (
     Word,
     case_verdict,
 )
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.rules.model import Attributes, Case, DType, Level
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import Attributes, Case, DType, Level
 
 FORMATS: dict[str, Format] = {
     "float64": Float(11, 52, 1023, "ieee", infinity=True),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from convcheck.semantics.lint import Finding
-from convcheck.semantics.lint_bodies import lint_any
-from convcheck.spec.load import load
+from convcheck.rules.load import load
+from convcheck.semantics.body.table_lint import Finding
+from convcheck.semantics.lint import lint_any
 
 GOOD = """\
 op: acme.Convert

@@ -1,4 +1,4 @@
-"""The house: imports run one way, heavy things are imported when used, files stay small."""
+"""The house: imports run one way, heavy things are imported when used."""
 
 from __future__ import annotations
 
@@ -13,35 +13,40 @@ import pytest
 import convcheck
 
 PACKAGE = Path(convcheck.__file__).parent
-ROOMS = ("numerics", "spec", "semantics", "vectors", "backends", "run", "gate", "report", "cli")
+# each room with those that it may import from; none is above itself
 MAY_IMPORT = {
     "numerics": set(),
-    "spec": {"numerics"},
-    "semantics": {"numerics", "spec"},
-    "vectors": {"numerics", "spec", "semantics"},
-    "backends": {"numerics", "spec"},
-    "run": {"numerics", "spec", "semantics", "vectors", "backends"},
-    "gate": {"numerics", "spec", "vectors", "run"},
-    "report": {"numerics", "spec", "semantics", "vectors", "backends", "run"},
-    "cli": set(ROOMS),
+    "rules": {"numerics"},
+    "semantics": {"numerics", "rules"},
+    "vectors": {"numerics", "rules", "semantics"},
+    "backends": {"numerics", "rules"},
+    "judge": {"numerics", "rules", "semantics", "vectors", "backends"},
+    "ask": {"numerics", "rules", "semantics", "vectors", "backends", "judge"},
+    "pool": {"numerics", "rules", "semantics", "vectors", "backends", "judge", "ask"},
+    "plan": {"numerics", "rules", "semantics", "vectors", "backends", "judge", "ask", "pool"},
 }
+MAY_IMPORT["survey"] = MAY_IMPORT["reproduce"] = MAY_IMPORT["gate"] = MAY_IMPORT["plan"] | {"plan"}
+MAY_IMPORT["report"] = {*MAY_IMPORT, "survey", "reproduce", "gate"}
+ROOMS = {*MAY_IMPORT, "cli"}
+MAY_IMPORT["cli"] = ROOMS
 RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto", "distributed"}
 OWNERS = {
-    "ort.py": {"onnxruntime"},
-    "onnx_reference.py": {"onnx", "ml_dtypes"},
-    "onnx_model.py": {"onnx"},
-    "onnx_tests.py": {"onnx"},
-    "openvino.py": {"openvino"},
-    "openvino_graph.py": {"openvino"},
-    "openvino_tensor.py": {"openvino"},
-    "torch.py": {"torch"},
-    "pypto.py": {"pypto", "torch"},
-    "ml_dtypes.py": {"ml_dtypes"},
-    "cluster.py": {"distributed"},
-    "on_worker.py": {"distributed"},
+    "backends/onnx/runtime.py": {"onnxruntime"},
+    "backends/onnx/reference_evaluator.py": {"onnx", "ml_dtypes"},
+    "backends/onnx/model.py": {"onnx"},
+    "backends/onnx/node_tests.py": {"onnx"},
+    "backends/openvino/backend.py": {"openvino"},
+    "backends/openvino/graph.py": {"openvino"},
+    "backends/openvino/tensor.py": {"openvino"},
+    "backends/torch.py": {"torch"},
+    "backends/pypto/backend.py": {"pypto", "torch"},
+    "backends/ml_dtypes.py": {"ml_dtypes"},
+    "pool/dask.py": {"distributed"},
+    "pool/dask_worker.py": {"distributed"},
 }
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
+LONGEST = 40  # lines of a function
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -80,7 +85,7 @@ def test_imports_run_one_way(path: Path) -> None:
 def test_runtimes_stay_in_their_own_files() -> None:
     for path in FILES:
         used = {m.split(".")[0] for m in imports(path)} & RUNTIMES
-        assert used <= OWNERS.get(path.name, set()), path
+        assert used <= OWNERS.get(path.relative_to(PACKAGE).as_posix(), set()), path
 
 
 def test_runtimes_are_imported_when_used() -> None:
@@ -112,8 +117,15 @@ def test_no_python_file_knows_an_operator() -> None:
         assert not {t for t in texts - docs - ONNXRUNTIMES_OWN if OPERATORS.search(t)}, path
 
 
-def test_files_are_rooms_not_halls() -> None:
-    long = {str(p): n for p in FILES if (n := len(p.read_text().splitlines())) > 300}
+def test_a_function_does_one_thing() -> None:
+    """A file ends where its idea ends, a function before it has 40 lines."""
+    long = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST
+    ]
     assert not long
 
 

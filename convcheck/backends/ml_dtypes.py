@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits
-from convcheck.spec.calling import why_not
-from convcheck.spec.load import Catalog, load, user_folders
-from convcheck.spec.model import Case, DType, Spec
+from convcheck.rules.functions import why_not
+from convcheck.rules.load import Catalog, load, user_folders
+from convcheck.rules.model import Case, DType, Spec
 
 RUNTIME = "ml_dtypes"  # its column in specs/dtypes.yaml and its key in `calls`
 FUNCTION = "astype"

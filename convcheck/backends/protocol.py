@@ -19,7 +19,7 @@ import numpy as np
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Codes
-from convcheck.spec.model import Case, Spec
+from convcheck.rules.model import Case, Spec
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from convcheck.backends.protocol import (
     max_elements,
 )
 from convcheck.numerics.format import Bits
-from convcheck.semantics.bodies import compile_calls
+from convcheck.rules.load import Catalog, load, user_folders
+from convcheck.rules.model import Case
+from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.semantics.program import Program, compile_case
-from convcheck.spec.load import Catalog, load, user_folders
-from convcheck.spec.model import Case
 
 
 class Reference:

@@ -18,9 +18,9 @@ from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits, Codes
-from convcheck.spec.calling import why_not
-from convcheck.spec.load import Catalog, load, user_folders
-from convcheck.spec.model import Case, DType, Spec
+from convcheck.rules.functions import why_not
+from convcheck.rules.load import Catalog, load, user_folders
+from convcheck.rules.model import Case, DType, Spec
 
 if TYPE_CHECKING:
     import torch

@@ -15,8 +15,8 @@ from convcheck.cli.options import count
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case, Level
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case, Level
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Tier
 
@@ -120,7 +120,7 @@ def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Cor
     from dataclasses import replace
 
     from convcheck.backends.protocol import LIMIT_VARIABLE
-    from convcheck.spec.load import data_dir
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus, read_words
 
     os.environ[LIMIT_VARIABLE] = str(asking.max_elements)

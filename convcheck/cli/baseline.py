@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from convcheck.cli.asking import Asking, asking_options, corpus_of_run
-from convcheck.cli.options import catalog, complete_backends, selection_options, spec_arguments
+from convcheck.cli.options import catalog, complete_backends, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import every_id
 from convcheck.cli.running import ask_run
@@ -16,9 +16,9 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.gate.baseline import Written
-    from convcheck.run.plan import Selection
-    from convcheck.run.result import RunResult
-    from convcheck.spec.load import Catalog
+    from convcheck.judge.result import RunResult
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
 
 NOTHING_JUDGED, INTERRUPTED = 3, 130
 EXAMPLE = """\b
@@ -30,7 +30,6 @@ Examples:
 
 
 @click.command("baseline", epilog=EXAMPLE)
-@spec_arguments
 @click.option(
     "--backend",
     metavar="NAME",
@@ -45,16 +44,12 @@ Examples:
 @asking_options
 @specs
 def command(
-    patterns: tuple[str, ...],
+    selection: Selection,
     backend: str | None,
     report: str | None,
     out: str,
     update: bool,
     prune: bool,
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
     asking: Asking,
     specs: tuple[str, ...],
 ) -> int:
@@ -66,10 +61,7 @@ def command(
     days, comments and waivers. Exit codes: 0 written, 2 bad input, 3 nothing was judged and
     nothing written, 4 the backend could not be started.
     """
-    from convcheck.run.plan import Selection
-
     loaded = catalog(specs)
-    selection = Selection(patterns, sources, targets, where, globs)
     _check(backend, report, asking)
     _check_out(out, update, prune)
     result = _result(loaded, selection, backend, report, asking)
@@ -111,7 +103,7 @@ def _options_of_a_run() -> str:
 def _check_out(out: str, update: bool, prune: bool) -> None:
     """Refuse before the run what cannot be written after it, and a list that cannot be read."""
     from convcheck.cli.several import writable
-    from convcheck.gate.file import read_known
+    from convcheck.gate.known_file import read_known
 
     if update and prune:
         hint = "--update does what --prune does, and more"
@@ -146,7 +138,7 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
     from datetime import date
 
     from convcheck.gate.baseline import baseline, updated
-    from convcheck.gate.file import read_known
+    from convcheck.gate.known_file import read_known
     from convcheck.report.json import put
 
     if update or prune:

@@ -13,7 +13,6 @@ from convcheck.cli.options import (
     complete_backends,
     count,
     selection_options,
-    spec_arguments,
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.several import selected, writable
@@ -21,10 +20,10 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
-    from convcheck.run.bench import Bench, Measured
-    from convcheck.run.plan import Selection
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.plan.bench import Bench, Measured
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
     from convcheck.vectors.span import Span
 
 NOTHING_MEASURED = 3
@@ -41,7 +40,6 @@ Examples:
 
 
 @click.command("bench", epilog=EXAMPLE)
-@spec_arguments
 @click.option("--backend", "address", metavar="NAME", shell_complete=complete_backends,
               help="ort, openvino, torch … (`convcheck list backends`).")  # fmt: skip
 @selection_options
@@ -54,12 +52,8 @@ Examples:
 )
 @specs
 def command(
-    patterns: tuple[str, ...],
+    selection: Selection,
     address: str | None,
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
     values: int,
     json_path: str | None,
     specs: tuple[str, ...],
@@ -73,13 +67,15 @@ def command(
     3 nothing was, 4 the backend could not be started.
     """
     from convcheck.backends.protocol import prepare_backend
-    from convcheck.run.bench import one_core, spread
+    from convcheck.plan.bench import one_core, spread
 
     if not address:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     loaded = catalog(specs)
-    selection = _selection(loaded, address, patterns, sources, targets, where, globs)
-    cases, left_out = _streamed(selected(loaded, selection, [address]), bool(where or globs))
+    selection = _selection(loaded, address, selection)
+    cases, left_out = _streamed(
+        selected(loaded, selection, [address]), bool(selection.where or selection.globs)
+    )
     writable(json_path)
     prepare_backend(address, lambda text: click.echo(text, err=True))
     with one_core():  # before it is opened: its threads are kept there, too
@@ -89,19 +85,17 @@ def command(
     return 0 if any(measured.parts for measured in bench.cases) else NOTHING_MEASURED
 
 
-def _selection(
-    loaded: Catalog, address: str, patterns: tuple[str, ...], sources: tuple[str, ...],
-    targets: tuple[str, ...], where: tuple[str, ...], globs: tuple[str, ...],
-) -> Selection:  # fmt: skip
+def _selection(loaded: Catalog, address: str, selection: Selection) -> Selection:
     """Select as asked; where nothing is said, the conversions that most backends have."""
-    from convcheck.backends.protocol import takes
-    from convcheck.run.plan import Selection
+    from dataclasses import replace
 
-    if not patterns and takes(address, loaded.specs[DEFAULT_SPEC]):
-        patterns = (DEFAULT_SPEC,)
-    if not sources and not globs:
-        sources = (DEFAULT_SOURCE,)
-    return Selection(patterns, sources, targets, where, globs)
+    from convcheck.backends.protocol import takes
+
+    if not selection.specs and takes(address, loaded.specs[DEFAULT_SPEC]):
+        selection = replace(selection, specs=(DEFAULT_SPEC,))
+    if not selection.sources and not selection.globs:
+        selection = replace(selection, sources=(DEFAULT_SOURCE,))
+    return selection
 
 
 def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[str]]:
@@ -110,7 +104,7 @@ def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[s
     A case of which a refusal is accepted is left out, too, unless it is `named`. Raises UsageError
     where none is left.
     """
-    from convcheck.run.bench import why_not_swept
+    from convcheck.plan.bench import why_not_swept
 
     kept, left_out = [], Counter[str]()
     for case in cases:
@@ -146,8 +140,8 @@ def _bench(
     left_out: Counter[str],
 ) -> Bench:  # fmt: skip
     from convcheck.cli.progress import progress
-    from convcheck.run.bench import Bench, measure
-    from convcheck.run.result import BackendInfo
+    from convcheck.judge.result import BackendInfo
+    from convcheck.plan.bench import Bench, measure
 
     by_hand = _by_hand()
     measured: list[Measured] = []
@@ -178,8 +172,8 @@ def _by_hand() -> Backend | None:
 def _report(bench: Bench, json_path: str | None) -> None:
     from rich.console import Console
 
-    from convcheck.report import bench as page
-    from convcheck.report.page import put, room, width_of
+    from convcheck.report.draw import bench as page
+    from convcheck.report.spec_page.lines import put, room, width_of
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")

@@ -51,12 +51,12 @@ def command(
 
     from rich.console import Console
 
-    from convcheck.report import diff as page
+    from convcheck.plan.diff import check, diff
+    from convcheck.report.draw import diff as page
     from convcheck.report.json import put
-    from convcheck.report.page import put as show
-    from convcheck.report.page import width_of
     from convcheck.report.read import read
-    from convcheck.run.diff import check, diff
+    from convcheck.report.spec_page.lines import put as show
+    from convcheck.report.spec_page.lines import width_of
 
     types = catalog(specs).types.types
     before, after = read(old, types), read(new, types)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from convcheck.numerics.format import Bits
-    from convcheck.report.explain import Explained
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case, DType, Spec
+    from convcheck.report.draw.explain import Explained
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case, DType, Spec
     from convcheck.vectors.model import CallSet, Vectors
 
 _NEGATIVE = re.compile(r"-(\.?[0-9].*|inf|nan)", re.IGNORECASE)
@@ -87,9 +87,9 @@ def command(
     """
     from rich.console import Console
 
-    from convcheck.report import explain
-    from convcheck.report.page import put, width_of
-    from convcheck.spec.find import find_case
+    from convcheck.report.draw import explain
+    from convcheck.report.spec_page.lines import put, width_of
+    from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
     case = find_case(loaded, name, source, target, where)
@@ -106,7 +106,7 @@ def command(
 
 
 def _explained(loaded: Catalog, case: Case, word: str) -> Explained:
-    from convcheck.report.explain import Explained
+    from convcheck.report.draw.explain import Explained
     from convcheck.semantics.program import compile_case
     from convcheck.semantics.trace import trace
 
@@ -171,10 +171,10 @@ def _ask(it: Explained, address: str, console: Console) -> int:
 
 
 def _put_to(address: str, vectors: Vectors, console: Console) -> int:
-    from convcheck.report import explain
-    from convcheck.report.page import put, width_of
-    from convcheck.run.result import FAILURES
-    from convcheck.run.single import ask
+    from convcheck.judge.result import FAILURES
+    from convcheck.pool.single import ask
+    from convcheck.report.draw import explain
+    from convcheck.report.spec_page.lines import put, width_of
 
     info, result = ask(address, vectors)
     put(explain.answer(info, result, width_of(console)), console)
@@ -189,8 +189,8 @@ def _explain_call(
     console: Console,
 ) -> int:
     """Explain a call: a value for each input, which is that of all its elements."""
-    from convcheck.report.explain_call import ExplainedCall, show
-    from convcheck.report.page import put, width_of
+    from convcheck.report.draw.explain_call import ExplainedCall, show
+    from convcheck.report.spec_page.lines import put, width_of
 
     spec = loaded.specs[case.spec]
     shapes = _shapes(spec, case)
@@ -228,8 +228,8 @@ def _expecting(
 
     A layout that has to be refused is refused for its sizes: each letter gets one of its own.
     """
+    from convcheck.semantics.body.formula import TooLongError
     from convcheck.semantics.expected import REFUSED
-    from convcheck.semantics.formula import TooLongError
     from convcheck.vectors.calls import expecting
 
     letters = dict.fromkeys(d for dims in shapes for d in dims if not d.isdigit())

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import catalog, selection_options, spec_arguments
+from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.numerics.format import Bits
-    from convcheck.run.plan import Selection
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case, Spec
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case, Spec
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Vectors
 
@@ -33,7 +33,6 @@ Examples:
 
 
 @click.command("export", epilog=EXAMPLE)
-@spec_arguments
 @selection_options
 @click.option(
     "--format", "form", type=click.Choice(FORMS), required=True,
@@ -54,11 +53,7 @@ Examples:
 )  # fmt: skip
 @specs
 def command(
-    patterns: tuple[str, ...],
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
+    selection: Selection,
     form: str,
     out: str | None,
     tier: str,
@@ -73,15 +68,13 @@ def command(
     question is a whole call, and a test of ONNX only elements with one expected value (or any
     NaN), none that are free or disputed. Exit codes: 0, or 2 for bad input.
     """
-    from convcheck.run.plan import Selection
-
     loaded = catalog(specs)
-    cases = _cases(loaded, Selection(patterns, sources, targets, where, globs))
+    cases = _cases(loaded, selection)
     asked = _Asked(loaded, cases, form, tier, seed)
     if _is_one(asked, out):
         _write_one(asked, out)
     elif out in (None, "-"):
-        from convcheck.report.words import plural
+        from convcheck.judge.words import plural
 
         said = f"which folder? {form} of {plural(len(cases), 'case')} is not for stdout"
         raise UsageError(said, hint="--out DIR")
@@ -103,7 +96,7 @@ class _Asked:
     def corpus(self) -> Corpus:
         from typing import cast
 
-        from convcheck.spec.load import data_dir
+        from convcheck.rules.load import data_dir
         from convcheck.vectors.corpus import open_corpus
         from convcheck.vectors.model import Tier
 
@@ -117,8 +110,8 @@ def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
     """Select by patterns, and by the ids of cases, which have a slash."""
     from dataclasses import replace
 
-    from convcheck.run.plan import select
-    from convcheck.spec.find import find_case
+    from convcheck.plan.select import select
+    from convcheck.rules.find import find_case
 
     ids = [p for p in chosen.specs if "/" in p]
     if not ids:
@@ -165,7 +158,7 @@ def _why_not(asked: _Asked, case: Case) -> str:
     if asked.form == SAFETENSORS and not can_hold(case):
         return "it has texts"
     if asked.form == ONNX:
-        from convcheck.backends.onnx_model import cannot_ask
+        from convcheck.backends.onnx.model import cannot_ask
 
         declined = cannot_ask(case)
         return declined.message if declined else ""
@@ -218,7 +211,7 @@ class _Counts:
     left_out: int = 0  # vectors
 
     def said(self, form: str, folder: Path) -> str:
-        from convcheck.report.words import plural
+        from convcheck.judge.words import plural
 
         parts = [f"in {folder}: {plural(self.cases, 'case')}, {plural(self.vectors, 'vector')}"]
         if self.skipped:
@@ -250,7 +243,7 @@ def _vector_files(
     asked: _Asked, corpus: Corpus, cases: Sequence[Case], counts: _Counts, done: Callable[[], None]
 ) -> Iterator[tuple[str, bytes]]:
     """Give the files of a vectors folder: what versions have in common is there once."""
-    from convcheck.vectors.store import Files
+    from convcheck.vectors.store.write import Files
 
     def of(spec: str) -> Iterator[Vectors]:
         for case in cases:
@@ -269,7 +262,7 @@ def _test(case: Case, vectors: Vectors, counts: _Counts) -> Iterator[tuple[str, 
     """Give the files of an ONNX test; none, and the case counts as skipped, where nothing is
     settled, or a runtime may refuse it.
     """
-    from convcheck.backends.onnx_tests import test_files
+    from convcheck.backends.onnx.node_tests import test_files
 
     sets, asked = _data_sets(vectors)
     if case.refusal or not sets:
@@ -284,7 +277,7 @@ def _data_sets(vectors: Vectors) -> tuple[list[tuple[Sequence[Bits], Sequence[Bi
     """Give data sets of what is settled, and how many vectors that is."""
     import numpy as np
 
-    from convcheck.run.ask import inputs_at
+    from convcheck.ask.elements import inputs_at
     from convcheck.vectors.export import exact
     from convcheck.vectors.model import CallSet
 

@@ -13,7 +13,7 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.spec.model import Spec
+    from convcheck.rules.model import Spec
     from convcheck.vectors.model import Tier, Vectors
 
 DIFFERENT = 1
@@ -59,10 +59,10 @@ def command(
     from typing import cast
 
     from convcheck.cli.progress import progress
-    from convcheck.run.plan import select_specs
-    from convcheck.spec.load import data_dir
+    from convcheck.plan.select import select_specs
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.model import Tier
-    from convcheck.vectors.store import Files, differing, write
+    from convcheck.vectors.store.write import Files, differing, write
 
     if out is None and (tier != "edge" or (patterns and not check)):
         raise UsageError(

@@ -25,8 +25,8 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
     2 a finding.
     """
-    from convcheck.run.plan import select_specs
-    from convcheck.semantics.lint_bodies import lint_any
+    from convcheck.plan.select import select_specs
+    from convcheck.semantics.lint import lint_any
 
     loaded = catalog(specs)
     proofs = [lint_any(loaded, spec) for spec in select_specs(loaded, patterns)]

@@ -12,8 +12,9 @@ from convcheck.cli.options import catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
 
 if TYPE_CHECKING:
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
 
 EXAMPLES = """\b
 Examples:
@@ -34,8 +35,8 @@ def command() -> None:
 @specs
 def _specs(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     """List specs, how large they are, and what they extend. `convcheck show` has the texts."""
-    from convcheck.report.listing import columns, spec_rows
-    from convcheck.run.plan import select_specs
+    from convcheck.plan.select import select_specs
+    from convcheck.report.draw.listing import columns, spec_rows
 
     return _echo(columns(spec_rows(select_specs(catalog(specs), patterns)), frozenset((2, 3, 4))))
 
@@ -47,7 +48,7 @@ def _types(specs: tuple[str, ...]) -> int:
 
     s/e/m are the bits of sign, exponent and mantissa. --from and --to take families, too.
     """
-    from convcheck.report.listing import columns, library_rows, name_rows, type_rows
+    from convcheck.report.draw.listing import columns, library_rows, name_rows, type_rows
 
     loaded = catalog(specs).types
     types = list(loaded.types.values())
@@ -57,7 +58,6 @@ def _types(specs: tuple[str, ...]) -> int:
 
 
 @command.command("cases", epilog="Example: convcheck list cases onnx.Cast-21 --to float8 --count")
-@spec_arguments
 @selection_options
 @click.option("--count", is_flag=True, help="Count the inputs of each case.")
 @click.option(
@@ -66,28 +66,24 @@ def _types(specs: tuple[str, ...]) -> int:
 )  # fmt: skip
 @specs
 def _cases(
-    patterns: tuple[str, ...],
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
+    selection: Selection,
     count: bool,
     tier: str,
     specs: tuple[str, ...],
 ) -> int:
     """List the ids of cases. `convcheck run` asks those that the same options select."""
-    from convcheck.run.plan import Selection, select
+    from convcheck.plan.select import select
 
     loaded = catalog(specs)
-    cases = select(loaded, Selection(patterns, sources, targets, where, globs))
+    cases = select(loaded, selection)
     return _count(loaded, cases, tier) if count else _echo(case.id for case in cases)
 
 
 def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
     from typing import cast
 
-    from convcheck.report.words import plural
-    from convcheck.spec.load import data_dir
+    from convcheck.judge.words import plural
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import Tier
 
@@ -104,7 +100,7 @@ def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
 def complete_backends() -> int:
     """List backends, and what is missing to use them."""
     from convcheck.backends.protocol import backend_names
-    from convcheck.report.listing import columns
+    from convcheck.report.draw.listing import columns
 
     return _echo(columns([[name, _state(name)] for name in backend_names()]))
 
@@ -114,7 +110,7 @@ def _state(name: str) -> str:
     from importlib.metadata import metadata
 
     from convcheck.errors import ConvcheckError
-    from convcheck.report.words import clean
+    from convcheck.judge.words import clean
 
     try:
         return clean(_version(name))

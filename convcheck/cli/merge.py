@@ -28,9 +28,9 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     import gc
 
     from convcheck.gate.known import released
+    from convcheck.plan.merge import merge
     from convcheck.report.read import read
-    from convcheck.run.merge import merge
-    from convcheck.spec.load import data_dir
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time

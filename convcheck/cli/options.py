@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tomllib
@@ -15,7 +16,7 @@ from click.shell_completion import CompletionItem
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.spec.load import Catalog
+    from convcheck.rules.load import Catalog
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,7 +26,7 @@ def catalog(specs: tuple[str, ...]) -> Catalog:
 
     Raises SpecError or UsageError.
     """
-    from convcheck.spec.load import SPECS_VARIABLE, load, user_folders
+    from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
     folders = [Path(folder).resolve() for folder in specs] or [*user_folders(), *_configured()]
     # A broken user folder is an error here, once; the workers then read the same folders.
@@ -110,18 +111,29 @@ backends_option = click.option(
 )  # fmt: skip
 
 
-def selection_options(function: F) -> F:
-    """Add the options that select cases."""
-    options = (
-        click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
-                     help="Only from this type or family of types."),
-        click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
-                     help="Only to this type or family of types."),
-        click.option("--where", multiple=True, metavar="NAME=VALUE",
-                     help="Only with this attribute value."),
-        click.option("--case", "globs", multiple=True, metavar="GLOB",
-                     help="Only cases whose id matches."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+_SELECTION = (
+    spec_arguments,
+    click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
+                 help="Only from this type or family of types."),
+    click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
+                 help="Only to this type or family of types."),
+    click.option("--where", multiple=True, metavar="NAME=VALUE",
+                 help="Only with this attribute value."),
+    click.option("--case", "globs", multiple=True, metavar="GLOB",
+                 help="Only cases whose id matches."),
+)  # fmt: skip
+
+
+def selection_options(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Add the arguments and options that select cases; the command gets them as `selection`."""
+
+    @functools.wraps(function)
+    def packed(**given: Any) -> int | None:
+        from convcheck.plan.select import Selection
+
+        names = ("patterns", "sources", "targets", "where", "globs")
+        return function(selection=Selection(*(given.pop(name) for name in names)), **given)
+
+    for option in reversed(_SELECTION):
+        packed = option(packed)
+    return packed

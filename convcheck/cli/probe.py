@@ -14,7 +14,7 @@ from convcheck.errors import UsageError
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from convcheck.backends.probe import Probe
+    from convcheck.backends.process.probe import Probe
 
 FAILED = 1
 SCHEME = "process:"
@@ -39,11 +39,11 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
     """
     from rich.console import Console
 
-    from convcheck.backends.probe import Probe, questions
+    from convcheck.backends.process.probe import Probe, questions
     from convcheck.cli.progress import progress
-    from convcheck.report import probe as page
-    from convcheck.report.page import put, width_of
-    from convcheck.run.plan import select_specs
+    from convcheck.plan.select import select_specs
+    from convcheck.report.draw import probe as page
+    from convcheck.report.spec_page.lines import put, width_of
 
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; others need no probe"
@@ -67,7 +67,7 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
 def _end(probe: Probe, wrong: bool, width: int) -> list[Text]:
     from rich.text import Text
 
-    from convcheck.report import probe as page
+    from convcheck.report.draw import probe as page
 
     if wrong:
         return list(page.printed(probe.printed, width))

@@ -28,7 +28,7 @@ def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
     import gc
 
     from convcheck.report.read import read
-    from convcheck.spec.load import data_dir
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time

@@ -14,8 +14,8 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
-    from convcheck.run.result import RunResult
-    from convcheck.spec.load import Catalog
+    from convcheck.judge.result import RunResult
+    from convcheck.rules.load import Catalog
 
 FAILED, NOTHING_JUDGED, INTERRUPTED = 1, 3, 130
 
@@ -98,7 +98,7 @@ def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | N
 
 def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
     """Give the ids of all cases of specs whose names begin with one of some texts."""
-    from convcheck.spec.cases import cases
+    from convcheck.rules.cases import cases
 
     def every(starts: tuple[str, ...]) -> Iterable[str]:
         specs = (spec for name, spec in loaded.specs.items() if name.startswith(starts))
@@ -111,7 +111,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     """Print the report, write the files, and give the run's exit code."""
     from rich.console import Console
 
-    from convcheck.report import terminal
+    from convcheck.report.draw import terminal
     from convcheck.report.environment import environment
     from convcheck.report.json import put
 
@@ -122,7 +122,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     for name, path in reports.files.items():
         put(_render(name, result, command), path)
     if reports.github:
-        from convcheck.report.github import annotations
+        from convcheck.report.draw.github import annotations
 
         for line in annotations(result):
             click.echo(line, err=console.stderr)

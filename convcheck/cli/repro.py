@@ -14,10 +14,10 @@ from convcheck.cli.several import writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.result import Group
-    from convcheck.run.witness import Witness
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.judge.result import Group
+    from convcheck.reproduce.witness import Witness
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
 
 ONNX = "onnx-backend"  # the form, as `convcheck export` names it
 _SHORTEST = 4  # digits of a digest
@@ -72,8 +72,8 @@ def command(
     several findings, the first is taken, and stderr names the others. Exit codes: 0 it is written,
     2 bad input, or there is no such finding, 4 the backend could not be started.
     """
-    from convcheck.report.repro import check_backend
-    from convcheck.spec.find import find_case
+    from convcheck.reproduce.emit import check_backend
+    from convcheck.rules.find import find_case
     from convcheck.vectors.export.folder import check
 
     if (backend is None) == (report is None):
@@ -100,8 +100,8 @@ def _asked(loaded: Catalog, case: Case, backend: str, group: str, timeout: float
     from dataclasses import replace
 
     from convcheck.cli.progress import progress
-    from convcheck.run.witness.smallest import ask_case, smallest
-    from convcheck.spec.load import data_dir
+    from convcheck.reproduce.smallest import ask_case, smallest
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
     corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
@@ -117,9 +117,9 @@ def _asked(loaded: Catalog, case: Case, backend: str, group: str, timeout: float
 
 def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
     from convcheck.report.read import read
-    from convcheck.run.witness import failing, of_report
-    from convcheck.run.witness.smallest import does_not_fail
-    from convcheck.run.witness.witnessed import with_readings
+    from convcheck.reproduce.shows import with_readings
+    from convcheck.reproduce.smallest import does_not_fail
+    from convcheck.reproduce.witness import failing, of_report
 
     result = read(path, loaded.types.types)
     its = next((one for one in result.cases if one.case.id == case.id), None)
@@ -152,7 +152,7 @@ def _chosen(groups: Sequence[Group], said: str) -> Group:
 
 
 def _line(number: int, group: Group) -> str:
-    from convcheck.report.words import clean
+    from convcheck.judge.words import clean
 
     where = f", {group.placement} only" if group.placement else ""
     what = clean(group.kind or group.verdict)[:80]
@@ -160,11 +160,12 @@ def _line(number: int, group: Group) -> str:
 
 
 def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> None:
-    from convcheck.report import json, repro
+    from convcheck.report import json
+    from convcheck.reproduce import emit as repro
     from convcheck.vectors.export import folder
 
     if emit == "onnx":
-        from convcheck.report.repro.onnx import files
+        from convcheck.reproduce.emit.onnx import files
 
         folder.write(files(witness), Path(str(out)), ONNX)
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from convcheck.cli.asking import Asking, asking_options, corpus_of_run
-from convcheck.cli.options import backends_option, catalog, selection_options, spec_arguments
+from convcheck.cli.options import backends_option, catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
     FAILED,
@@ -29,13 +29,14 @@ from convcheck.cli.several import Turn, each, selected
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.gate.capabilities import Claims
+    from convcheck.gate.claims import Claims
     from convcheck.gate.known import KnownList
+    from convcheck.judge.result import RunResult
+    from convcheck.plan.select import Selection
+    from convcheck.plan.units import Unit
     from convcheck.report.journal import Journal
-    from convcheck.run.gather import Unit
-    from convcheck.run.result import RunResult
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
 NOT_STARTED = 4
@@ -64,7 +65,6 @@ def _part(
 
 
 @click.command("run", epilog=EXAMPLE)
-@spec_arguments
 @backends_option
 @selection_options
 @click.option("--capabilities", metavar="FILE", help="What the backend claims to support, TOML.")
@@ -87,12 +87,8 @@ def _part(
 @report_options
 @specs
 def command(
-    patterns: tuple[str, ...],
+    selection: Selection,
     backends: tuple[str, ...],
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
     capabilities: str | None,
     asking: Asking,
     part: tuple[int, int] | None,
@@ -111,10 +107,8 @@ def command(
     backend could not be started. Of several backends, the others are asked all the same, and
     the gravest exit code counts: 1 before 4 before 3.
     """
-    from convcheck.run.plan import Selection
-
     loaded = catalog(specs)
-    cases = selected(loaded, Selection(patterns, sources, targets, where, globs), backends)
+    cases = selected(loaded, selection, backends)
     claims, chosen = _claims(capabilities, loaded), len(cases)
     cases = _applying(claims, cases)
     corpus = corpus_of_run(loaded, asking, cases)
@@ -128,15 +122,16 @@ def command(
         return _side_by_side(backends, cases, corpus, asking, most, part, reports)
     _check_files(resume, reports)
     known = _known(reports.known, asking.inputs, fail_fast, max_failures)
-    journal = None
-    if resume:
-        journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
-    result = ask_run(
-        backends[0], cases, corpus, asking, most_failures=most, part=part, journal=journal
-    )
+    journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
+    result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
     code = _report(_claimed(claims, result, chosen), loaded, reports, known)
+    return _kept_until_done(journal, code)
+
+
+def _kept_until_done(journal: Journal | None, code: int) -> int:
+    """Remove the results so far, unless the same command has to go on from them."""
     if journal and code == INTERRUPTED:
-        click.echo(f"the same command goes on from {resume}", err=True)
+        click.echo(f"the same command goes on from {journal.path}", err=True)
     elif journal:
         journal.remove()
     return code
@@ -168,7 +163,7 @@ def _known(
 def _claims(path: str | None, loaded: Catalog) -> Claims | None:
     if path is None:
         return None
-    from convcheck.gate.capabilities import read_claims
+    from convcheck.gate.claims import read_claims
 
     return read_claims(path, loaded)
 
@@ -177,7 +172,7 @@ def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
     """Give the cases that the backend claims to support. Raises UsageError where none is."""
     if claims is None:
         return cases
-    from convcheck.gate.capabilities import claimed
+    from convcheck.gate.claims import claimed
 
     applying = claimed(claims, cases)
     if not applying:
@@ -189,18 +184,20 @@ def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
 def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult:
     if claims is None:
         return result
-    from convcheck.gate.capabilities import held_to
+    from convcheck.gate.claims import held_to
 
     return held_to(claims, result, chosen)
 
 
 def _journal(
-    path: str, backend: str, cases: Sequence[Case], corpus: Corpus, asking: Asking,
+    path: str | None, backend: str, cases: Sequence[Case], corpus: Corpus, asking: Asking,
     part: tuple[int, int] | None, loaded: Catalog,
-) -> Journal:  # fmt: skip
+) -> Journal | None:  # fmt: skip
+    if path is None:
+        return None
+    from convcheck.plan.merge import plan_digest
+    from convcheck.plan.units import units
     from convcheck.report.journal import open_journal
-    from convcheck.run.gather import units
-    from convcheck.run.merge import plan_digest
 
     plan, shard = shared(units(cases, corpus.spans), part)
     run = {
@@ -219,7 +216,7 @@ def _journal(
 
 
 def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None) -> int:
-    from convcheck.run.gather import units
+    from convcheck.plan.units import units
 
     counts: dict[str, list[int]] = {}
     whole: dict[str, bool] = {}  # a question is a call, not a value
@@ -270,7 +267,7 @@ def _side_by_side(
     """Ask several backends and report them at once. The gravest exit code is the run's."""
 
     def asked(backend: str) -> RunResult:
-        return ask_run(backend, cases, corpus, asking, most_failures=most, part=part)
+        return ask_run(backend, cases, corpus, asking, most=most, part=part)
 
     def ends(result: RunResult) -> bool:
         return result.interrupted or (most == 1 and result.outcome == "fail")
@@ -285,9 +282,10 @@ def _side_by_side(
 def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from rich.console import Console
 
-    from convcheck.report import reports_json, sidebyside
+    from convcheck.report import reports_json
+    from convcheck.report.draw import side_by_side as sidebyside
     from convcheck.report.naming import short_names
-    from convcheck.report.page import put, room
+    from convcheck.report.spec_page.lines import put, room
 
     names = short_names([turn.address for turn in turns])
     sides = [sidebyside.Side(name, turn.done, turn.why_not)

@@ -10,13 +10,14 @@ from convcheck.cli.asking import Asking
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from convcheck.ask.jobs import Job
     from convcheck.cli.progress import Advance
+    from convcheck.judge.result import BackendInfo, RunResult, Shard
+    from convcheck.plan.units import Gathering, Unit
+    from convcheck.pool.lane import Report
+    from convcheck.pool.messages import Setup
     from convcheck.report.journal import Journal
-    from convcheck.run.gather import Gathering, Unit
-    from convcheck.run.lane import Report
-    from convcheck.run.messages import Job, Setup
-    from convcheck.run.result import BackendInfo, RunResult, Shard
-    from convcheck.spec.model import Case
+    from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
 
@@ -26,19 +27,19 @@ def ask_run(
     corpus: Corpus,
     asking: Asking,
     *,
-    most_failures: int | None = None,
+    most: int | None = None,
     part: tuple[int, int] | None = None,
     journal: Journal | None = None,
 ) -> RunResult:
     """Put the cases to a backend, with progress, and judge.
 
     What the journal has is not asked again. `part` is the shard asked. The run ends when there are
-    `most_failures` failing cases. Raises UnavailableError or UsageError where the backend cannot
+    `most` failing cases. Raises UnavailableError or UsageError where the backend cannot
     be opened.
     """
     from convcheck.cli.progress import progress
-    from convcheck.run.gather import Gathering, units
-    from convcheck.run.result import BackendInfo, RunResult
+    from convcheck.judge.result import BackendInfo, RunResult
+    from convcheck.plan.units import Gathering, units
 
     plan, shard = shared(units(cases, corpus.spans), part)
     gathering = Gathering(plan, corpus.conversion, asking.level)
@@ -50,7 +51,7 @@ def ask_run(
     left = [unit for unit in plan if unit.id not in done]
     values = sum(unit.span.count for unit in left if unit.span)
     with progress(len(left), backend, values, hidden=asking.no_progress) as advance:
-        run = _Run(gathering, journal, advance, most_failures)
+        run = _Run(gathering, journal, advance, most)
         run.ask(backend, left, corpus, asking)
     info = run.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     return RunResult(
@@ -63,7 +64,7 @@ def ask_run(
 
 def _notes(asking: Asking, corpus: Corpus, cases: Sequence[Case]) -> Iterator[str]:
     """Say what was asked beyond, or not in, the tier."""
-    from convcheck.report.words import plural
+    from convcheck.judge.words import plural
     from convcheck.vectors.span import is_sampled
 
     if asking.samples:
@@ -89,8 +90,9 @@ class _Run:
         """Ask units until all are done, there are enough failures, or Ctrl-C."""
         from contextlib import closing
 
-        from convcheck.run.execute import prepare, to_stderr
-        from convcheck.run.messages import Job, Setup
+        from convcheck.ask.jobs import Job
+        from convcheck.pool.local import prepare, to_stderr
+        from convcheck.pool.messages import Setup
 
         if not asking.executor:
             prepare(backend, to_stderr)
@@ -110,8 +112,8 @@ class _Run:
 
     def _hear(self, report: Report, plan: Sequence[Unit]) -> bool:
         """Hear a report; tell whether a unit is done."""
-        from convcheck.run.gather import part_of
-        from convcheck.run.lane import Reported, Restarts
+        from convcheck.plan.units import part_of
+        from convcheck.pool.lane import Reported, Restarts
 
         if isinstance(report, Restarts):
             self.restarts = report.count
@@ -132,10 +134,10 @@ class _Run:
 def _reports(setup: Setup, jobs: Sequence[Job], asking: Asking) -> Generator[Report, None, None]:
     """Choose who does the jobs."""
     if asking.executor:
-        from convcheck.run.cluster import on_cluster
+        from convcheck.pool.dask import on_cluster
 
         return on_cluster(asking.executor, setup, jobs, asking.timeout)
-    from convcheck.run.execute import locally
+    from convcheck.pool.local import locally
 
     return locally(setup, jobs, asking.jobs or os.cpu_count() or 1, asking.timeout)
 
@@ -147,8 +149,8 @@ def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], 
     """
     if part is None:
         return plan, None
-    from convcheck.run.merge import plan_digest
-    from convcheck.run.result import Shard
+    from convcheck.judge.result import Shard
+    from convcheck.plan.merge import plan_digest
 
     index, of = part
     if index > len(plan):

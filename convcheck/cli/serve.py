@@ -28,8 +28,8 @@ def command(backend: str, specs: tuple[str, ...]) -> int:
     or machine. Ends at the end of the input. What a runtime prints goes to stderr. Exit codes: 0;
     2 a bad request; 4 the backend could not be started; 70 the adapter raised, which is no answer.
     """
+    from convcheck.backends.process.serve import AdapterError, serve
     from convcheck.backends.protocol import open_backend
-    from convcheck.backends.serve import AdapterError, serve
 
     answers = os.dup(1)
     os.dup2(2, 1)  # what a runtime prints is no answer

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from convcheck.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.plan import Selection
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> 
     from dataclasses import replace
 
     from convcheck.backends.protocol import takes
-    from convcheck.run.plan import select
+    from convcheck.plan.select import select
 
     own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
     if not selection.specs and own:

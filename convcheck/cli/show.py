@@ -27,9 +27,10 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     """
     from rich.console import Console
 
-    from convcheck.report import page, tables
-    from convcheck.run.plan import select_specs
-    from convcheck.spec.diff import diff as changes_between
+    from convcheck.plan.select import select_specs
+    from convcheck.report.spec_page import lines as page
+    from convcheck.report.spec_page import tables
+    from convcheck.rules.diff import diff as changes_between
 
     wanted = 2 if diff else 1
     if len(names) != wanted:

@@ -12,17 +12,17 @@ from convcheck.cli.options import (
     backends_option,
     catalog,
     selection_options,
-    spec_arguments,
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.several import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.execute import Execution
-    from convcheck.run.survey_merge import Survey
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.plan.select import Selection
+    from convcheck.pool.local import Execution
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
+    from convcheck.survey.merge import Survey
     from convcheck.vectors.corpus import Corpus
 
 NOTHING_SURVEYED, NOT_STARTED, INTERRUPTED = 3, 4, 130
@@ -34,7 +34,6 @@ Examples:
 
 
 @click.command("survey", epilog=EXAMPLE)
-@spec_arguments
 @backends_option
 @selection_options
 @click.option(
@@ -53,12 +52,8 @@ Examples:
 @click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
 @specs
 def command(
-    patterns: tuple[str, ...],
+    selection: Selection,
     backends: tuple[str, ...],
-    sources: tuple[str, ...],
-    targets: tuple[str, ...],
-    where: tuple[str, ...],
-    globs: tuple[str, ...],
     tier: str,
     jobs: int | None,
     timeout: float,
@@ -75,15 +70,13 @@ def command(
     """
     from typing import cast
 
-    from convcheck.run.plan import Selection
-    from convcheck.spec.load import data_dir
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import Tier
 
     loaded = catalog(specs)
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
-    selection = Selection(patterns, sources, targets, where, globs)
     cases = selected(loaded, selection, backends)
     writable(json_path)
     corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
@@ -99,8 +92,8 @@ def command(
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
     """Keep the cases that have an undefined or a disputed row, or may have one."""
-    from convcheck.run.surveyed import OPEN
     from convcheck.semantics.program import compile_case
+    from convcheck.survey.model import OPEN
 
     def has_one(case: Case) -> bool:
         spec = loaded.specs[case.spec]
@@ -115,8 +108,8 @@ def _ask(
     address: str, cases: Sequence[Case], corpus: Corpus, jobs: int | None, timeout: float
 ) -> Execution:
     from convcheck.cli.progress import progress
-    from convcheck.run.execute import execute
-    from convcheck.run.survey import OpenRows, survey
+    from convcheck.pool.local import execute
+    from convcheck.survey.survey import OpenRows, survey
 
     with progress(len(cases), address) as advance:
         return execute(
@@ -129,8 +122,8 @@ def _ask(
 def _survey(
     turns: Sequence[Turn[Execution]], corpus: Corpus, cases: Sequence[Case], notes: Sequence[str]
 ) -> Survey:
-    from convcheck.run.result import corpus_of
-    from convcheck.run.survey_merge import Column, Survey, collect, unsurveyed
+    from convcheck.judge.result import corpus_of
+    from convcheck.survey.merge import Column, Survey, collect, unsurveyed
 
     columns = tuple(Column(t.address, t.done.backend if t.done else None, t.why_not) for t in turns)
     results = [turn.done.results if turn.done else () for turn in turns]
@@ -144,9 +137,9 @@ def _survey(
 def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
     from rich.console import Console
 
-    from convcheck.report import survey as page
     from convcheck.report import survey_json
-    from convcheck.report.page import put, width_of
+    from convcheck.report.draw import survey as page
+    from convcheck.report.spec_page.lines import put, width_of
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")

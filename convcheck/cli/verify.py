@@ -13,9 +13,9 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.run.result import CaseResult, RunResult
-    from convcheck.spec.load import Catalog
-    from convcheck.spec.model import Case
+    from convcheck.judge.result import CaseResult, RunResult
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
 FAILED, NOTHING_JUDGED = 1, 3
@@ -64,7 +64,7 @@ def command(
     a JSON string for a string output, or the word `refused`. Exit codes: 0 everything judged
     passed, 1 a failure, 2 bad input, 3 nothing was judged.
     """
-    from convcheck.spec.find import find_case
+    from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
     case = find_case(loaded, name, None, None, ())
@@ -82,7 +82,7 @@ def command(
 def _corpus(loaded: Catalog, tier: str, seed: int) -> Corpus:
     from typing import cast
 
-    from convcheck.spec.load import data_dir
+    from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import Tier
 
@@ -105,8 +105,8 @@ def _judged(corpus: Corpus, case: Case, data: bytes, file: str) -> CaseResult:
     import numpy as np
 
     from convcheck.errors import Place
-    from convcheck.run.answers import ANSWERED, REFUSED, Answers
-    from convcheck.run.judge import judge
+    from convcheck.judge.answers import ANSWERED, REFUSED, Answers
+    from convcheck.judge.elements import judge
     from convcheck.vectors.export.text import read_answers
     from convcheck.vectors.model import VectorSet
 
@@ -129,7 +129,7 @@ def _judged(corpus: Corpus, case: Case, data: bytes, file: str) -> CaseResult:
 def _run(
     corpus: Corpus, case: Case, judged: CaseResult, path: str, notes: tuple[str, ...]
 ) -> RunResult:
-    from convcheck.run.result import BackendInfo, RunResult
+    from convcheck.judge.result import BackendInfo, RunResult
 
     backend = BackendInfo("answers", "from stdin" if path == "-" else f"from {path}")
     return RunResult(backend, corpus.tier, "disputed", corpus.digests([case]), (judged,), notes)
@@ -138,7 +138,8 @@ def _run(
 def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
     from rich.console import Console
 
-    from convcheck.report import json, terminal
+    from convcheck.report import json
+    from convcheck.report.draw import terminal
 
     # With the JSON on stdout, the report for people goes to stderr.
     terminal.report(result, Console(stderr=json_path == "-"), verbose=False, quiet=quiet)

@@ -8,14 +8,14 @@ from datetime import date
 
 from convcheck.errors import Place
 from convcheck.gate.compare import Comparison, Finding, compare
+from convcheck.gate.entry_text import fresh
 from convcheck.gate.failures import Every, Key
-from convcheck.gate.file import KnownList
+from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
 from convcheck.gate.known import released
-from convcheck.gate.match import Index
-from convcheck.gate.text import fresh
+from convcheck.gate.known_file import KnownList
 from convcheck.gate.toml import lines_of
-from convcheck.run.result import RunResult, gates
+from convcheck.judge.result import RunResult, gates
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
+from convcheck.gate.entry_text import rewritten
 from convcheck.gate.failures import Every, Failures, Key, Tally
-from convcheck.gate.file import Entry, KnownList
+from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
-from convcheck.gate.match import Index
-from convcheck.gate.text import rewritten
-from convcheck.run.result import Fault, RunResult
+from convcheck.gate.known_file import Entry, KnownList
+from convcheck.judge.result import Fault, RunResult
 
 if TYPE_CHECKING:
     from packaging.version import Version

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from convcheck.run.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
+from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
 
 Every = Callable[[tuple[str, ...]], Iterable[str]]
 Key = tuple[str, Verdict]  # the rule's name, '' for a case that failed as a whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from convcheck.gate.match import Index
+from convcheck.gate.glob_match import Index
 
 _PARTS = re.compile(r"([/=-])")
 _KEPT = frozenset(("", "to"))  # words that are no choice of the case

@@ -10,9 +10,9 @@ from datetime import date
 
 from convcheck.gate.compare import compare, version_of
 from convcheck.gate.failures import Every, Key, fails_whole
-from convcheck.gate.file import Entry, KnownList, read_known
-from convcheck.gate.said import ABOUT, notes, problem
-from convcheck.run.result import FAILURES, CaseResult, Excuse, RunResult
+from convcheck.gate.known_file import Entry, KnownList, read_known
+from convcheck.gate.repairs import ABOUT, notes, problem
+from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from rich.text import Text
 
+from convcheck.judge.result import Example, Verdict, Word
+from convcheck.judge.words import clean, hexadecimal, pattern, quote
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.layout import INDENT, cut, paragraph
-from convcheck.report.words import clean, hexadecimal, pattern, quote
-from convcheck.run.result import Example, Verdict, Word
-from convcheck.spec.model import Case
+from convcheck.rules.model import Case
 
 _LABEL = 10
 _GAP = 2  # then a float32 with its value and code fits 80 columns

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from convcheck.judge.words import clean, plural
 from convcheck.report.blocks import what
 from convcheck.report.groups import Block
 from convcheck.report.layout import cut
-from convcheck.report.words import clean, plural
 
 _FEW = 3  # so many blocks are a digest of themselves
 _LINES = 16

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from convcheck.judge.result import RunResult
+from convcheck.judge.words import clean
 from convcheck.report.groups import Block, blocks
-from convcheck.report.words import clean
-from convcheck.run.result import RunResult
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from convcheck.errors import Place
-from convcheck.report.promotions import of_types, sort_of
-from convcheck.report.words import clean
-from convcheck.run.result import (
+from convcheck.judge.result import (
     FAILURES,
     CallExample,
     CaseResult,
@@ -18,8 +16,10 @@ from convcheck.run.result import (
     Verdict,
     gates,
 )
+from convcheck.judge.words import clean
+from convcheck.report.promotions import of_types, sort_of
+from convcheck.rules.model import Level
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import Level
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")

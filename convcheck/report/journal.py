@@ -17,12 +17,13 @@ from typing import IO, Any
 
 from convcheck import __version__
 from convcheck.errors import Place, UsageError
+from convcheck.judge.part import Part
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.tally import Tally
+from convcheck.plan.units import Rules, Unit, part_of
 from convcheck.report.json import case_document
 from convcheck.report.read import Types, case_of
 from convcheck.report.tally_json import tally_document, tally_of
-from convcheck.run.gather import Part, Rules, Unit, part_of
-from convcheck.run.result import BackendInfo, CaseResult
-from convcheck.run.tally import Tally
 
 FORMAT = "convcheck-journal/3"
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError)

@@ -14,10 +14,7 @@ from typing import Any
 from convcheck import __version__
 from convcheck.errors import UsageError
 from convcheck.files import write_whole
-from convcheck.report.environment import environment
-from convcheck.report.tally import by_spec, tally
-from convcheck.report.words import code, value
-from convcheck.run.result import (
+from convcheck.judge.result import (
     CallExample,
     CaseResult,
     Example,
@@ -27,7 +24,10 @@ from convcheck.run.result import (
     RunResult,
     Strip,
 )
-from convcheck.spec.model import Case, Level
+from convcheck.judge.words import code, value
+from convcheck.report.environment import environment
+from convcheck.report.tally import by_spec, tally
+from convcheck.rules.model import Case, Level
 
 FORMAT = "convcheck-report/1"
 

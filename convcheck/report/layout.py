@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.text import Text
 
-from convcheck.report.words import GLUE
+from convcheck.judge.words import GLUE
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 _CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these

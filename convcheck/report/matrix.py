@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
+from convcheck.judge.result import CaseResult
 from convcheck.report.layout import paragraph
 from convcheck.report.naming import compact_specs
 from convcheck.report.status import STATUSES, Status, fails, status_of
-from convcheck.run.result import CaseResult
-from convcheck.spec.model import Case, Level
+from convcheck.rules.model import Case, Level
 
 _INDENT = 2
 

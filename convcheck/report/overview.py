@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from convcheck.judge.result import RunResult
+from convcheck.judge.words import number
 from convcheck.report.status import STATUSES, Status, status_of
 from convcheck.report.tally import by_spec
-from convcheck.report.words import number
-from convcheck.run.result import RunResult
 
 _Line = tuple[str, int, int, Counter[Status]]  # spec, cases, values, cases by status
 

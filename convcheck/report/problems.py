@@ -9,13 +9,13 @@ from pathlib import PurePath
 
 from rich.text import Text
 
+from convcheck.judge.result import Excuse, Problem, RunResult, Tolerance
+from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.report.blocks import where
 from convcheck.report.groups import Block
 from convcheck.report.layout import INDENT, labelled, paragraph
 from convcheck.report.naming import family
 from convcheck.report.status import KNOWN, WAIVED
-from convcheck.report.words import GLUE, clean, number, plural
-from convcheck.run.result import Excuse, Problem, RunResult, Tolerance
 
 _ENTRIES = 6  # of each kind, that are shown
 _STYLES: dict[Tolerance, str] = {"known": KNOWN.style, "waived": WAIVED.style}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from convcheck.judge.result import CallExample, CaseResult, Group, RunResult
+from convcheck.judge.words import plural
 from convcheck.report.layout import paragraph
 from convcheck.report.matrix import matrix
 from convcheck.report.tally import by_spec
-from convcheck.report.words import plural
-from convcheck.run.result import CallExample, CaseResult, Group, RunResult
-from convcheck.spec.model import Case
+from convcheck.rules.model import Case
 
 ANOTHER, MISSING, EXTRA = (
     "another type than is due", "an answer where a refusal is due",

@@ -10,10 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from convcheck.errors import Place, UsageError
-from convcheck.numerics.format import Format, Text
-from convcheck.report.json import FORMAT
-from convcheck.run.gather import Rules
-from convcheck.run.result import (
+from convcheck.judge.result import (
     VERDICTS,
     BackendInfo,
     CallExample,
@@ -28,8 +25,11 @@ from convcheck.run.result import (
     Verdict,
     Word,
 )
+from convcheck.numerics.format import Format, Text
+from convcheck.plan.units import Rules
+from convcheck.report.json import FORMAT
+from convcheck.rules.model import LEVELS, Case, DType, Level
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import LEVELS, Case, DType, Level
 from convcheck.vectors.model import COVERAGES, Coverage
 
 Types = Mapping[str, DType]

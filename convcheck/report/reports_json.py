@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 
 from convcheck import __version__
+from convcheck.judge.result import RunResult
 from convcheck.report.json import document, put
 from convcheck.report.json import render as render_report
-from convcheck.run.result import RunResult
 
 FORMAT = "convcheck-reports/1"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from convcheck.judge.result import CallExample, Example, Strip, Word
+from convcheck.judge.words import clean, code, quote, value
 from convcheck.report.layout import cut
-from convcheck.report.words import clean, code, quote, value
-from convcheck.run.result import CallExample, Example, Strip, Word
-from convcheck.spec.model import Case, DType
+from convcheck.rules.model import Case, DType
 
 _LONG = 40
 

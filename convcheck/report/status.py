@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from convcheck.run.result import FAILURES, CaseResult, Tolerance
-from convcheck.spec.model import Level
+from convcheck.judge.result import FAILURES, CaseResult, Tolerance
+from convcheck.rules.model import Level
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from math import prod
 
 from rich.text import Text
 
+from convcheck.judge.result import FAILURES, CallExample, Strip, Verdict, Word
+from convcheck.judge.words import clean, code, form, pattern, plural, value
 from convcheck.report.bits import labels
 from convcheck.report.layout import INDENT, cut, paragraph
-from convcheck.report.words import clean, code, pattern, plural, value
-from convcheck.run.result import FAILURES, CallExample, Strip, Verdict, Word
 
 _LABEL = 10
 _LONG = 400
@@ -75,12 +75,6 @@ def _line(label: str, words: str, width: int, indent: int, style: str = "") -> I
     first, *more = lines or [Text()]
     yield Text.assemble(head, first)
     yield from (Text.assemble(" " * (indent + _LABEL), line) for line in more)
-
-
-def form(strip: Strip) -> str:
-    """Give type and shape: float32 scalar, float16 [7]."""
-    shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
-    return f"{strip.type} {shape}"
 
 
 def few(strip: Strip, count: int = _FEW) -> str:

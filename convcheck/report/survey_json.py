@@ -9,13 +9,13 @@ import json
 from typing import Any
 
 from convcheck import __version__
+from convcheck.judge.result import CallExample, Strip, Word
+from convcheck.judge.words import code, value
 from convcheck.report.environment import environment
 from convcheck.report.json import put
-from convcheck.report.words import code, value
-from convcheck.run.result import CallExample, Strip, Word
-from convcheck.run.survey_merge import Column, Difference, Row, Survey
-from convcheck.run.surveyed import Shown, Surveyed
-from convcheck.spec.model import Case, DType
+from convcheck.rules.model import Case, DType
+from convcheck.survey.merge import Column, Difference, Row, Survey
+from convcheck.survey.model import Shown, Surveyed
 
 FORMAT = "convcheck-survey/1"
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
 from convcheck.report.status import excuses_of
-from convcheck.run.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict, gates
-from convcheck.spec.model import Level
+from convcheck.rules.model import Level
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from convcheck.judge.answers import PLACEMENTS
+from convcheck.judge.part import Part
+from convcheck.judge.ranges import Pair, Ranges, joining
+from convcheck.judge.result import CaseResult, Example, Group
+from convcheck.judge.tally import SORTS, Entry, Key, Sample, Tally
 from convcheck.numerics.format import Text
+from convcheck.plan.units import Rules
 from convcheck.report.json import case_document, case_head, example_document, group_document
 from convcheck.report.read import Types, case_named, case_of, example_of, group_of, number
-from convcheck.run.answers import PLACEMENTS
-from convcheck.run.gather import Part, Rules
-from convcheck.run.ranges import Pair, Ranges, joining
-from convcheck.run.result import CaseResult, Example, Group
-from convcheck.run.tally import SORTS, Entry, Key, Sample, Tally
+from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import Case
 
 MOST_CODES = 10**12
 Document = Mapping[str, Any]

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Format
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Entry, Program, Step, compile_case
 from convcheck.semantics.vocabulary import Points
-from convcheck.spec.model import Case, Spec
 
 CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
 

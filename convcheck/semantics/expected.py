@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Bits
-from convcheck.spec.model import Level
+from convcheck.rules.model import Level
 
 # The patterns. Everything but EXACT stands in a vector file as the word given here.
 EXACT, ANY_NAN, NEGATIVE_NAN, UNDEFINED, REFUSED = range(5)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
+from convcheck.rules.body.table import OTHER, PAIR
+from convcheck.rules.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.vocabulary import (
     AS,
@@ -29,8 +31,6 @@ from convcheck.semantics.vocabulary import (
     known_outcomes,
     possible,
 )
-from convcheck.spec.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
-from convcheck.spec.rules import OTHER, PAIR
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from convcheck.numerics.decimal import parse_decimal
 from convcheck.numerics.format import Bits, Float, Text
 from convcheck.numerics.number import FINITE, to_fraction
 from convcheck.numerics.rounding import MODES, round_to
+from convcheck.rules.model import REAL, Case, Cell, Outcome, Spec
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Entry, Program, Question, Step, changed, matches
 from convcheck.semantics.vocabulary import AS, AS_REAL, Points
-from convcheck.spec.model import REAL, Case, Cell, Outcome, Spec
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from convcheck.numerics.decimal import plain_text, significant_digits
 from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
 from convcheck.numerics.number import INFINITY, NAN, Numbers, below, exceeds
 from convcheck.numerics.rounding import MODES, Rounded, round_to
+from convcheck.rules.model import Spelling
 from convcheck.semantics.expected import (
     ANY_NAN,
     EXACT,
@@ -32,7 +33,6 @@ from convcheck.semantics.expected import (
     REFUSED,
     UNDEFINED,
 )
-from convcheck.spec.model import Spelling
 
 Mask = NDArray[np.bool_]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from convcheck.semantics.bodies import compile_calls
-from convcheck.semantics.calls import Call
-from convcheck.spec.model import Case, Spec
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body import compile_calls
+from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import CallSet, Coverage, Tier
-from convcheck.vectors.store_calls import rows_of, rule_key
+from convcheck.vectors.store.write_calls import rows_of, rule_key
 
 
 def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:
@@ -33,14 +33,14 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
 def calls_of(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Sequence[Call], Coverage]:
     """Choose a case's calls, and say how far they cover what can be asked."""
     if spec.body == "matrix":
-        from convcheck.vectors.matrix import matrix_calls
+        from convcheck.vectors.body.matrix import matrix_calls
 
         return matrix_calls(spec, case, tier, seed), "edge"
     if spec.body == "formula":
-        from convcheck.vectors.formula import formula_calls
+        from convcheck.vectors.body.formula import formula_calls
 
         return formula_calls(spec, case, tier, seed), "edge"
-    from convcheck.vectors.steps import steps_calls
+    from convcheck.vectors.body.steps import steps_calls
 
     # every rounding boundary of the emulated type, under the few scales and shifts asked
     return steps_calls(spec, case, tier, seed), "edge" if tier == "edge" else "sampled"

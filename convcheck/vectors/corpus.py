@@ -15,23 +15,23 @@ from typing import Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Format, Text
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
-from convcheck.spec.load import Catalog
-from convcheck.spec.model import Case
 from convcheck.vectors.generate import GENERATOR, count, form, vectors_of
 from convcheck.vectors.model import Tier, Vectors, VectorSet
-from convcheck.vectors.read import (
+from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
+from convcheck.vectors.store.hex_words import bits_of_words
+from convcheck.vectors.store.read import (
     Manifest,
     read_manifest,
     read_vectors,
     verify_files,
 )
-from convcheck.vectors.read_calls import read_calls
-from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
-from convcheck.vectors.store import MANIFEST
-from convcheck.vectors.words import bits_of_words
+from convcheck.vectors.store.read_calls import read_calls
+from convcheck.vectors.store.write import MANIFEST
 
 
 @dataclass(frozen=True)

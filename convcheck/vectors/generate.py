@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from convcheck.numerics.format import Bits, Text
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Decision
-from convcheck.spec.cases import cases
-from convcheck.spec.model import Case, Spec
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import text_inputs

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from convcheck.numerics.format import Bits
-from convcheck.semantics.calls import Call, ExpectedCall
+from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision, Expected
-from convcheck.spec.model import Case
+from convcheck.semantics.expected_calls import Call, ExpectedCall
 
 Tier = Literal["edge", "boundary", "exhaustive"]
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]

@@ -7,7 +7,7 @@ from typing import cast
 
 from convcheck.numerics.format import Numeric, Text
 from convcheck.numerics.order import position_of
-from convcheck.spec.model import Case
+from convcheck.rules.model import Case
 
 CHUNK = 1 << 16  # no call of a backend has more elements
 PART = 1 << 24  # codes, of a source of 32 bits; a lane asks them in a fraction of a second

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from convcheck.rules.cases import defaults, make_case
+from convcheck.rules.load import load
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.program import compile_case
-from convcheck.spec.cases import defaults, make_case
-from convcheck.spec.load import load
 
 CATALOG = load()
 VALUES = 1 << 18

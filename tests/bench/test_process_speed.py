@@ -9,20 +9,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from places import TESTS
 
-from convcheck.backends.process import Process
+from convcheck.backends.process.backend import Process
 from convcheck.backends.protocol import Outputs
-from convcheck.spec.cases import cases
-from convcheck.spec.load import load
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
 
 CATALOG = load()
 CASE = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if c.name == "int8-to-int8")
-ECHO = Path(__file__).parent.parent / "process" / "bad.py"  # gives back what it gets
+ECHO = TESTS / "process" / "bad.py"  # gives back what it gets
 LARGE = 1 << 24  # bytes
 
 

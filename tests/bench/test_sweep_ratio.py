@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from convcheck.backends.protocol import open_backend
-from convcheck.run.bench import measure, one_core, spread
-from convcheck.spec.find import find_case
-from convcheck.spec.load import load
+from convcheck.plan.bench import measure, one_core, spread
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
 
 CATALOG = load()
 PARTS = spread(1 << 28)[::4]  # as long as a run's

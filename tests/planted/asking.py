@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs, open_backend
 from convcheck.errors import Place
-from convcheck.numerics.format import Bits, Bool, Int, Text
-from convcheck.run.answers import (
+from convcheck.judge.answers import (
     Answers,
     Avoid,
     Index,
 )
-from convcheck.run.ask import ask
+from convcheck.numerics.format import Bits, Bool, Int, Text
+from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
-from convcheck.spec.model import Case, DType
 from convcheck.vectors.model import VectorSet
 
 PLACE = Place("test", 1)

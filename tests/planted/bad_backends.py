@@ -15,7 +15,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.numerics.format import Bits
-from convcheck.spec.model import Case
+from convcheck.rules.model import Case
 
 BAD = 100  # the input on which most of them misbehave
 OTHER = 37

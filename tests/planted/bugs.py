@@ -50,8 +50,8 @@ from planted.other_bugs import (
 )
 from planted.problem import Bugged, Problem
 
+from convcheck.judge.answers import EVERYWHERE
 from convcheck.numerics.format import Bits
-from convcheck.run.answers import EVERYWHERE
 
 _BULK = EVERYWHERE - {"", "support", "bulk", "sweep"}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from planted.identity import DECISION, INT8
 
-from convcheck.semantics.calls import CallReading, Due, ExpectedCall
+from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT
-from convcheck.spec.model import Case
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
 from convcheck.vectors.model import CallSet
 
 LONG, SHORT = 12, 3  # calls of the case whose number is 1, and of the others

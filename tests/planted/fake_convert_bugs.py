@@ -17,12 +17,12 @@ from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.number import Numbers
+from convcheck.rules.body.steps import Line, Steps, StepsReading
+from convcheck.rules.expression import parse
+from convcheck.rules.model import Case, Rounding, Spec
+from convcheck.semantics.body.steps import CompiledSteps, Mask, compile_steps, target_of
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import UNDEFINED
-from convcheck.semantics.steps import CompiledSteps, Mask, compile_steps, target_of
-from convcheck.spec.expression import parse
-from convcheck.spec.model import Case, Rounding, Spec
-from convcheck.spec.steps import Line, Steps, StepsReading
 
 Before = Callable[[Numbers], Numbers]
 After = Callable[[Codes, Float], Codes]

@@ -18,8 +18,8 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Int
-from convcheck.spec.load import load
-from convcheck.spec.model import Case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
 
 Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from convcheck.errors import Place
+from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
+from convcheck.judge.result import CaseResult, Verdict
 from convcheck.numerics.format import Int
-from convcheck.run.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
-from convcheck.run.result import CaseResult, Verdict
+from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
-from convcheck.spec.model import Case, DType
 from convcheck.vectors.model import VectorSet
 
 PLACE = Place("test", 1)

@@ -9,8 +9,8 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.numerics.format import Bits
-from convcheck.spec.load import load
-from convcheck.spec.model import Case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
 
 
 class OneMore(Reference):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.numerics.format import Bits
-from convcheck.spec.model import Case
+from convcheck.rules.model import Case
 
 
 class Placed:

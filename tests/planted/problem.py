@@ -16,10 +16,10 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Format
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
+from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Case
 from convcheck.semantics.program import Entry, Program, Step, compile_case
 from convcheck.semantics.vocabulary import Points
-from convcheck.spec.load import Catalog, load
-from convcheck.spec.model import Case
 
 
 def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:

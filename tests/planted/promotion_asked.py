@@ -10,9 +10,9 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Bits
-from convcheck.semantics.matrix import Found, conversion, find
-from convcheck.spec.load import load
-from convcheck.spec.model import Attributes, Case, DType
+from convcheck.rules.load import load
+from convcheck.rules.model import Attributes, Case, DType
+from convcheck.semantics.body.matrix import Found, conversion, find
 
 CATALOG = load()
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]

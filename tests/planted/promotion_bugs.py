@@ -36,7 +36,7 @@ from planted.promotion_outputs import (
 
 from convcheck.backends.protocol import Answer
 from convcheck.numerics.format import Bool, Float, Int
-from convcheck.spec.model import Case, DType
+from convcheck.rules.model import Case, DType
 
 ON, OFF = "true", "false"
 

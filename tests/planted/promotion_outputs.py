@@ -12,7 +12,7 @@ from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Bool, Float, Int
 from convcheck.numerics.rounding import round_to, toward_zero
-from convcheck.spec.model import DType
+from convcheck.rules.model import DType
 
 
 def on_outputs(change: Callable[[DType, DType, Bits, Bits], Bits]) -> Bugged:

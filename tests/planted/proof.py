@@ -18,19 +18,19 @@ from planted.bugs import OF_OLD_TABLES, Bug
 from planted.float_bugs import tiny
 from planted.problem import BadPoints, Problem, catalog, compiled
 
+from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs
+from convcheck.judge.answers import Avoid
+from convcheck.judge.elements import judge, matching
+from convcheck.judge.result import FAILURES
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.format import Bits, Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import Numbers, normalised
-from convcheck.run.answers import Avoid
-from convcheck.run.ask import ask
-from convcheck.run.judge import judge, matching
-from convcheck.run.result import FAILURES
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, run_program
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
-from convcheck.spec.cases import cases
-from convcheck.spec.model import Case
 from convcheck.vectors.generate import form, vector_set
 from convcheck.vectors.model import VectorSet
 

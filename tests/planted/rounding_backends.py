@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from convcheck.backends.reference import Reference
-from convcheck.spec.load import Catalog, load
-from convcheck.spec.model import Rounding, Rule, Spec
+from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Rounding, Rule, Spec
 
 
 def truncating(rule: Rule) -> Rule:

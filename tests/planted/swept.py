@@ -11,9 +11,9 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
 from convcheck.numerics.format import Bits, Codes
+from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.program import Program
-from convcheck.spec.model import Case
 
 Change = Callable[[Codes, Codes], None]  # changes the answers, given the codes
 

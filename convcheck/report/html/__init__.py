@@ -18,11 +18,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from convcheck import __version__
+from convcheck.judge.result import RunResult
+from convcheck.judge.words import clean
+from convcheck.report.draw.terminal import setting, summary
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
-from convcheck.report.terminal import setting, summary
-from convcheck.report.words import clean
-from convcheck.run.result import RunResult
 
 _SCRIPTS = (
     "dom", "model", "state", "filters", "specs", "matrix", "figures", "example", "findings",

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
+from convcheck.judge.words import clean, code, pair
 from convcheck.numerics.format import Format, Text
 from convcheck.report.groups import Block, Member, blocks
 from convcheck.report.html.example import example, layout
@@ -21,10 +23,8 @@ from convcheck.report.naming import compact_ids, family
 from convcheck.report.promotions import compact, of_types
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, status_of
 from convcheck.report.tally import by_spec
-from convcheck.report.words import clean, code, pair
-from convcheck.run.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
+from convcheck.rules.model import LEVELS
 from convcheck.semantics.expected import Decision
-from convcheck.spec.model import LEVELS
 
 _RANK = {status.word: i for i, status in enumerate(STATUSES)}
 

@@ -8,13 +8,22 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+from convcheck.judge.result import CallExample, Example, Group, Strip, Word
+from convcheck.judge.words import (
+    clean,
+    code,
+    explain_arguments,
+    form,
+    pattern,
+    plural,
+    quote,
+    value,
+)
 from convcheck.numerics.format import Bool, Float, Format, Text
 from convcheck.report.blocks import values
 from convcheck.report.html.line import near
-from convcheck.report.strips import few, form, spelled
-from convcheck.report.words import clean, code, explain_arguments, pattern, plural, quote, value
-from convcheck.run.result import CallExample, Example, Group, Strip, Word
-from convcheck.spec.model import Case
+from convcheck.report.strips import few, spelled
+from convcheck.rules.model import Case
 
 _LONG = 400  # a text is cut here; the JSON report has it whole
 _MOST = 8  # elements that stand side by side

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from convcheck.judge.result import Word
 from convcheck.numerics.decimal import parse_decimal, value_of
 from convcheck.numerics.format import Float, Format, Numeric, Text
-from convcheck.run.result import Word
 
 Real = Fraction | float | None  # an exact value, an infinity, or None for what is no number
 INFINITY = float("inf")

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from convcheck.judge.result import Word
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.report.html.grid import Real, at, below, code_at, ends, index_of, nan, real
-from convcheck.run.result import Word
 
 ACROSS = 1000
 _NEAR = 4  # steps of the destination that an answer may be away and still be in the picture

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Bits, Float, Format
-from convcheck.semantics.calls import ExpectedCall
 from convcheck.semantics.expected import ANY_NAN, EXACT
+from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.vectors.model import VectorSet
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from convcheck.spec.model import Spec
+from convcheck.rules.model import Spec
 from convcheck.vectors.model import CallSet, Vectors
-from convcheck.vectors.store import body, header
-from convcheck.vectors.store_calls import body_of_calls
+from convcheck.vectors.store.write import body, header
+from convcheck.vectors.store.write_calls import body_of_calls
 
 
 def text(spec: Spec, vectors: Vectors, seed: int) -> str:

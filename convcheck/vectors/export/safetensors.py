@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Text
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import PATTERNS, Decision
-from convcheck.spec.model import Case, Spec
 from convcheck.vectors.generate import GENERATOR
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 

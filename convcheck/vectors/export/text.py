@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.vectors.model import Vectors, VectorSet
-from convcheck.vectors.words import hex_width
+from convcheck.vectors.store.hex_words import hex_width
 
 REFUSED = "refused"
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")

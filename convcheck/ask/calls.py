@@ -1,0 +1,124 @@
+"""Put whole calls to a backend, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from convcheck.ask.elements import Note, inputs_at
+from convcheck.backends.protocol import (
+    Answer,
+    Backend,
+    Declined,
+    Outputs,
+    Oversized,
+    Refused,
+    max_elements,
+)
+from convcheck.judge.answers import (
+    ANSWERED,
+    CRASHED,
+    NOT_ASKED,
+    REFUSED,
+    Avoid,
+    CallAnswers,
+    Fault,
+)
+from convcheck.semantics.expected_calls import ExpectedCall
+from convcheck.vectors.model import CallSet
+
+
+def ask_calls(
+    backend: Backend,
+    calls: CallSet,
+    note: Note,
+    skip: Mapping[int, str],
+    avoid: Avoid | None = None,
+) -> CallAnswers:
+    """Ask every call but those to skip, and those whose answer would be too large.
+
+    `note` is told the call's number before it is made. What the adapter raises is not caught.
+    """
+    asking = _Asking(calls, skip, avoid or Avoid())
+    if "bulk" in asking.avoid.placements:  # how every call is made
+        return asking.answers()
+    declined = backend.support(calls.case)
+    if declined is None:
+        declined = asking.everything(backend, note)
+    return asking.answers(declined)
+
+
+class _Asking:
+    """The state of asking one case."""
+
+    def __init__(self, calls: CallSet, skip: Mapping[int, str], avoid: Avoid) -> None:
+        self.calls, self.avoid = calls, avoid
+        self.got: list[Outputs | Oversized | None] = [None] * len(calls)
+        self.state = np.full(len(calls), NOT_ASKED, np.uint8)
+        self.messages = dict(skip)
+        self.state[list(skip)] = CRASHED
+        self.faults: dict[str, Fault] = {}
+        self.limit, self.left_out = max_elements(), 0
+        self.died = bool(skip or avoid.faults)
+
+    def answers(self, declined: Declined | None = None) -> CallAnswers:
+        faults = (*self.avoid.faults, *self.faults.values())
+        declined = None if self.died else declined  # a death is not to be forgotten for it
+        return CallAnswers(
+            tuple(self.got), self.state, self.messages, faults, declined, self.left_out
+        )
+
+    def everything(self, backend: Backend, note: Note) -> Declined | None:
+        answered = False
+        for i in np.flatnonzero(self.state == NOT_ASKED):
+            if largest(self.calls.expected[i]) > self.limit:
+                self.left_out += 1
+                continue
+            index = np.array([i], np.intp)
+            note("bulk", index)
+            answer = backend.answer(self.calls.case, inputs_at(self.calls, index))
+            if isinstance(answer, Declined) and not answered:
+                return answer
+            answered = True
+            self._record(int(i), answer)
+        return None
+
+    def _record(self, i: int, answer: Answer) -> None:
+        if isinstance(answer, Refused | Declined):
+            self.state[i], self.messages[i] = REFUSED, answer.message
+        elif isinstance(answer, Oversized):
+            self.state[i], self.got[i] = ANSWERED, answer
+        elif message := complaint(answer):
+            self.faults.setdefault(message, Fault("wrong type", "bulk", message, i))
+        else:
+            self.state[i], self.got[i] = ANSWERED, self._sized(i, answer)
+
+    def _sized(self, i: int, answer: Outputs) -> Outputs | Oversized:
+        """Let go of outputs that an adapter should not have fetched."""
+        if max((a.size for a in answer.arrays), default=0) <= max(
+            self.limit, largest(self.calls.expected[i])
+        ):
+            return answer
+        return Oversized(tuple(a.shape for a in answer.arrays), tuple(answer.types))
+
+
+def complaint(answer: object) -> str:
+    """Say why an answer is no tensors of codes, '' where it is: of any number, type and shape."""
+    if not isinstance(answer, Outputs):
+        return f"the answer is a {type(answer).__name__}, not tensors"
+    if not isinstance(answer.arrays, Sequence) or not isinstance(answer.types, Sequence):
+        return "the answer is no list of tensors with their types"
+    for array in answer.arrays:
+        if not isinstance(array, np.ndarray):
+            return f"the output is a {type(array).__name__}, not a tensor"
+        if array.dtype.kind != "u":
+            return f"codes as {array.dtype}"
+    return ""
+
+
+def largest(expected: ExpectedCall) -> int:
+    """Count the elements of the largest output under any reading."""
+    outputs = (due for reading in expected.readings for due in reading.outputs)
+    return max((prod(due.shape) for due in outputs), default=0)

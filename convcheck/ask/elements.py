@@ -1,0 +1,264 @@
+"""Put a case's inputs to a backend, in several placements, and compare what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.ask import placements
+from convcheck.ask.type_only import companion
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, answers_of
+from convcheck.judge.answers import (
+    ANSWERED,
+    CHUNK,
+    CRASHED,
+    EVERYWHERE,
+    NOT_ASKED,
+    REFUSED,
+    Answers,
+    Avoid,
+    Elsewhere,
+    Fault,
+    Index,
+)
+from convcheck.judge.form import complaint, strangers
+from convcheck.numerics.format import Bits, Text
+from convcheck.semantics.expected import REFUSED as TO_REFUSE
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+
+Note = Callable[[str, Index], None]
+
+ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
+MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
+
+
+class _DeclinedError(Exception):
+    """The very first answer said that the case cannot be asked."""
+
+    def __init__(self, declined: Declined) -> None:
+        super().__init__(declined.message)
+        self.declined = declined
+
+
+def ask(
+    backend: Backend,
+    vectors: VectorSet,
+    note: Note,
+    skip: Mapping[int, str],
+    avoid: Avoid | None = None,
+) -> Answers:
+    """Ask every element but those to skip, in every placement but those to avoid.
+
+    `note` is told the placement and the elements, in the shape asked, before each call. What the
+    adapter raises is not caught: it is no answer of the runtime.
+    """
+    asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
+    if asking.avoid.placements >= EVERYWHERE:
+        return asking.answers()
+    declined = backend.support(vectors.case)
+    if declined is None:
+        try:
+            asking.everything()
+        except _DeclinedError as error:
+            declined = error.declined
+    return asking.answers(declined)
+
+
+def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
+    """Take the inputs of some elements, in the index's shape, or of one call, as fresh arrays."""
+    if isinstance(vectors, CallSet):
+        return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
+    tensors = [tensor[index.reshape(-1)].reshape(index.shape) for tensor in vectors.inputs]
+    others = vectors.case.inputs[len(tensors) :]
+    return [*tensors, *(companion(dtype, index, len(vectors)) for dtype in others)]
+
+
+def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
+    """Tell which elements have the pattern under every reading."""
+    patterns = np.stack([r.patterns for r in vectors.expected.readings])
+    return np.asarray((patterns == pattern).all(axis=0))
+
+
+class _Asking:
+    """The state of asking one case."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        vectors: VectorSet,
+        note: Note,
+        skip: Mapping[int, str],
+        avoid: Avoid,
+    ) -> None:
+        self.backend, self.vectors, self.note, self.avoid = backend, vectors, note, avoid
+        self.format = vectors.case.outputs[0].format
+        blank = "" if isinstance(self.format, Text) else 0
+        self.got: Bits = np.full(len(vectors), blank, self.format.storage)
+        self.state = np.full(len(vectors), NOT_ASKED, np.uint8)
+        self.messages = dict(skip)
+        self.state[list(skip)] = CRASHED
+        self.faults = {(fault.kind, fault.placement): fault for fault in avoid.faults}
+        self.elsewhere: dict[str, list[tuple[Index, Bits]]] = {}
+        self.undefined = everywhere(vectors, UNDEFINED)
+        self.to_refuse = everywhere(vectors, TO_REFUSE)
+        self.refusals = 0
+        self.with_others: set[int] = set()
+        self.answered = False
+        self.died = bool(skip or avoid.faults)
+
+    def answers(self, declined: Declined | None = None) -> Answers:
+        faults = (*self.avoid.faults, *self.faults.values())
+        return Answers(
+            self.got,
+            self.state,
+            self.messages,
+            tuple(dict.fromkeys(faults)),
+            tuple(self._differences()),
+            None if self.died else declined,  # a death is not to be forgotten for it
+            frozenset(self.with_others),
+        )
+
+    def _differences(self) -> Iterator[Elsewhere]:
+        for placement, found in self.elsewhere.items():
+            index = np.concatenate([i for i, _ in found])
+            got = np.concatenate([codes for _, codes in found])
+            index, first = np.unique(index, return_index=True)
+            yield Elsewhere(placement, index, got[first])
+
+    def everything(self) -> None:
+        """Ask in bulk; then what was not refused in other placements."""
+        for group in self._groups():
+            for begin in range(0, len(group), CHUNK):
+                self._bulk(group[begin : begin + CHUNK])
+        there = np.flatnonzero(self.state != CRASHED)
+        hopeful = ~self.undefined & ~self.to_refuse
+        usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
+        pool, judged = np.flatnonzero(usable), np.flatnonzero(usable & hopeful)
+        judged = judged if len(judged) else pool
+        shapes = self.vectors.case.shapes
+        scalars = shapes is None or 0 in shapes.ranks
+        judged_there = judged if len(judged) else there
+        if self.vectors.case.sources != self.vectors.case.inputs:
+            # its sibling, which is told the type, is asked in every length
+            ends = judged_there[[0, -1]] if len(judged_there) else judged_there
+            self._place("alone", placements.alone(ends, ends, scalars))
+        else:
+            self._place("alone", placements.alone(there, judged_there, scalars))
+            self._place("odd tail", placements.odd_tails(pool, judged))
+            self._place("short", placements.short(judged))
+        if shapes is None or 4 in shapes.ranks:
+            self._place("4-D", placements.four_d(pool))
+        if len(pool) and (shapes is None or shapes.empty):
+            self._place("empty", placements.empty())
+
+    def _groups(self) -> Iterator[Index]:
+        """Keep apart what may be refused, so that one element does not spoil the bulk."""
+        there = self.state == NOT_ASKED
+        apart = self.to_refuse.copy()
+        if any(isinstance(t.format, Text) for t in self.vectors.case.inputs):
+            apart |= self.undefined
+        for mask in (there & ~apart, there & apart & self.undefined, there & self.to_refuse):
+            if mask.any():
+                yield np.flatnonzero(mask)
+
+    def _bulk(self, index: Index) -> None:
+        if "bulk" in self.avoid.placements:
+            return
+        for piece in placements.parted(index, self.avoid.together):
+            reply = self._put("bulk", piece)
+            if isinstance(reply, Refused):
+                self._refused(piece, reply.message)
+
+    def _refused(self, index: Index, message: str) -> None:
+        """Find out which elements of a refused call it is that are refused."""
+        if len(index) == 1 or self.to_refuse.all():
+            self._mark_refused(index, message)
+        elif self.refusals >= MOST_REFUSALS:
+            self._mark_refused(index, f"{message} (asked with {len(index) - 1} others)")
+            self.with_others.update(index.tolist())
+        else:
+            pieces = len(index) if len(index) <= ONE_BY_ONE else 2
+            for piece in np.array_split(index, pieces):
+                self._bulk(piece)
+
+    def _mark_refused(self, index: Index, message: str) -> None:
+        self.refusals += len(index)
+        self.state[index] = REFUSED
+        self.messages.update(dict.fromkeys(index.tolist(), message))
+
+    def _place(self, placement: str, calls: Iterator[Index]) -> None:
+        if placement in self.avoid.placements:
+            return
+        together = self.avoid.together
+        pieces = [piece for call in calls for piece in placements.parted(call, together)]
+        # the very first answer may decline the case: then no other is to be on its way
+        for part in [pieces] if self.answered else [pieces[:1], pieces[1:]]:
+            self._several(placement, part)
+
+    def _several(self, placement: str, pieces: list[Index]) -> None:
+        """Make calls that a backend may know of before it has answered the last."""
+        questions = (inputs_at(self.vectors, piece) for piece in pieces)
+        answers = answers_of(self.backend, self.vectors.case, questions)
+        for piece in pieces:
+            self.note(placement, piece)
+            reply = self._taken(placement, piece, next(answers))
+            if isinstance(reply, Refused):
+                self._refused_here(placement, piece.reshape(-1), reply.message)
+
+    def _refused_here(self, placement: str, index: Index, message: str) -> None:
+        """Note a refusal by a placement, unless it is only what is known of the element."""
+        states = set(self.state[index].tolist())
+        if len(index) == 1 and NOT_ASKED in states:
+            self._mark_refused(index, message)
+        elif states != {REFUSED}:
+            due = index[~self.undefined[index] & ~self.to_refuse[index]]
+            if len(due) or not len(index):  # to refuse the undefined is allowed in any placement
+                self._fault("refused", placement, message, due)
+
+    def _put(self, placement: str, index: Index) -> Refused | None:
+        """Make one call and record what came of it; give back a refusal."""
+        self.note(placement, index)
+        answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
+        return self._taken(placement, index, answer)
+
+    def _taken(self, placement: str, index: Index, answer: Answer) -> Refused | None:
+        """Record what came of a call; give back a refusal."""
+        if isinstance(answer, Declined):
+            if not self.answered:
+                raise _DeclinedError(answer)
+            answer = Refused(answer.message)
+        self.answered = True
+        if isinstance(answer, Refused):
+            return answer
+        wrong = complaint(answer, self.vectors.case, index.shape)
+        if wrong:
+            self._fault(wrong[0], placement, wrong[1], index.reshape(-1))
+        elif isinstance(answer, Outputs):
+            self._record(placement, index.reshape(-1), answer.arrays[0].reshape(-1))
+        return None
+
+    def _fault(self, kind: str, placement: str, message: str, index: Index) -> None:
+        first = int(index[0]) if len(index) else 0
+        self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
+
+    def _record(self, placement: str, index: Index, codes: Bits) -> None:
+        """Keep an element's first answer; of later ones, those that differ from it."""
+        strange = strangers(self.format, codes)
+        if strange is not None:
+            message = f"{_shown(codes[strange][0])}, {int(strange.sum())} of {len(index)} elements"
+            self._fault("not a code of the type", placement, message, index[strange])
+            index, codes = index[~strange], codes[~strange]
+        state = self.state[index]
+        new = state == NOT_ASKED
+        differs = ~new & ((state == REFUSED) | np.asarray(codes != self.got[index], bool))
+        if differs.any():
+            self.elsewhere.setdefault(placement, []).append((index[differs], codes[differs]))
+        self.got[index[new]] = codes[new]
+        self.state[index[new]] = ANSWERED
+
+
+def _shown(code: object) -> str:
+    return hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]

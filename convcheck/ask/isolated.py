@@ -1,0 +1,102 @@
+"""Some codes asked by themselves, with all that finds out which of them are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from convcheck.ask.elements import Note, ask
+from convcheck.backends.protocol import Backend
+from convcheck.judge.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
+from convcheck.judge.elements import group_of_fault
+from convcheck.judge.ranges import Pair
+from convcheck.judge.result import Group
+from convcheck.judge.settle import settle
+from convcheck.judge.stream import codes_from
+from convcheck.judge.tally import Entry, Key, Tally, merge
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.order import positions
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.model import VectorSet
+from convcheck.vectors.samples import samples
+
+_OTHERS = EVERYWHERE - {"bulk"}
+
+
+def chunk_vectors(
+    case: Case, program: Program, form: Decision, first: int, count: int, seed: int | None = None
+) -> VectorSet:
+    """Give consecutive codes, or samples, with what is expected of each."""
+    if seed is None:
+        codes = codes_from(case, first, count)
+    else:
+        source = cast(Numeric, case.inputs[0].format)
+        codes = samples(source, case.outputs[0].format, seed, first, count)
+    return VectorSet(case, (codes,), run_program(program, case, codes), "exhaustive", form)
+
+
+def ask_apart(
+    backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
+    scattered: bool = False,
+) -> Tally:  # fmt: skip
+    """Ask codes in bulk, with all that finds out which of them are refused, or crash.
+
+    They are consecutive, or else `scattered`.
+    """
+    avoid = Avoid(avoid.together, avoid.placements | _OTHERS, avoid.faults)
+    answers = ask(backend, vectors, note, skip, avoid)
+    if answers.declined is not None:
+        return Tally({}, {}, declined=len(vectors))
+    case, codes = vectors.case, cast(Codes, vectors.inputs[0])
+    covered = None if scattered else _positions_of(case, codes)
+    tally = settle(case, codes, vectors.expected, answers, covered)
+    return replace(tally, faults=_faults(vectors, answers))
+
+
+def tally_of(
+    vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...]
+) -> Tally:
+    """Tally the answers to a case's vectors in every placement.
+
+    Where it is not '', the answers that all placements share count under `main`: the same codes
+    are asked, and counted, elsewhere.
+    """
+    case, codes = vectors.case, cast(Codes, vectors.inputs[0])
+    tally = settle(case, codes, vectors.expected, answers, None)
+    entries = _placed(tally, main)
+    for other in answers.elsewhere:
+        got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
+        expected = vectors.expected.take(other.index)
+        entries |= _placed(settle(case, codes[other.index], expected, got, None), other.placement)
+    faults = (*_faults(vectors, answers), *inconsistent)
+    asked = {} if main else tally.asked
+    return merge([Tally(asked, entries, (), faults, vectors=sum(asked.values()))])
+
+
+def group_at(vectors: VectorSet, fault: Fault) -> Group:
+    """Make the group of a fault of a call, whatever came of its elements."""
+    nothing = np.zeros(len(vectors), vectors.case.outputs[0].format.storage)
+    answered = np.full(len(vectors), ANSWERED, np.uint8)
+    return group_of_fault(vectors, Answers(nothing, answered, {}), fault)
+
+
+def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
+    return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
+
+
+def _faults(vectors: VectorSet, answers: Answers) -> tuple[Group, ...]:
+    return tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
+
+
+def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:
+    """Give the positions of consecutive codes, ends included; a sign may turn between them."""
+    at = np.sort(positions(cast(Numeric, case.inputs[0].format), codes))
+    cuts = np.flatnonzero(np.diff(at) != 1)
+    firsts, lasts = [int(at[0]), *at[cuts + 1].tolist()], [*at[cuts].tolist(), int(at[-1])]
+    return tuple(zip(firsts, lasts, strict=True))

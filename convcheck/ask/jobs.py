@@ -1,0 +1,45 @@
+"""What a worker is told to ask: a case, or a span of it, and what dead workers taught of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from convcheck.judge.answers import Avoid
+from convcheck.rules.model import Case
+from convcheck.vectors.span import Span
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A chunk that is asked by itself: its place in the span, and what is known of its elements,
+    which are counted from its own first one.
+    """
+
+    first: int
+    skip: Mapping[int, str] = field(default_factory=dict)
+    avoid: Avoid = field(default_factory=Avoid)
+    died: str = ""  # how a worker did when the chunk was asked in its turn
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case to ask: its position in the plan, and what is known of it from dead workers.
+
+    With a `span`, those codes are asked in the place of the case's vectors, and its elements are
+    counted from the span's first one on. The vectors of a case with spans are tallied, too: what
+    all placements share under `main`.
+    """
+
+    position: int
+    case: Case
+    skip: Mapping[int, str] = field(default_factory=dict)
+    avoid: Avoid = field(default_factory=Avoid)
+    span: Span | None = None
+    apart: tuple[Apart, ...] = ()
+    main: str | None = None
+
+    @property
+    def died(self) -> bool:
+        """Whether a worker died of it before."""
+        return bool(self.skip or self.avoid.faults or self.apart)

@@ -1,0 +1,93 @@
+"""In which shapes, lengths and positions elements are asked.
+
+A vectorised kernel has different code for its body, its tail, short tensors and scalars. The
+samples are irregular, so that no period in the inputs (a tie between its two neighbours) can hide
+a kind of input from them, and the same in every run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from convcheck.judge.answers import CHUNK, Index
+
+SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
+ODD_TAILS = 4
+
+
+def spread(pool: Index, count: int, start: int = 1) -> Index:
+    """Choose about `count` of the pool, spread over it irregularly, in the pool's order."""
+    if len(pool) <= count:
+        return pool
+    steps = np.arange(start, start + count, dtype=np.intp) * 610 % 987  # Fibonacci: golden ratio
+    return pool[np.unique(steps * len(pool) // 987)]
+
+
+def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
+    """Ask a sample one by one: as a scalar, as a vector of one, and so on in turn."""
+    chosen = np.concatenate((pool[:1], pool[-1:], spread(pool, 2), spread(judged, 4, start=3)))
+    for turn, element in enumerate(np.unique(chosen)):
+        yield np.array(element if scalars and turn % 2 == 0 else [element], np.intp)
+
+
+def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
+    """Ask the pool rotated, in odd lengths unlike the pool's, each with another judged last.
+
+    Of a large pool, only the first and the last chunk.
+    """
+    if len(pool) <= CHUNK:
+        yield from _odd_tails(pool, judged, ODD_TAILS)
+        return
+    for part in (pool[:CHUNK], pool[-CHUNK:]):
+        inside = judged[(judged >= part[0]) & (judged <= part[-1])]
+        yield from _odd_tails(part, inside, ODD_TAILS // 2)
+
+
+def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
+    longest = len(pool) - (2 if len(pool) % 2 else 1)
+    for turn, last in enumerate(spread(judged, count)[:count]):
+        length = longest - 2 * turn
+        if length < 1:
+            return
+        place = int(np.searchsorted(pool, last))
+        yield np.roll(pool, len(pool) - 1 - place)[-length:]
+
+
+def short(judged: Index) -> Iterator[Index]:
+    """Ask a sample in tensors of two to seven elements."""
+    chosen = spread(judged, sum(SHORT_LENGTHS), start=7)
+    for begin, end in pairwise(accumulate(SHORT_LENGTHS, initial=0)):
+        if len(chosen[begin:end]) > 1:
+            yield chosen[begin:end]
+
+
+def four_d(pool: Index) -> Iterator[Index]:
+    """Ask as much of the pool as fills a shape (1, a, b, 1)."""
+    rows = max(math.isqrt(min(len(pool), CHUNK)), 1)
+    columns = min(len(pool), CHUNK) // rows
+    if columns:
+        yield pool[: rows * columns].reshape(1, rows, columns, 1)
+
+
+def empty() -> Iterator[Index]:
+    """Ask for nothing."""
+    yield np.zeros(0, np.intp)
+
+
+def parted(index: Index, together: tuple[tuple[int, ...], ...]) -> list[Index]:
+    """Cut a call so that none of the sets of elements stands together in one piece."""
+    pieces = [index]
+    for culprits in together:
+        pieces = [part for piece in pieces for part in _parted(piece, culprits)]
+    return pieces
+
+
+def _parted(piece: Index, culprits: tuple[int, ...]) -> list[Index]:
+    if not np.isin(culprits, piece).all():
+        return [piece]
+    half = np.isin(piece, culprits[: len(culprits) // 2])
+    return [piece[~half], piece[half]]

@@ -1,0 +1,81 @@
+"""A span of a case's codes in a worker: what has killed one before is asked apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from convcheck.ask.elements import Note
+from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
+from convcheck.ask.jobs import Apart, Job
+from convcheck.ask.stream import sweep
+from convcheck.backends.protocol import Backend
+from convcheck.judge.answers import CHUNK, EVERYWHERE, Fault, Index
+from convcheck.judge.result import Group
+from convcheck.judge.tally import Tally, merge
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.span import Span
+
+
+def ask_span(
+    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note
+) -> Tally:
+    """Ask the codes of a span; `note` is told elements counted from its first one."""
+    case = job.case
+
+    def told(offset: int) -> Note:
+        return lambda placement, index: note(placement, index + offset)
+
+    def group(fault: Fault) -> Group:
+        first = span.first + fault.index
+        vectors = chunk_vectors(case, program, form, first, 1, span.seed)
+        return group_at(vectors, replace(fault, index=0))
+
+    faults = tuple(map(group, job.avoid.faults))
+    if job.avoid.placements >= EVERYWHERE:  # given up: the fault says why
+        return Tally({}, {}, (), faults)
+    if not job.died and backend.support(case) is not None:
+        return Tally({}, {}, declined=span.count)
+    tallies = [Tally({}, {}, (), faults)]
+    for chunk in _apart(job, span):
+        part = span.chunk(chunk.first)
+        vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
+        apart, scattered = told(chunk.first), span.seed is not None
+        found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered)
+        if chunk.died and not _crashed(found):
+            message = f"{chunk.died}; not reproduced when the chunk was asked by itself"
+            fault = group(Fault("crashed", "bulk", message, chunk.first))
+            found = replace(found, faults=(*found.faults, fault))
+        tallies.append(found)
+    rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
+    if span.seed is None and rest.asked:
+        tallies.append(sweep(backend, case, program, form, rest, told(-span.first)))
+    return merge(tallies)
+
+
+def _crashed(tally: Tally) -> bool:
+    crashed = any(key.sort == "crashed" for key in tally.entries)
+    return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
+
+
+def _apart(job: Job, span: Span) -> Iterator[Apart]:
+    """Give the chunks that are asked by themselves: of samples, which are in no order, each."""
+    if span.seed is None:
+        yield from job.apart
+        return
+    known = {chunk.first: chunk for chunk in job.apart}
+    for first in range(0, span.count, CHUNK):
+        yield known.get(first, Apart(first))
+
+
+def chunk_of(job: Job, index: Index) -> Apart:
+    """Give the chunk of a span's elements: what is known of it, nothing for the first time."""
+    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
+    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
+
+
+def with_chunk(job: Job, chunk: Apart) -> Job:
+    """Give the job with a chunk asked apart, in the place of what was known of that."""
+    others = tuple(other for other in job.apart if other.first != chunk.first)
+    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

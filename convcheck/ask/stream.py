@@ -1,0 +1,148 @@
+"""Ask every code of a part of a source, in chunks through reused buffers, and judge on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import cast
+
+import numpy as np
+
+from convcheck.ask.elements import Note
+from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
+from convcheck.judge.answers import CHUNK, Avoid, Fault, Index
+from convcheck.judge.form import complaint
+from convcheck.judge.stream import Piece, Weighing, codes_from
+from convcheck.judge.tally import Tally
+from convcheck.numerics.format import Bits, Numeric
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.outline import TILE, Stretch, outline
+from convcheck.semantics.program import Program
+from convcheck.vectors.span import Span
+
+_STEP = 1 << 12  # codes that others are made of; as few as this leave the cache to the backend
+_POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
+
+
+def sweep(
+    backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
+    tile: int = TILE,
+) -> Tally:  # fmt: skip
+    """Ask a span of codes, which begins and ends with a chunk, and tally the answers.
+
+    A chunk is CHUNK codes, or of a small source or span fewer: a multiple of `tile`, and all of
+    one sign. An empty tally says that the backend declined the very first question. `note` is
+    told of each chunk before it is asked. What the adapter raises is not caught.
+    """
+    return _Sweep(backend, case, program, form, span, note, tile).tally()
+
+
+@dataclass
+class _Started:
+    """A backend that has answered before: what it declines now, it refuses."""
+
+    backend: Backend
+    name: str
+    version: str
+    refused: bool = False
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = self.backend.answer(case, inputs)
+        answer = Refused(answer.message) if isinstance(answer, Declined) else answer
+        self.refused = self.refused or isinstance(answer, Refused)
+        return answer
+
+
+class _Sweep:
+    """The buffers, and the state of asking one span."""
+
+    def __init__(
+        self, backend: Backend, case: Case, program: Program, form: Decision, span: Span,
+        note: Note, tile: int,
+    ) -> None:  # fmt: skip
+        self.backend, self.case, self.program, self.form = backend, case, program, form
+        self.note, self.span, self.tile = note, span, tile
+        self.source = cast(Numeric, case.inputs[0].format)
+        self.target = cast(Numeric, case.outputs[0].format)
+        self.size = min(CHUNK, span.count, 1 << (self.source.bits - 1))
+        self.codes = codes_from(case, 0, self.size)
+        step = gcd(self.size, _STEP)
+        self.low, self.high = self.codes[:step].copy(), self.codes[::step, None].copy()
+        self.out = np.zeros(self.size, self.target.storage)
+        self.weighing = Weighing(case, program, form, self.out, tile)
+
+    def tally(self) -> Tally:
+        """Ask, and give what was found."""
+        call = bound(self.backend, self.case, self.codes, self.out)
+        raw, poison, answered = self.out.view(np.uint8), _POISON, False
+        rows = self.codes.reshape(len(self.high), -1)
+        for at, pieces in self._chunks():
+            # made anew each time: a backend may have written into its input
+            np.add(self.high + self.high.dtype.type(at), self.low, out=rows)
+            raw.fill(poison)
+            poison ^= 0xFF
+            self.note("sweep", np.array([at], np.intp))
+            answer = self._taken(call())
+            if answer is None:
+                self.weighing.chunk(at, pieces)
+            elif isinstance(answer, Declined) and not answered:
+                return Tally({}, {}, declined=sum(end - first for first, end in self.span.asked))
+            else:
+                self._apart(at, answer)
+            answered = True
+        return self.weighing.tally()
+
+    def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
+        """Give the first code of each chunk, and the pieces of stretches that lie in it."""
+        size = self.size
+        for first, end in self.span.asked:
+            stretches = iter(self._outline(first, end))
+            stretch = next(stretches)
+            for begin in range(first, end, size):
+                at, stop, pieces = begin, begin + size, []
+                while stretch.end < stop:
+                    if at < stretch.end:
+                        pieces.append((stretch, at, stretch.end))
+                        at = stretch.end
+                    stretch = next(stretches)
+                pieces.append((stretch, at, stop))
+                yield begin, pieces
+
+    def _outline(self, first: int, end: int) -> list[Stretch]:
+        program, source, target = self.program, self.source, self.target
+        return outline(program, source, target, first, end - first, self.tile)
+
+    def _taken(self, answer: Answer | None) -> Answer | None:
+        """Put an answer that is well-formed, but not in the buffer, there."""
+        if isinstance(answer, Outputs) and complaint(answer, self.case, (self.size,)) is None:
+            np.copyto(self.out, answer.arrays[0])
+            return None
+        return answer
+
+    def _apart(self, at: int, answer: Answer) -> None:
+        """Ask a chunk again that was refused, or answered with something that has no form."""
+        vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
+        started = _Started(self.backend, self.backend.name, self.backend.version)
+
+        def told(placement: str, index: Index) -> None:
+            self.note(placement, index + at)
+
+        tally = ask_apart(started, vectors, told, {}, Avoid())
+        again = isinstance(answer, Refused | Declined) and started.refused
+        if not (tally.faults or again):
+            fault = group_at(vectors, self._first_said(answer))
+            tally = replace(tally, faults=(fault,))
+        self.weighing.keep(tally)
+
+    def _first_said(self, answer: Answer) -> Fault:
+        """Make a fault of an answer that is another when the chunk is asked again."""
+        kind, said = "refused", getattr(answer, "message", "")
+        if not isinstance(answer, Refused | Declined):
+            kind, said = complaint(answer, self.case, (self.size,)) or ("wrong type", "no answer")
+        return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)

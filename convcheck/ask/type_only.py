@@ -1,0 +1,44 @@
+"""The inputs of which only the type counts: their values and shapes vary from call to call."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from convcheck.judge.answers import Index
+from convcheck.numerics.format import Bits, Bool, Text
+from convcheck.numerics.neighbours import special_codes
+from convcheck.rules.model import DType
+
+SHAPES: tuple[tuple[int, ...], ...] = ((1,), (), (3,), (0,), (2, 2))
+
+
+def companion(dtype: DType, index: Index, count: int) -> Bits:
+    """Give a tensor of the type, the same for the same elements (of `count`) in the same shape."""
+    shape = shape_for(index, count)
+    turn = index.size + (int(index.reshape(-1)[0]) if index.size else 0)
+    size = prod(shape)
+    if isinstance(dtype.format, Text):
+        texts = np.empty(size, object)
+        texts[:] = [str(turn + i) for i in range(size)]
+        return texts.reshape(shape)
+    codes = (
+        np.arange(2, dtype=np.uint8) if isinstance(dtype.format, Bool)
+        else np.asarray(special_codes(dtype.format))
+    )  # fmt: skip
+    return codes[(turn + np.arange(size)) % len(codes)].astype(dtype.format.storage).reshape(shape)
+
+
+def shape_for(index: Index, count: int) -> tuple[int, ...]:
+    """Choose a shape that shows if it is taken, or broadcast to: one for each kind of call.
+
+    In every other case, many elements meet a scalar.
+    """
+    if index.ndim == 0:
+        return (1,)
+    if index.ndim > 1:
+        return (0,)
+    if index.size == 1:
+        return (2, 2)
+    return () if bool(index.size) == bool(count % 2) else (3,)

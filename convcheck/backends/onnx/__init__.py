@@ -1,0 +1,1 @@
+"""ONNX Runtime and the onnx package's ReferenceEvaluator."""

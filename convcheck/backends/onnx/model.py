@@ -1,0 +1,133 @@
+"""ONNX models made of a case, for the backends that take them. No operator is known here."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from convcheck.backends.protocol import Declined
+from convcheck.numerics.format import Texts
+from convcheck.rules.model import Case, DType, Spec, Value
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto
+
+WORLD = "onnx"
+TEXT_NAME = "texts"
+
+
+def cannot_ask(case: Case) -> Declined | None:
+    """Say why a case cannot be put as an ONNX model: another standard's operator, or no such type.
+
+    None where it can. Builds no model.
+    """
+    if case.op.partition(".")[0] != WORLD:
+        return Declined(f"{case.op} is not an ONNX operator", missing=True)
+    for dtype in (*case.inputs, *case.outputs):
+        if not _number(dtype.name_in(WORLD)):
+            return Declined(f"the installed onnx package has no type {dtype}", missing=True)
+    return None
+
+
+def is_of_onnx(spec: Spec) -> bool:
+    """Tell whether a spec is one of ONNX."""
+    return spec.op.partition(".")[0] == WORLD
+
+
+def element_type(dtype: DType) -> int:
+    """Give a type's number in TensorProto.DataType."""
+    return _number(dtype.name_in(WORLD))
+
+
+def input_names(case: Case) -> list[str]:
+    """Name the graph's inputs, in the operator's order."""
+    return [f"x{i}" for i in range(len(case.inputs))]
+
+
+def output_names(case: Case) -> list[str]:
+    """Name the graph's outputs, in the operator's order."""
+    return [f"y{i}" for i in range(len(case.outputs))]
+
+
+def build(case: Case) -> ModelProto:
+    """Build the model of one node: graph inputs of unstated shape, the opset the spec's version.
+
+    Raises nothing for types and attributes that ONNX forbids: refusing them is the runtime's part.
+    """
+    model = _empty_model(case.version)
+    node = model.graph.node.add(op_type=case.op.partition(".")[2])
+    node.input.extend(input_names(case))
+    node.output.extend(output_names(case))
+    _set_attributes(node, case)
+    _declare(model.graph, case)
+    return model
+
+
+def text_source(texts: Texts) -> bytes:
+    """Build a model without inputs and nodes, whose one output TEXT_NAME is an array of texts.
+
+    It is a way to have a runtime make a string tensor of the array's shape. Serialised.
+    """
+    from onnx import TensorProto
+
+    model = _empty_model(_TEXT_OPSET)
+    graph, kind = model.graph, TensorProto.STRING
+    tensor = graph.initializer.add(name=TEXT_NAME, dims=texts.shape, data_type=kind)
+    tensor.string_data.extend(text.encode() for text in texts.reshape(-1))
+    graph.output.add(name=TEXT_NAME).type.tensor_type.elem_type = kind
+    return bytes(model.SerializeToString())
+
+
+_TEXT_OPSET = 13  # any that every runtime loads, and whose IR lets an initialiser be no input
+
+
+@cache
+def _number(name: str) -> int:
+    """Give a type name's number, 0 (UNDEFINED) for a name that is none."""
+    from onnx import TensorProto
+
+    numbers: dict[str, int] = dict(TensorProto.DataType.items())
+    return numbers.get(name, 0)
+
+
+@cache
+def _ir_version(opset: int) -> int:
+    """Give the oldest IR version that goes with an opset."""
+    from onnx import helper
+
+    ids = [helper.make_opsetid("", opset)]
+    return int(helper.find_min_ir_version_for(ids, ignore_unknown=True))
+
+
+def _empty_model(opset: int) -> ModelProto:
+    from onnx import ModelProto
+
+    model = ModelProto(ir_version=_ir_version(opset))
+    model.opset_import.add(domain="", version=opset)
+    model.graph.name = "convcheck"
+    return model
+
+
+def _set_attributes(node: NodeProto, case: Case) -> None:
+    for name, value in case.attributes:
+        _set_attribute(node, name, value)
+    for name, kind in case.carried:
+        output = case.outputs[0]
+        carried = element_type(output) if kind == "int" else output.name_in(WORLD)
+        _set_attribute(node, name, carried)
+
+
+def _set_attribute(node: NodeProto, name: str, value: Value) -> None:
+    from onnx import AttributeProto
+
+    if isinstance(value, int):
+        node.attribute.add(name=name, type=AttributeProto.INT, i=value)
+    else:
+        node.attribute.add(name=name, type=AttributeProto.STRING, s=value.encode())
+
+
+def _declare(graph: GraphProto, case: Case) -> None:
+    for name, dtype in zip(input_names(case), case.inputs, strict=True):
+        graph.input.add(name=name).type.tensor_type.elem_type = element_type(dtype)
+    for name, dtype in zip(output_names(case), case.outputs, strict=True):
+        graph.output.add(name=name).type.tensor_type.elem_type = element_type(dtype)

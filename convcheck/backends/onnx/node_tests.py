@@ -1,0 +1,74 @@
+"""A case as a test in the layout of ONNX's own backend tests.
+
+    NAME/model.onnx  NAME/data.json  NAME/test_data_set_0/input_0.pb  …/output_0.pb
+
+`data.json` asks for no tolerance.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
+
+from convcheck.backends.onnx.model import build, element_type, input_names, output_names
+from convcheck.backends.packing import pack
+from convcheck.numerics.format import Bits, Codes, Text
+from convcheck.rules.model import Case, DType
+
+if TYPE_CHECKING:
+    from onnx import TensorProto, ValueInfoProto
+
+DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # inputs and outputs, in their shapes
+_EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
+
+
+def test_name(case: Case) -> str:
+    """Name the test's folder."""
+    return "test_" + re.sub(r"\W+", "_", case.id).lower()
+
+
+def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
+    """Give the files of a test as (name, content), the model first."""
+    name = test_name(case)
+    model = build(case)
+    model.producer_name = "convcheck"
+    model.doc_string = case.id
+    for values, which in ((model.graph.input, 0), (model.graph.output, 1)):
+        for i, value in enumerate(values):
+            _state_shape(value, {one[which][i].shape for one in data_sets})
+    yield f"{name}/model.onnx", model.SerializeToString()
+    yield f"{name}/data.json", _EXACTLY.encode()
+    for number, (inputs, outputs) in enumerate(data_sets):
+        folder = f"{name}/test_data_set_{number}"
+        for kind, names, types, tensors in (
+            ("input", input_names(case), case.inputs, inputs),
+            ("output", output_names(case), case.outputs, outputs),
+        ):
+            for i, (label, dtype, bits) in enumerate(zip(names, types, tensors, strict=True)):
+                content = _tensor(label, dtype, bits).SerializeToString()
+                yield f"{folder}/{kind}_{i}.pb", content
+
+
+def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
+    """State the rank, which ONNX's checker wants, and the dimensions that all data sets have."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return
+    stated = value.type.tensor_type.shape
+    stated.SetInParent()  # a scalar's has no dimensions, and is there
+    for sizes in zip(*shapes, strict=True):
+        dimension = stated.dim.add()
+        if len(set(sizes)) == 1:
+            dimension.dim_value = sizes[0]
+
+
+def _tensor(name: str, dtype: DType, bits: Bits) -> TensorProto:
+    from onnx import TensorProto
+
+    tensor = TensorProto(name=name, dims=bits.shape, data_type=element_type(dtype))
+    if isinstance(dtype.format, Text):
+        tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
+    else:
+        tensor.raw_data = pack(dtype.format, cast(Codes, bits)).tobytes()
+    return tensor

@@ -1,0 +1,264 @@
+"""ONNX Runtime as a backend.
+
+Every tensor goes in as a graph input, so that the kernel answers and not the constant folder, and
+the graph optimiser is off. Numbers are written to and read from the memory of OrtValues: numpy
+has no bfloat16, float8 or packed int4. A string OrtValue cannot be made from Python; ONNX Runtime
+itself makes one, as the output of a model that is nothing but an initialiser.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.onnx import runtime_options as ort_options
+from convcheck.backends.onnx.model import (
+    TEXT_NAME,
+    build,
+    cannot_ask,
+    element_type,
+    input_names,
+    is_of_onnx,
+    output_names,
+    text_source,
+)
+from convcheck.backends.onnx.runtime_bound import bind, can_bind
+from convcheck.backends.packing import pack, too_large, unpack
+from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused
+from convcheck.errors import UnavailableError
+from convcheck.numerics.format import Bits, Codes, Text, Texts
+from convcheck.rules.model import Case, DType
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession, OrtValue, SessionOptions
+
+CPU = "CPUExecutionProvider"
+_KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
+FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A case's session, or why there is none, and the case's types by number."""
+
+    case: Case
+    session: InferenceSession | Declined
+    types: dict[int, DType]
+    inputs: tuple[tuple[str, DType, int], ...]  # name, type and its number
+    outputs: list[str]
+
+
+class OnnxRuntime:
+    """ONNX Runtime on one execution provider, the CPU's where `variant` is ''.
+
+    Another provider never falls back on the CPU: a node that it does not take is declined.
+    """
+
+    options = ort_options.OPTIONS
+
+    def __init__(self, variant: str = "", choice: Mapping[str, str] | None = None) -> None:
+        """Take an execution provider, and values of some of the options.
+
+        Raises UnavailableError for a provider that this onnxruntime does not have, and UsageError
+        for an option or a value that there is not.
+        """
+        import onnxruntime
+
+        onnxruntime.set_default_logger_severity(FATAL_ONLY)
+        self._runtime = onnxruntime
+        self._provider = variant or CPU
+        self._variant, self._choice = variant, ort_options.checked(choice or {})
+        self._others: dict[tuple[tuple[str, str], ...], OnnxRuntime] = {}
+        self._check_provider()
+        self._loaded: _Loaded | None = None
+        # to make a tensor of texts takes a session, and the same ones are asked of many cases
+        self._texts = lru_cache(maxsize=_KEPT_TEXTS)(self._make_texts)
+        self.name = f"ort:{variant}" if variant else "ort"
+        self.version = (
+            f"onnxruntime {onnxruntime.__version__}, {self._provider}, graph inputs, "
+            f"{ort_options.words(self._choice)}"
+        )
+
+    takes = staticmethod(is_of_onnx)
+
+    def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
+        """Give the same backend with other values of some options; inputs stay graph inputs.
+
+        One that was given before is given again, with the session that it has.
+        """
+        key = tuple(sorted(choice.items()))
+        if key not in self._others:
+            self._others[key] = OnnxRuntime(self._variant, {**self._choice, **choice})
+        return self._others[key]
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline what no ONNX model can say."""
+        return cannot_ask(case)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Run the case's node on the inputs, whose shapes may differ from call to call.
+
+        A session that cannot be made is Declined, an exception of a run Refused, unless it says
+        that there is no implementation.
+        """
+        loaded = self._load(case)
+        if isinstance(loaded.session, Declined):
+            return loaded.session
+        feeds = {
+            name: self._feed(dtype, number, bits)
+            for (name, dtype, number), bits in zip(loaded.inputs, inputs, strict=True)
+        }
+        try:
+            values = loaded.session.run_with_ort_values(loaded.outputs, feeds)
+        except Exception as error:  # onnxruntime's exceptions share no other base class
+            return _from_run(str(error))
+        return _answer(values, loaded.types, inputs)
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        """Give a function that runs the case's node on one buffer, into the other, again and again.
+
+        None where there is none: on another provider than the CPU's, for several inputs or
+        outputs, texts, a source of packed codes, and buffers that are empty, of other types than
+        the case's, of two shapes or not contiguous.
+        """
+        if self._provider != CPU or not can_bind(case, codes, out):
+            return None
+        session = self._load(case).session
+        if isinstance(session, Declined):
+            return partial(_same, session)
+        # where a run fails, the same is asked without these buffers: they may not be to blame
+        return bind(session, case, codes, out, partial(self.answer, case, [codes]))
+
+    def _check_provider(self) -> None:
+        available = self._runtime.get_available_providers()
+        if self._provider not in available:
+            raise UnavailableError(
+                f"onnxruntime {self._runtime.__version__} has no {self._provider}",
+                hint=f"one of {', '.join(f'ort:{name}' for name in available)}",
+            )
+
+    def _load(self, case: Case) -> _Loaded:
+        if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
+            self._loaded = None  # frees the last session before the next one is made
+            types = {element_type(dtype): dtype for dtype in (*case.inputs, *case.outputs)}
+            numbers = (element_type(dtype) for dtype in case.inputs)
+            named = tuple(zip(input_names(case), case.inputs, numbers, strict=True))
+            self._loaded = _Loaded(case, self._session(case), types, named, output_names(case))
+        return self._loaded
+
+    def _session(self, case: Case) -> InferenceSession | Declined:
+        model, options = build(case).SerializeToString(), self._options()
+        if self._provider != CPU:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        try:
+            return self._make_session(model, options, self._provider)
+        except Exception as error:  # onnxruntime's exceptions share no other base class
+            return _from_load(str(error))
+
+    def _options(self) -> SessionOptions:
+        options = self._runtime.SessionOptions()
+        ort_options.apply(self._runtime, options, self._choice)
+        options.enable_mem_pattern = False
+        options.enable_cpu_mem_arena = False
+        options.log_severity_level = FATAL_ONLY
+        return options
+
+    def _make_session(
+        self, model: bytes, options: SessionOptions, provider: str
+    ) -> InferenceSession:
+        # enable_fallback: by itself, Python code would print, and try again on the CPU
+        return self._runtime.InferenceSession(
+            model, options, providers=[provider], enable_fallback=False
+        )
+
+    def _feed(self, dtype: DType, number: int, bits: Bits) -> OrtValue:
+        if isinstance(dtype.format, Text):
+            return self._texts(bits.shape, tuple(bits.flat))[0]
+        value = self._runtime.OrtValue.ortvalue_from_shape_and_type(bits.shape, number)
+        memory = pack(dtype.format, cast(Codes, bits))
+        if memory.size:  # an empty tensor may have no address
+            ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
+        return value
+
+    def _make_texts(
+        self, shape: tuple[int, ...], texts: tuple[str, ...]
+    ) -> tuple[OrtValue, InferenceSession]:
+        """Give a tensor of texts, and the session that has to stay alive for it."""
+        array = np.array(texts, object).reshape(shape)
+        session = self._make_session(text_source(array), self._options(), CPU)
+        return session.run_with_ort_values([TEXT_NAME], {})[0], session
+
+
+def _same(answer: Answer) -> Answer:
+    return answer
+
+
+def _answer(
+    values: Sequence[OrtValue], types: dict[int, DType], inputs: Sequence[Bits]
+) -> Outputs | Oversized:
+    """Read the outputs in their own shapes, and name their types."""
+    known = [types.get(value.element_type()) for value in values]
+    both = list(zip(values, known, strict=True))
+    names = tuple(dtype.name if dtype else str(value.data_type()) for value, dtype in both)
+    shapes = tuple(tuple(value.shape()) for value in values)
+    if any(too_large(shape, inputs) for shape in shapes):
+        return Oversized(shapes, names)
+    fetched = (_fetch(*pair, shape) for pair, shape in zip(both, shapes, strict=True))
+    return Outputs(tuple(fetched), names)
+
+
+def _fetch(value: OrtValue, dtype: DType | None, shape: tuple[int, ...]) -> Bits:
+    """Read an output in its own shape: of an unknown type, the bytes."""
+    if dtype is None:
+        return _memory(value)
+    if isinstance(dtype.format, Text):
+        texts: Texts = np.asarray(value.numpy(), dtype=object).reshape(shape)
+        return texts
+    return unpack(dtype.format, _memory(value), shape)
+
+
+def _memory(value: OrtValue) -> NDArray[Any]:
+    """Copy a numeric tensor's memory as bytes."""
+    size = value.tensor_size_in_bytes()
+    return np.frombuffer(ctypes.string_at(value.data_ptr(), size) if size else b"", np.uint8)
+
+
+_RUNNING = re.compile(
+    r"Non-zero status code returned while running \w+ node\. Name:'[^']*' Status Message: "
+)
+_STATUS = re.compile(r"^\[ONNXRuntimeError\] : \d+ : (\w+) : ")
+_SOURCE_LINE = re.compile(r"\S+\.(?:cc|cpp|cu|h):\d+ .*?\)(?: const)? ")  # file:line signature
+_NO_KERNEL = "NOT_IMPLEMENTED"
+_MISSING = (
+    _NO_KERNEL,
+    "of input parameter",  # Type 'tensor(string)' of input parameter (x0) … is invalid
+    "Invalid tensor data type",
+    "Unsupported model IR version",
+    "is under development and support for this is limited",  # the opset
+    "InsertedPrecisionFreeCast",  # its own node, put before a node without a float16 kernel
+    "assigned to the default CPU EP",  # the provider does not take the node
+)
+
+
+def _from_load(message: str) -> Declined:
+    """Judge why no session could be made: something is missing, or the model was turned down."""
+    text = _words(message)
+    return Declined(text, missing=any(phrase in text for phrase in _MISSING))
+
+
+def _from_run(message: str) -> Refused | Declined:
+    text = _words(message)
+    return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
+
+
+def _words(message: str) -> str:
+    """Trim a message: the status word is kept, C++ source lines and line breaks are dropped."""
+    text = _STATUS.sub(r"\1: ", _SOURCE_LINE.sub("", " ".join(message.split())))
+    return _RUNNING.sub("", text)

@@ -1,0 +1,77 @@
+"""ONNX Runtime on two buffers, bound once and run on again and again: no tensor is made a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.onnx.model import element_type, input_names, output_names
+from convcheck.backends.packing import pack, packed, unpack_into
+from convcheck.numerics.format import Codes, Numeric, Text
+
+if TYPE_CHECKING:
+    from convcheck.backends.protocol import Answer, Bound
+    from convcheck.rules.model import Case
+
+Session = Any  # an InferenceSession: onnxruntime is imported in one file only
+
+
+def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
+    """Tell whether a case of one input and output can run on two buffers, of any one shape.
+
+    Not on texts, a source of packed codes, and buffers that are empty, of other types than the
+    case's storage, not contiguous, or not to be written.
+    """
+    types = (*case.inputs, *case.outputs)
+    if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
+        return False
+    if not codes.size or any(isinstance(dtype.format, Text) for dtype in types):
+        return False
+    both = zip(types, (codes, out), strict=True)
+    fit = all(a.dtype == t.format.storage and a.flags.c_contiguous for t, a in both)
+    return fit and out.flags.writeable and not packed(cast(Numeric, case.inputs[0].format))
+
+
+def bind(session: Session, case: Case, codes: Codes, out: Codes, again: Bound) -> Bound:
+    """Bind buffers that `can_bind`; a run that raises gives what `again` says.
+
+    What is given keeps the session and the buffers alive.
+    """
+    target = cast(Numeric, case.outputs[0].format)
+    if not packed(target):
+        return partial(_run, _runner(session, case, codes, out), again, (codes, out))
+    memory = pack(target, np.zeros_like(out))
+    run = partial(_run, _runner(session, case, codes, memory), again, (codes, memory))
+    return partial(_run_packed, run, target, memory, out)
+
+
+def _runner(session: Session, case: Case, codes: Codes, memory: Codes) -> Callable[[], None]:
+    (source,), (target,) = input_names(case), output_names(case)
+    numbers = element_type(case.inputs[0]), element_type(case.outputs[0])
+    binding = session.io_binding()  # to addresses: it keeps no array alive
+    binding.bind_input(source, "cpu", 0, numbers[0], codes.shape, codes.ctypes.data)
+    binding.bind_output(target, "cpu", 0, numbers[1], codes.shape, memory.ctypes.data)
+    return partial(session.run_with_iobinding, binding)
+
+
+def _run(run: Callable[[], None], again: Bound, _alive: object) -> Answer | None:
+    try:
+        run()
+    except Exception:  # onnxruntime's exceptions share no other base class
+        return again()
+    return None
+
+
+def _run_packed(
+    run: Bound, target: Numeric, memory: NDArray[np.uint8], out: Codes
+) -> Answer | None:
+    # no code is left as it was: what a kernel does not write cannot pass for the last answer
+    np.invert(memory, out=memory)
+    answer = run()
+    if answer is None:
+        unpack_into(target, memory, out)
+    return answer

@@ -1,0 +1,1 @@
+"""OpenVINO, in three variants that are three implementations."""

@@ -1,0 +1,1 @@
+"""Any program as a backend, and any backend as a program."""

@@ -1,0 +1,248 @@
+"""Any program as a backend: it reads requests from stdin, and answers on stdout.
+
+The address is `process:COMMAND`. The protocol is in the README; `schema.json` has the
+header lines, and `serve` is the other end of it for any backend. The program runs in the worker's
+process group, and ends with it; what it writes to stderr goes where the worker's does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from convcheck.backends.packing import too_large
+from convcheck.backends.process import headers, wire
+from convcheck.backends.process.program import Deadline, Program, within
+from convcheck.backends.protocol import (
+    Answer,
+    Declined,
+    DiedError,
+    Outputs,
+    Oversized,
+    ProtocolError,
+    call_timeout,
+)
+from convcheck.errors import UnavailableError
+from convcheck.numerics.format import Bits, Text
+from convcheck.rules.load import Catalog, load, user_folders
+from convcheck.rules.model import Case, DType
+
+AHEAD = 1 << 15  # bytes of requests that are sent before an answer is read
+ROOM = 1 << 9  # bytes of a header
+STARTING = 60.0  # seconds until hello is answered
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is the same in all requests of a case: the header but for the run and the shapes."""
+
+    case: Case | None  # None for one that is in no spec
+    start: str
+    names: tuple[str, ...]  # how the entry of an input begins
+    types: tuple[DType, ...]
+    end: str
+    known: dict[tuple[tuple[int, ...], ...], str] = field(default_factory=dict)
+
+
+class Process:
+    """A program that speaks the process protocol. `spoiled`: it asks to be started anew."""
+
+    def __init__(self, command: str = "", *, catalog: Catalog | None = None) -> None:
+        """Start a command and greet it.
+
+        Raises UsageError for no command, UnavailableError where it cannot be started or does not
+        answer as it should, DiedError where it ends or hangs.
+        """
+        self._program = Program(command)
+        atexit.register(self._program.leave)
+        try:
+            self.name, self.version = f"process:{command}", " ".join(greet(self._program))
+        except ProtocolError as error:
+            self._program.kill()
+            hint = f"{error.hint}; `convcheck probe --backend 'process:{command}'`"
+            raise UnavailableError(f"{self._program.name}: {error.message}", hint=hint) from None
+        self._catalog = catalog or load(user_folders())
+        self._answers = headers.Answers(self._catalog.types.types)
+        self._timeout = call_timeout()
+        self._question: Question | None = None
+        self._run = 0
+        self.spoiled = False
+
+    @staticmethod
+    def available() -> str:
+        """Say what there is."""
+        return "any program that speaks the protocol: 'process:./mine --flag'"
+
+    def support(self, case: Case) -> Declined | None:
+        """Ask everything: a program declines what it does not do."""
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Put one request, and read its answer.
+
+        Raises ProtocolError for what is none, DiedError where the program has ended or hangs.
+        """
+        return next(self.answers(case, [inputs]))
+
+    def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        """Put several requests, some at a time: where one end waits for the other, neither works.
+
+        Raises as `answer` does, for the request whose answer is due.
+        """
+        if self._question is None or self._question.case is not case:
+            self._question = question(case, self._catalog)
+        first = run = self._run + 1
+        batch: list[Sequence[Bits]] = []
+        try:
+            for batch in _batches(questions, min(AHEAD, self._program.room)):
+                first = self._run + 1
+                self._run += len(batch)
+                self._send(self._question, first, batch)
+                for run, inputs in enumerate(batch, first):
+                    yield self._due(run, inputs)
+        except DiedError as error:
+            self._program.kill()
+            raise _among(error, len(batch)) from None
+        except ProtocolError as error:
+            self._program.kill()
+            raise _behind(error, run, first) from None
+
+    def _send(self, asked: Question, first: int, batch: Sequence[Sequence[Bits]]) -> None:
+        parts: list[bytes | memoryview] = []
+        for run, inputs in enumerate(batch, first):
+            parts += request(asked, run, inputs)
+        self._program.send(parts, within(self._timeout))
+
+    def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
+        """Read the answer to a request; with that to the last one, nothing else comes."""
+        answer, restart = receive(self._program, self._answers, run, inputs, within(self._timeout))
+        self.spoiled = self.spoiled or restart
+        if run == self._run:
+            nothing_more(self._program, run)
+        return answer
+
+
+def _among(error: DiedError, count: int) -> DiedError:
+    """Say that it died of one of several requests: it may have read more than its own."""
+    if count == 1:
+        return error
+    how = f"{error.how}, {count} requests sent at once"
+    return DiedError(how, timed_out=error.timed_out, printed=error.printed)
+
+
+def _behind(error: ProtocolError, run: int, first: int) -> ProtocolError:
+    """Say that what is no header may be a matter of the answer before it."""
+    if run == first or error.hint != wire.NOISE:
+        return error
+    hint = f"{error.hint}; or the answer to run {run - 1} is not as long as its `bytes`"
+    return ProtocolError(error.message, hint=hint)
+
+
+def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[Sequence[Bits]]]:
+    """Put together what a pipe takes at once, so that no answer has to be read in between."""
+    batch: list[Sequence[Bits]] = []
+    size = 0
+    for inputs in questions:
+        more = ROOM + sum(bits.nbytes for bits in inputs)
+        if batch and size + more > ahead:
+            yield batch
+            batch, size = [], 0
+        batch.append(inputs)
+        size += more
+    if batch:
+        yield batch
+
+
+def receive(
+    program: Program,
+    answers: headers.Answers,
+    run: int,
+    inputs: Sequence[Bits],
+    deadline: Deadline,
+) -> tuple[Answer, bool]:
+    """Read the answer to a request, and whether the program asks to be started anew.
+
+    Raises ProtocolError for what is none, DiedError where the program has ended or hangs.
+    """
+    said = answers.read(program.line(deadline), run)
+    if said.answer is not None:
+        return said.answer, said.restart
+    for _, tensor in said.named:
+        if too_large(tensor.shape, inputs):
+            return _dropped(program, said, deadline), said.restart
+    arrays = [t.bits(program.payload(t.size, name, deadline)) for name, t in said.named]
+    return Outputs(tuple(arrays), said.types), said.restart
+
+
+def _dropped(program: Program, said: headers.Said, deadline: Deadline) -> Oversized:
+    for name, tensor in said.named:
+        program.drop(tensor.size, name, deadline)
+    return Oversized(tuple(t.shape for t in said.tensors), said.types)
+
+
+def nothing_more(program: Program, run: int) -> None:
+    """Raise ProtocolError for what came with an answer and is none of it; run 0 is hello."""
+    if extra := program.left_over():
+        raise _too_much(extra, run)
+
+
+def greet(program: Program) -> tuple[str, str]:
+    """Say hello; gives the program's name and version. Raises DiedError or ProtocolError."""
+    deadline = within(STARTING)
+    program.send([wire.HELLO], deadline)
+    welcome = headers.read_welcome(program.line(deadline))
+    nothing_more(program, 0)
+    return welcome
+
+
+def question(case: Case, catalog: Catalog) -> Question:
+    """Write what all requests of a case have in common."""
+    known = {"case": case.id, "spec": case.spec, "op": case.op.partition(".")[2]}
+    header = json.dumps({**known, "attributes": dict(case.attributes)})
+    names = _input_names(case, catalog)
+    starts = tuple(f'{{"name": {json.dumps(name)}, ' for name in names)
+    outputs = json.dumps([dtype.name for dtype in case.outputs])
+    return Question(case, f"{header[1:-1]}, ", starts, case.inputs, f'"outputs": {outputs}}}\n')
+
+
+def request(asked: Question, run: int, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
+    """Write a request: the header line, then the payloads."""
+    shapes = tuple([bits.shape for bits in inputs])
+    entries = asked.known.get(shapes) or _entries(asked, shapes, inputs)
+    line = f'{{"run": {run}, {asked.start}"inputs": [{entries}], {asked.end}'
+    return wire.message(line, zip(asked.types, inputs, strict=True))
+
+
+def _entries(asked: Question, shapes: tuple[tuple[int, ...], ...], inputs: Sequence[Bits]) -> str:
+    """Describe the inputs, once for the same shapes where the elements are not in it."""
+    pairs = zip(asked.names, asked.types, inputs, strict=True)
+    entries = ", ".join(wire.describe(dtype, bits, name) for name, dtype, bits in pairs)
+    if not any(isinstance(dtype.format, Text) for dtype in asked.types):
+        asked.known[shapes] = entries
+    return entries
+
+
+def _input_names(case: Case, catalog: Catalog) -> list[str]:
+    """Name a case's inputs as its spec does: of a layout, those that it has."""
+    spec = catalog.specs.get(case.spec)
+    if spec is None:
+        return [f"x{n}" for n in range(len(case.inputs))]
+    layouts = {layout.name: dict(layout.shapes) for layout in spec.layouts}
+    there = layouts.get(case.layout) or next(iter(layouts.values()), None)
+    names = [name for name, _ in spec.inputs if there is None or name in there]
+    return names if len(names) == len(case.inputs) else [f"x{n}" for n in range(len(case.inputs))]
+
+
+def _too_much(extra: bytes, run: int) -> ProtocolError:
+    """Say what came after an answer was complete: the answer again, noise, or bytes too many."""
+    line = extra.partition(b"\n")[0]
+    after = f"run {run}" if run else "hello"
+    if wire.looks_like_json(line):
+        message = f"{after} is answered twice: {wire.quoted(line)}"
+        return ProtocolError(message, hint="answer each request once")
+    hint = "send what `bytes` says, and print to stderr"
+    count = f"{len(extra)} byte{'' if len(extra) == 1 else 's'}"
+    message = f"{count} too many after the answer to {after}: {wire.quoted(line)}"
+    return ProtocolError(message, hint=hint)

@@ -1,0 +1,269 @@
+"""Check a program that speaks the process protocol, step by step, up to the first thing wrong."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from convcheck.backends.process import headers
+from convcheck.backends.process.backend import (
+    Question,
+    greet,
+    nothing_more,
+    question,
+    receive,
+    request,
+)
+from convcheck.backends.process.program import Deadline, Program, within
+from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
+from convcheck.errors import ConvcheckError
+from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.words import code_of
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, DType, Spec
+
+PATIENCE = 10.0  # seconds for an answer
+ENDING = 2.0  # seconds that a program may take to end after its input
+LARGE = 1 << 22  # bytes
+NOBODYS = "convcheck.NobodyKnowsThis"
+STEPS = {
+    "starts": "The program is started without a shell; it reads stdin and writes to stdout.",
+    "answers hello": 'The first line is {"hello": 1}. Answer {"hello": 1, "name": "mine", '
+    '"version": "1.0"} and a line feed, and flush.',
+    "declines what nobody knows": 'To what it does not do a program answers {"run": 7, '
+    '"declined": "why"}, after it has read the payload.',
+    "answers or declines every pair of types": "An answer is a line with the request's run and "
+    "one of outputs, declined, refused; then the bytes of the outputs.",
+    "answers a scalar": "Shape [] is a scalar: one element. The answer has the shape of the input.",
+    "answers a tensor without elements": "A shape with a 0 in it has no elements and no bytes.",
+    "answers three requests sent at once": "Requests may come before the last one is answered. "
+    "Read as many bytes as the header says, no more, and answer in order.",
+    "answers 4 MiB": "A tensor comes in pieces, and is taken in pieces: read and write until all "
+    "of its bytes are through.",
+    "ends with its input": "End of input ends the program, with status 0 and nothing more on "
+    "stdout.",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of a step: a note where it is well, what is wrong, and what to do, where not."""
+
+    name: str
+    note: str = ""
+    wrong: str = ""
+    hint: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The line of the protocol that the step is about."""
+        return STEPS[self.name]
+
+
+@dataclass
+class Probe:
+    """A program being probed. `supported` are the cases that it gave outputs to."""
+
+    command: str
+    catalog: Catalog
+    specs: Sequence[Spec]
+    advance: Callable[[], None] = lambda: None
+    supported: list[Case] = field(default_factory=list)
+    name: str = ""
+    printed: list[str] = field(default_factory=list)  # its last lines on stderr
+
+    def steps(self) -> Iterator[Step]:
+        """Do the steps in order, and end with the first that goes wrong."""
+        with tempfile.TemporaryFile() as log:
+            try:
+                self._program = Program(self.command, own_group=True, stderr=log)
+            except ConvcheckError as error:
+                yield Step("starts", wrong=error.message, hint=error.hint)
+                return
+            try:
+                yield from self._run_steps()
+            finally:
+                self._program.leave()
+                log.seek(0)
+                lines = log.read()[-4096:].decode(errors="replace").splitlines()
+                self.printed = [line for line in lines if line.strip()][-3:]
+
+    def _run_steps(self) -> Iterator[Step]:
+        self._run = 0
+        self._headers = headers.Answers(self.catalog.types.types)
+        doing = (self._starts, self._hello, self._nobodys, self._pairs, self._scalar, self._empty,
+                 self._several, self._large, self._end)  # fmt: skip
+        for name, do in zip(STEPS, doing, strict=True):
+            try:
+                note = do()
+            except ProtocolError as error:
+                yield Step(name, wrong=error.message, hint=error.hint)
+                return
+            except DiedError as error:
+                yield Step(name, wrong=error.how)
+                return
+            yield Step(name, note)
+
+    def _starts(self) -> str:
+        return ""
+
+    def _hello(self) -> str:
+        self.name = " ".join(greet(self._program))
+        return self.name
+
+    def _nobodys(self) -> str:
+        dtype = next(iter(self.catalog.types.types.values()))
+        header = {"case": f"{NOBODYS}-1/x", "spec": f"{NOBODYS}-1", "op": NOBODYS.partition(".")[2]}
+        start = f"{json.dumps({**header, 'attributes': {}})[1:-1]}, "
+        end = f'"outputs": ["{dtype.name}"]}}\n'
+        bits = [_ones(dtype, (3,))]
+        self._run += 1
+        known = Question(None, start, ('{"name": "x", ',), (dtype,), end)
+        self._program.send(request(known, self._run, bits), self._soon())
+        answer = self._answer(bits)
+        if isinstance(answer, Outputs):
+            raise ProtocolError("asked for an operator that does not exist, it gave outputs",
+                                hint="look at `op`, and decline what you do not know")  # fmt: skip
+        return _said(answer)
+
+    def _pairs(self) -> str:
+        asked = 0
+        for case in questions(self.specs):
+            asked += 1
+            inputs = _inputs(case, (3,))
+            answer = self._ask(case, inputs)
+            if isinstance(answer, Outputs):
+                _check_form(case, inputs, answer)
+                self.supported.append(case)
+            self.advance()
+        if not self.supported:
+            raise ProtocolError(f"it gave outputs to none of {asked:,} questions",
+                                hint="compare `op`, `type` and `outputs` as `convcheck list types` "
+                                "spells them")  # fmt: skip
+        return f"outputs for {len(self.supported):,} of {asked:,}"
+
+    def _scalar(self) -> str:
+        return self._shaped(())
+
+    def _empty(self) -> str:
+        return self._shaped((0,))
+
+    def _shaped(self, shape: tuple[int, ...]) -> str:
+        case = self._element_case()
+        if case is None:
+            return "not asked: it does no conversion of elements"
+        inputs = _inputs(case, shape)
+        answer = self._ask(case, inputs)
+        if isinstance(answer, Outputs):
+            _check_form(case, inputs, answer)
+        return "" if isinstance(answer, Outputs) else _said(answer)
+
+    def _several(self) -> str:
+        case = self._element_case() or self.supported[0]
+        sizes = ((1,), (2,), (5,)) if not case.whole_calls else ((3,),) * 3
+        asked = [_inputs(case, shape) for shape in sizes]
+        first, self._run = self._run + 1, self._run + 3
+        known = question(case, self.catalog)
+        parts = [p for n, bits in enumerate(asked) for p in request(known, first + n, bits)]
+        self._program.send([b"".join(parts)], self._soon())
+        for n, bits in enumerate(asked):
+            answer = self._answer(bits, first + n, last=n == 2)
+            if isinstance(answer, Outputs):
+                _check_form(case, bits, answer)
+        return ""
+
+    def _large(self) -> str:
+        case = self._element_case()
+        if case is None:
+            return "not asked: it does no conversion of elements"
+        item = case.inputs[0].format.storage.itemsize
+        inputs = _inputs(case, (LARGE // item,))
+        begun = time.monotonic()
+        answer = self._ask(case, inputs)
+        if not isinstance(answer, Outputs):
+            return _said(answer)
+        _check_form(case, inputs, answer)
+        moved = LARGE + sum(a.nbytes for a in answer.arrays)
+        return f"{moved / (time.monotonic() - begun) / 1e6:,.0f} MB/s, both ways and the work"
+
+    def _end(self) -> str:
+        begun = time.monotonic()
+        self._program.end_input()
+        status = self._program.wait(ENDING)
+        if status is None:
+            raise ProtocolError(f"it still runs {ENDING:g} s after its input has ended",
+                                hint="leave the loop when nothing more can be read")  # fmt: skip
+        if status:
+            raise ProtocolError(f"it ended with status {status}", hint="return 0 from main")
+        if extra := self._program.rest():
+            raise ProtocolError(f"after its input had ended it wrote {len(extra)} bytes to stdout: "
+                                f"{extra[:60]!r}", hint="print to stderr instead")  # fmt: skip
+        return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
+
+    def _element_case(self) -> Case | None:
+        """Give a supported case that converts elements, of numbers if there is one."""
+        found = [c for c in self.supported if not c.whole_calls and c.sources == c.inputs]
+        numbers = (c for c in found if not isinstance(c.inputs[0].format, Text))
+        return next(numbers, None)
+
+    def _ask(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        self._run += 1
+        known = question(case, self.catalog)
+        self._program.send(request(known, self._run, inputs), self._soon())
+        return self._answer(inputs)
+
+    def _answer(self, inputs: Sequence[Bits], run: int = 0, *, last: bool = True) -> Answer:
+        run = run or self._run
+        answer, _ = receive(self._program, self._headers, run, inputs, self._soon())
+        if last:
+            nothing_more(self._program, run)
+        return answer
+
+    def _soon(self) -> Deadline:
+        return within(PATIENCE)
+
+
+def questions(specs: Sequence[Spec]) -> Iterator[Case]:
+    """Give one case for every combination of types that a spec asks."""
+    for spec in specs:
+        seen: dict[tuple[tuple[DType, ...], ...], Case] = {}
+        for case in cases(spec):
+            seen.setdefault((case.inputs, case.outputs), case)
+        yield from seen.values()
+
+
+def _inputs(case: Case, shape: tuple[int, ...]) -> list[Bits]:
+    """Make inputs that are 1 everywhere; those of a whole call have its ranks."""
+    ranks = case.ranks or (None,) * len(case.inputs)
+    shapes = (shape if rank is None else (1,) * rank for rank in ranks)
+    return [_ones(dtype, shape) for dtype, shape in zip(case.inputs, shapes, strict=True)]
+
+
+def _ones(dtype: DType, shape: tuple[int, ...]) -> Bits:
+    if isinstance(dtype.format, Text):
+        return np.full(shape, "1", object)
+    return np.full(shape, code_of(dtype.format, "1")[0], dtype.format.storage)
+
+
+def _check_form(case: Case, inputs: Sequence[Bits], answer: Outputs) -> None:
+    """Hold an answer to what was asked: the number of outputs, their types and shapes."""
+    due = [dtype.name for dtype in case.outputs] or list(answer.types[:1])
+    if list(answer.types) != due:
+        raise ProtocolError(f"asked for {', '.join(due)}, it answered {', '.join(answer.types)}: "
+                            f"{case.id}", hint="the types that are wanted stand in `outputs`; "
+                            "decline what you do not do")  # fmt: skip
+    shape, got = inputs[0].shape, answer.arrays[0].shape
+    if not case.whole_calls and got != shape:
+        raise ProtocolError(f"an input of shape {list(shape)} came back as {list(got)}: {case.id}",
+                            hint="repeat the input's shape, [] and [0] as well")  # fmt: skip
+
+
+def _said(answer: Answer) -> str:
+    words = getattr(answer, "message", "")
+    return f"{type(answer).__name__.lower()}: {words}"[:70]

@@ -1,0 +1,282 @@
+"""A program that runs, and the pipes to it: never deadlocked, and every wait has an end.
+
+Both pipes are non-blocking. While a request is written, what the program writes is read: it may
+answer before it has read everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fcntl import fcntl
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted
+from convcheck.backends.protocol import DiedError, ProtocolError
+from convcheck.errors import UnavailableError, UsageError
+
+PIPE_SIZE = 1 << 20  # bytes: what Linux allows everybody
+LEAST_PIPE = 1 << 12  # bytes: what is there where that was not to be had
+SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python knows on Linux only
+LONGEST_LINE = 1 << 28  # bytes; a header with texts may be long
+LONGEST_NOISE = 1 << 12  # bytes of what is no header, without a line's end
+LONGEST_NAME = 40
+ENDING = 1.0  # seconds that a program may take to end after its stdout has
+LEAVING = 1.5  # seconds that a program may take to end after its input has
+_MANY = 1 << 16
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The end of a wait, and of how many seconds people are told."""
+
+    at: float
+    said: float
+
+    def left(self) -> int:
+        """Give the milliseconds that are left, 0 where it is past."""
+        return max(int((self.at - time.monotonic()) * 1000), 0)
+
+
+def within(seconds: float) -> Deadline:
+    """Make a deadline that passes a little before the runner, which counts too, gives up."""
+    return Deadline(time.monotonic() + seconds - min(0.5, seconds / 5), seconds)
+
+
+class Program:
+    """A command, started without a shell, in this process's group or in one of its own."""
+
+    def __init__(
+        self, command: str, *, own_group: bool = False, stderr: IO[bytes] | None = None
+    ) -> None:
+        """Start it. Raises UsageError for no command, UnavailableError where it cannot start."""
+        words = _words(command)
+        self.name = command if len(command) <= LONGEST_NAME else words[0]
+        self._group = own_group
+        try:
+            self._popen = subprocess.Popen(  # noqa: S603  the command is the user's own
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
+                process_group=0 if own_group else None,
+            )  # fmt: skip
+        except OSError as error:
+            raise _cannot_start(words[0], error) from None
+        self._in, self.room = self._pipe(self._popen.stdin)  # bytes that it takes unread
+        self._out, _ = self._pipe(self._popen.stdout)
+        self._reads, self._both = select.poll(), select.poll()
+        self._reads.register(self._out, select.POLLIN)
+        self._both.register(self._out, select.POLLIN)
+        self._both.register(self._in, select.POLLOUT)
+        self._waiting = b""  # what came and was not read yet
+        self._deaf = False  # it has closed its stdin
+
+    def _pipe(self, stream: IO[bytes] | None) -> tuple[int, int]:
+        assert stream is not None  # noqa: S101
+        os.set_blocking(stream.fileno(), False)
+        size = LEAST_PIPE
+        with contextlib.suppress(OSError):
+            size = fcntl(stream.fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+        return stream.fileno(), size
+
+    def send(self, parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
+        """Write a request. Raises DiedError where it is not read in time."""
+        left = list(parts)
+        total = sum(map(len, left))
+        done = 0  # bytes
+        while left and not self._deaf:
+            wrote = self._write(left)
+            done += wrote
+            left = after(left, wrote)
+            if left and not wrote and not self._deaf:
+                self._wait_to_write(f"{done} of {total} bytes taken", deadline)
+
+    def _write(self, parts: list[bytes | memoryview]) -> int:
+        try:
+            return os.writev(self._in, parts[:16])
+        except BlockingIOError:
+            return 0
+        except OSError:  # EPIPE: why, its stdout tells
+            self._deaf = True
+            return 0
+
+    def _wait_to_write(self, so_far: str, deadline: Deadline) -> None:
+        ready = dict(self._both.poll(deadline.left()))
+        if not ready:
+            raise self._hangs(f"it has not read the request: {so_far}", deadline)
+        if self._out in ready:
+            data = os.read(self._out, PIPE_SIZE)
+            self._waiting += data
+            self._deaf = not data  # it has ended: reading says so
+
+    def left_over(self) -> bytes:
+        """Take what came with the last answer and is none of it, b'' where nothing did."""
+        found, self._waiting = self._waiting, b""
+        return found
+
+    def line(self, deadline: Deadline) -> bytes:
+        """Read a header line. Raises DiedError or ProtocolError where none comes."""
+        while (end := self._waiting.find(b"\n") + 1) == 0:
+            if len(self._waiting) > LONGEST_LINE or self._is_noise():
+                raise self._noise()
+            data = self._read("no header came (is stdout flushed?)", deadline, self._waiting)
+            self._waiting += data
+        found, self._waiting = self._waiting[:end], self._waiting[end:]
+        return found
+
+    def _is_noise(self) -> bool:
+        return len(self._waiting) > LONGEST_NOISE and not looks_like_json(self._waiting)
+
+    def _noise(self) -> ProtocolError:
+        if looks_like_json(self._waiting):
+            return ProtocolError(
+                f"a header line has no end: {quoted(self._waiting)}, {len(self._waiting)} bytes",
+                hint="end each header with a line feed",
+            )
+        return ProtocolError(
+            f"on stdout came {quoted(self._waiting)}, which is no answer",
+            hint=NOISE,
+        )
+
+    def payload(self, size: int, what: str, deadline: Deadline) -> NDArray[np.uint8]:
+        """Read the bytes of a tensor. Raises DiedError or ProtocolError where fewer come."""
+        if size <= len(self._waiting):  # all of it came with the header
+            memory = np.frombuffer(bytearray(self._waiting[:size]), np.uint8)
+            self._waiting = self._waiting[size:]
+            return memory
+        memory = np.empty(size, np.uint8)
+        done = len(self._waiting)
+        memory[:done] = np.frombuffer(self._waiting, np.uint8)
+        self._waiting = b""
+        view = memory.data
+        while done < size:
+            done += self._fill(view[done:], f"{done} of the {size} bytes of {what} came", deadline)
+        return memory
+
+    def drop(self, size: int, what: str, deadline: Deadline) -> None:
+        """Read bytes that nobody wants."""
+        for begin in range(0, size, PIPE_SIZE):
+            self.payload(min(PIPE_SIZE, size - begin), what, deadline)
+
+    def _fill(self, view: memoryview, so_far: str, deadline: Deadline) -> int:
+        self._wait_to_read(so_far, deadline)
+        count = os.readv(self._out, [view])
+        if not count:
+            raise self._ended(so_far)
+        return count
+
+    def _read(self, so_far: str, deadline: Deadline, before: bytes) -> bytes:
+        self._wait_to_read(so_far if not before else f"{_unfinished(before)} came", deadline)
+        data = os.read(self._out, _MANY)
+        if not data:
+            raise self._ended(f"{_unfinished(before)} came" if before else "")
+        return data
+
+    def _wait_to_read(self, so_far: str, deadline: Deadline) -> None:
+        if not self._reads.poll(deadline.left()):
+            if self._waiting and not looks_like_json(self._waiting):
+                raise self._noise()
+            raise self._hangs(so_far, deadline)
+
+    def _hangs(self, what: str, deadline: Deadline) -> DiedError:
+        return DiedError(f"no answer within {deadline.said:g} s: {what}", timed_out=True)
+
+    def _ended(self, so_far: str) -> DiedError | ProtocolError:
+        """Say why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
+        status = self.wait(ENDING)
+        if status is None:
+            return ProtocolError(f"{self.name} closed its stdout, and runs on",
+                                 hint="leave stdout open until the input ends")  # fmt: skip
+        if self._waiting and not looks_like_json(self._waiting):
+            return self._noise()
+        if status or not so_far:
+            how = f"exited with status {status}" if status >= 0 else f"died of {_signal(-status)}"
+            printed = status >= 0 or status == -signal.SIGABRT
+            return DiedError(f"{self.name} {how}", printed=printed)
+        return ProtocolError(f"the answer ends too early: {so_far}, and {self.name} ended",
+                             hint="flush stdout, and end at the end of the input")  # fmt: skip
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait for its end; gives the status, negative for a signal, None where it runs on."""
+        try:
+            return self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def end_input(self) -> None:
+        """Close its stdin, which it should end of."""
+        assert self._popen.stdin  # noqa: S101
+        with contextlib.suppress(OSError):
+            self._popen.stdin.close()
+
+    def rest(self) -> bytes:
+        """Read what it wrote and nobody read, once it has ended."""
+        found = self.left_over()
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._out, PIPE_SIZE):
+                found += data
+        return found
+
+    def leave(self) -> None:
+        """Let it end, then see to it that it has."""
+        self.end_input()
+        self.wait(LEAVING)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it now, with what it started where it has a group of its own."""
+        with contextlib.suppress(ProcessLookupError):
+            if self._group:
+                os.killpg(self._popen.pid, signal.SIGKILL)
+        self._popen.kill()
+        self._popen.wait()
+        self.end_input()
+        if self._popen.stdout:
+            self._popen.stdout.close()
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"process:{command}: {error}", hint="quote as in a shell") from None
+    if not words:
+        raise UsageError("process: which program?", hint="--backend 'process:./mine --flag'")
+    return words
+
+
+def _cannot_start(word: str, error: OSError) -> UnavailableError:
+    reason, hint = error.strerror or str(error), "is the path right?"
+    if isinstance(error, FileNotFoundError) and os.sep in word and os.path.exists(word):
+        reason, hint = "its interpreter is not there", "look at its first line, #!"
+    elif isinstance(error, FileNotFoundError):
+        reason = "no such program"
+        if os.sep not in word:
+            hint = f"write ./{word}" if os.path.exists(word) else "it is not on the PATH either"
+    elif isinstance(error, PermissionError):
+        folder = os.path.isdir(word)
+        reason, hint = ("it is a folder" if folder else "not executable"), f"chmod +x {word}"
+        hint = "name a program in it" if folder else hint
+    elif shutil.which(word) or os.path.exists(word):  # ENOEXEC
+        hint = "a script needs a first line such as #!/bin/sh"
+    return UnavailableError(f"process: cannot start {word}: {reason}", hint=hint)
+
+
+def _unfinished(line: bytes) -> str:
+    return f"a header line without its end, {quoted(line)},"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

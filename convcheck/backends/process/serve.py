@@ -1,0 +1,192 @@
+"""The other end of the process protocol: any backend, on a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.process import headers, wire
+from convcheck.backends.protocol import Answer, Backend, Declined, last_words
+from convcheck.errors import UsageError
+from convcheck.numerics.format import Bits
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, DType
+
+_CASE, _INPUTS = b' "case": ', b', "inputs": '
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request's header, read: the case asked, and the tensors that follow.
+
+    Instead of a case, what is said of one that is not known here.
+    """
+
+    run: int
+    case: Case | Declined
+    tensors: tuple[wire.Tensor, ...]
+
+
+class AdapterError(Exception):
+    """The adapter raised, or gave what is no answer; in its own words."""
+
+
+def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int) -> None:
+    """Answer requests until they end, on file descriptor `answers`.
+
+    Raises ProtocolError for a bad request, and AdapterError where the adapter raises: the request
+    is then answered with `error`.
+    """
+    side = _Side(backend, catalog)
+    for line in iter(requests.readline, b""):
+        request = side.read(line)
+        if request is None:
+            _write(answers, [_welcome(backend)])
+            continue
+        inputs = [_take(requests, tensor) for tensor in request.tensors]
+        try:
+            parts = side.answer(request, inputs)
+        except BaseException as error:  # whatever an adapter raises: SystemExit too
+            words = last_words(error)
+            _write(answers, [headers.write_error(request.run, words)])
+            raise AdapterError(words) from error
+        _write(answers, parts)
+
+
+class _Side:
+    """A backend, and what it was last asked."""
+
+    def __init__(self, backend: Backend, catalog: Catalog) -> None:
+        self._backend, self._cases = backend, _Cases(catalog)
+        self._types: Mapping[str, DType] = catalog.types.types
+        # What was parsed before, by the two parts of a header, where it begins as `request` of
+        # the other end writes it. In JSON, no text has the mark between the two: it has quotes.
+        self._known: dict[bytes, Case] = {}
+        self._tensors: dict[bytes, tuple[wire.Tensor, ...]] = {}
+        self._supported: tuple[Case, Declined | None] | None = None
+
+    def read(self, line: bytes) -> Request | None:
+        """Read a request's header, None for a hello. Raises ProtocolError."""
+        run, rest = wire.split_run(line)
+        question, comma, tail = rest.partition(_INPUTS)
+        case, tensors = self._known.get(question), self._tensors.get(tail)
+        if run is not None and case and tensors and tuple(t.dtype for t in tensors) == case.inputs:
+            return Request(run, case, tensors)
+        header = wire.read_request(line)
+        if "hello" in header:
+            _check_hello(header)
+            return None
+        request = self._request(header)
+        if isinstance(request.case, Case) and comma and question.startswith(_CASE):
+            wire.remember(self._known, question, request.case)
+            if not any(t.texts is not None for t in request.tensors):
+                wire.remember(self._tensors, tail, request.tensors)
+        return request
+
+    def _request(self, header: wire.Header) -> Request:
+        run = header.get("run")
+        if type(run) is not int:
+            wire.wrong("the request has no number `run`", '{"run": 1, …}')
+        case = self._case(header)
+        entries = header.get("inputs")
+        if not isinstance(entries, list):
+            wire.wrong("the request has no list `inputs`", "one entry for each input")
+        tensors = tuple(
+            wire.read_tensor(entry, self._types, f"input {n}") for n, entry in enumerate(entries, 1)
+        )
+        if isinstance(case, Case) and [t.dtype for t in tensors] != list(case.inputs):
+            due = ", ".join(t.name for t in case.inputs)
+            wire.wrong(f"the inputs are not those of {case.id}", f"their types are {due}")
+        return Request(run, case, tensors)
+
+    def _case(self, header: wire.Header) -> Case | Declined:
+        name = header.get("case")
+        if not isinstance(name, str):
+            wire.wrong(
+                "the request has no `case`", "the id of one, as `convcheck list cases` has it"
+            )
+        try:
+            return self._cases[name]
+        except UsageError as error:
+            return Declined(f"no case {name} here: {error.message}", missing=True)
+
+    def answer(self, request: Request, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
+        """Ask the backend, and write its answer. Raises what it raises; TypeError for no answer."""
+        found = self._found(request.case, inputs)
+        restart = bool(getattr(self._backend, "spoiled", False))
+        return headers.write_answer(request.run, found, self._types, restart=restart)
+
+    def _found(self, case: Case | Declined, inputs: Sequence[Bits]) -> Answer:
+        if isinstance(case, Declined):
+            return case
+        return self._declined(case) or self._backend.answer(case, inputs)
+
+    def _declined(self, case: Case) -> Declined | None:
+        if self._supported is None or self._supported[0] is not case:
+            self._supported = (case, self._backend.support(case))
+        return self._supported[1]
+
+
+class _Cases(dict[str, Case]):
+    """Cases by id; those of a spec are found when the first of them is asked."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__()
+        self._catalog = catalog
+
+    def __missing__(self, name: str) -> Case:
+        """Find a case. Raises UsageError where there is none."""
+        spec = self._catalog.specs.get(name.partition("/")[0])
+        if spec is not None:
+            self.update((case.id, case) for case in cases(spec) if case.id not in self)
+        if name not in self:  # an attribute value that the spec does not list
+            self[name] = find_case(self._catalog, name, None, None, ())
+        return self[name]
+
+
+def _check_hello(header: wire.Header) -> None:
+    if header["hello"] != wire.VERSION:
+        wire.wrong(f"hello of version {json.dumps(header['hello'])}", f"this is {wire.VERSION}")
+
+
+def _welcome(backend: Backend) -> bytes:
+    said = {"hello": wire.VERSION, "name": str(backend.name), "version": str(backend.version)}
+    return f"{json.dumps(said)}\n".encode()
+
+
+def _take(requests: IO[bytes], tensor: wire.Tensor) -> Bits:
+    """Read a tensor's payload. Raises ProtocolError where the input ends in it."""
+    if tensor.size <= wire.SMALL:
+        data = bytearray(requests.read(tensor.size))
+        if len(data) == tensor.size:
+            return tensor.bits(np.frombuffer(data, np.uint8))
+        wire.wrong(f"the input ends after {len(data)} of the {tensor.size} bytes of a tensor",
+                   "send what `bytes` says")  # fmt: skip
+    return tensor.bits(_large(requests, tensor.size))
+
+
+def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
+    memory = np.empty(size, np.uint8)
+    view, done = memory.data, 0
+    while done < size:
+        count = requests.readinto(view[done:])  # type: ignore[attr-defined]  # not in IO
+        if not count:
+            wire.wrong(f"the input ends after {done} of the {size} bytes of a tensor",
+                       "send what `bytes` says")  # fmt: skip
+        done += count
+    return memory
+
+
+def _write(pipe: int, parts: Sequence[bytes | memoryview]) -> None:
+    """Write everything to a blocking pipe."""
+    left = list(parts)
+    while left:
+        left = wire.after(left, os.writev(pipe, left[:16]))

@@ -1,0 +1,1 @@
+"""pypto's golden interpreter, and the calculator that it needs."""

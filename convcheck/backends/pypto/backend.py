@@ -1,0 +1,226 @@
+"""pypto as a backend, through the golden interpreter of its tensor graph, on the CPU.
+
+There is no device here: what answers is the interpreter that pypto checks its own compiler with,
+built on libtorch (see pypto_build.py). It runs where a function is traced, and writes the tensors
+that the function saves into files, which are the answer. Every question is a function of its own,
+with one operation in it.
+
+After an exception the process is of no use: the next call of anything may fail, or die.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Declined, Outputs
+from convcheck.backends.pypto import calculator as pypto_build
+from convcheck.numerics.format import Bits, Codes, Float, Int
+from convcheck.rules.model import Case, DType, Spec
+
+WORLD = "pypto"
+SCRATCH = "convcheck-pypto-"  # folders of this name have the process in theirs
+MEMORY = "/dev/shm"  # noqa: S108 a folder in it is made as safely as any other temporary one
+SAVED = "answer"
+
+
+class SpoiledError(Exception):
+    """The runtime raised on these inputs although it answers plain ones, and is unusable since.
+
+    It says nothing about any one input, and the adapter cannot ask on.
+    """
+
+
+class Pypto:
+    """The golden interpreter, with a scratch folder of its own. One to a process."""
+
+    name = WORLD
+
+    def __init__(self) -> None:
+        """Load pypto, and build its calculator where that was not done.
+
+        Raises UnavailableError where pypto, torch, CMake or a compiler is missing.
+        """
+        self.version = pypto_build.installed().label
+        library = pypto_build.calculator(_to_stderr)
+        self._scratch = _scratch()
+        self._pypto, self._impl = _load(library, self._scratch)
+        self._modes: Mapping[str, Any] = self._impl.CastMode.__members__
+        self.spoiled = False
+        self._plain: Case | None = None  # the case that plain inputs were answered of
+
+    @staticmethod
+    def prepare(say: pypto_build.Say) -> None:
+        """Build the calculator where it is not there yet, telling `say`. Imports no runtime."""
+        pypto_build.calculator(say)
+
+    @staticmethod
+    def available() -> str:
+        """Say what there is, without starting it. Raises UnavailableError for what is missing."""
+        found = pypto_build.installed()
+        if found.library.is_file():
+            return found.label
+        pypto_build.check_tools()
+        return f"{found.label}; its calculator is built at the first use, about a minute"
+
+    @staticmethod
+    def takes(spec: Spec) -> bool:
+        """Tell whether a run without a choice of specs asks this one."""
+        return spec.op.partition(".")[0] == WORLD
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline other standards' operators, and types that do not go through unchanged."""
+        world, _, function = case.op.partition(".")
+        if world != WORLD or not hasattr(self._pypto, function):
+            return Declined(f"pypto has no {case.op}", missing=True)
+        for dtype in (*case.inputs, *case.outputs):
+            if not _goes_through(dtype) or not hasattr(self._pypto, dtype.name_in(WORLD)):
+                return Declined(f"no type {dtype.name} on this route", missing=True)
+        unknown = [str(v) for _, v in case.attributes if str(v) not in self._modes]
+        return Declined(f"pypto has no {', '.join(unknown)}", missing=True) if unknown else None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Trace the case's function on inputs, each of rank 1 to 4, whose shapes it keeps.
+
+        A case that raises on plain inputs is Declined, and the adapter `spoiled`. Raises
+        SpoiledError where it raises on these only, and where the adapter was spoiled before.
+        """
+        if self.spoiled:
+            raise SpoiledError("pypto raised in this process before")
+        if self._plain != case:
+            plain = [np.ones(1, dtype.format.storage) for dtype in case.inputs]
+            try:
+                self._traced(case, plain)
+            except Exception as error:  # pypto's exceptions share no other base class
+                return Declined(self._spoil(error))
+            self._plain = case
+        try:
+            return self._traced(case, inputs)
+        except Exception as error:  # as above
+            shape = ", ".join(str(bits.shape) for bits in inputs)
+            raise SpoiledError(f"on inputs of shape {shape}: {self._spoil(error)}") from error
+
+    def _spoil(self, error: Exception) -> str:
+        self.spoiled = True
+        lines = str(error).strip().splitlines()
+        return f"{type(error).__name__}: {' / '.join(lines[:2])}"
+
+    def _traced(self, case: Case, inputs: Sequence[Bits]) -> Outputs:
+        tensors = [_tensor(bits) for bits in inputs]  # their memory has to outlive the trace
+        self._reset()
+        try:
+            self._trace(case, tensors)
+            codes = self._saved(case.outputs[0], inputs[0].shape)
+        finally:
+            self._empty()
+        return Outputs((codes,), (case.outputs[0].name,))
+
+    def _reset(self) -> None:
+        """Forget the last function, and stop after the graph that the interpreter runs."""
+        self._impl.Reset()
+        self._pypto.set_verify_options(enable_pass_verify=True, pass_verify_pass_filter=[])
+        self._pypto.set_host_options(compile_stage=self._pypto.CompStage.TENSOR_GRAPH)
+
+    def _trace(self, case: Case, tensors: Sequence[Any]) -> None:
+        """Trace a function that saves its result. It has no output: to move an input, which is
+        what an operation without effect gives back, into an output kills the process.
+        """
+        pypto = self._pypto
+        operands = [
+            pypto.from_torch(tensor, f"x{i}", dtype=getattr(pypto, dtype.name_in(WORLD)))
+            for i, (dtype, tensor) in enumerate(zip(case.inputs, tensors, strict=True))
+        ]
+        pypto.set_verify_golden_data(operands, None)
+        with pypto.function("ask", *operands):
+            pypto.set_vec_tile_shapes(*(max(size, 1) for size in tensors[0].shape))
+            for _ in pypto.loop(1):
+                pypto.pass_verify_save(self._operation(case, operands), SAVED)
+
+    def _operation(self, case: Case, operands: Sequence[Any]) -> Any:
+        """Apply the operator: operands, the destination's type, then the attributes by name."""
+        function = getattr(self._pypto, case.op.partition(".")[2])
+        target = getattr(self._pypto, case.outputs[0].name_in(WORLD))
+        attributes = {name: self._modes[str(value)] for name, value in case.attributes}
+        return function(*operands, target, **attributes)
+
+    def _saved(self, dtype: DType, shape: tuple[int, ...]) -> Codes:
+        """Read the one file that the function wrote: raw codes, little-endian."""
+        (path,) = self._scratch.glob(f"output_*/tensor/{SAVED}_*.data")
+        codes = np.fromfile(path, dtype.format.storage)
+        # Another number of elements than was asked is the runtime's answer, and is judged.
+        return codes.reshape(shape) if codes.size == np.prod(shape, dtype=int) else codes
+
+    def _empty(self) -> None:
+        for folder in self._scratch.glob("output_*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _goes_through(dtype: DType) -> bool:
+    """Tell types that are stored as they are: the calculator re-encodes float8 at every copy."""
+    fmt = dtype.format
+    plain = isinstance(fmt, Float | Int) and fmt.bits == 8 * fmt.storage.itemsize
+    narrow = isinstance(fmt, Float) and fmt.bits == 8
+    return bool(dtype.name_in(WORLD)) and plain and not narrow
+
+
+def _tensor(bits: Bits) -> Any:
+    """Give a torch tensor of the same bits: pypto is told the type, and sees only the memory."""
+    import torch
+
+    codes = np.array(bits, order="C")
+    return torch.from_numpy(codes.view(f"i{codes.itemsize}"))
+
+
+def _load(library: Path, scratch: Path) -> tuple[Any, Any]:
+    """Import pypto and load the calculator into it; what pypto writes, it writes to scratch."""
+    os.environ["TILE_FWK_OUTPUT_DIR"] = str(scratch)
+    os.environ["PYPTO_HOME"] = str(scratch)
+    os.environ["ASCEND_PROCESS_LOG_PATH"] = str(scratch)
+    import torch
+
+    torch.set_num_threads(1)
+    import pypto
+    from pypto import _utils, pypto_impl
+
+    ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    _utils.BuildOnlineManager().calculator_loaded = True
+    pypto_impl.DeviceInit()
+    return pypto, pypto_impl
+
+
+def _scratch() -> Path:
+    """Make a folder that goes with the process. One that was killed leaves its own to the next.
+
+    In memory where the system has room there: a call writes and removes dozens of small files.
+    """
+    root = MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir()
+    for old in Path(root).glob(f"{SCRATCH}*"):
+        pid = old.name.removeprefix(SCRATCH).partition("-")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(old, ignore_errors=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-", dir=root))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return scratch
+
+
+def _alive(pid: int) -> bool:
+    with contextlib.suppress(PermissionError):  # another user's
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+    return True
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,175 @@
+"""The list of known failures and waivers: what a file says, and reading it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING, cast
+
+from convcheck.errors import Place
+from convcheck.gate.toml import Table, check_keys, close, read_tables, text_of, texts_of
+from convcheck.judge.result import FAILURES, Tolerance, Verdict
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+KNOWN, WAIVER = "known", "waiver"
+TIERS = ("edge", "boundary", "exhaustive")
+REQUIRED = ("case", "rule", "verdict", "tier", "corpus", "count", "reason")
+OPTIONAL = ("digest", "issue", "until", "backend")
+WAIVER_REQUIRED = ("case", "rule", "verdict", "reason")
+WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "issue", "backend")
+_WRITES = "`convcheck baseline` writes it"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A listed failure. What the file leaves out is '' or None.
+
+    `globs` are of case ids. `rule` is rule and row as reports print them, '' for a case that
+    failed as a whole. `corpus` has 16 hexadecimal digits, `digest` 32.
+    """
+
+    table: Table
+    globs: tuple[str, ...]
+    rule: str
+    verdict: Verdict
+    tier: str
+    corpus: str
+    count: int | None
+    digest: str
+    reason: str
+    issue: str
+    until: date | None
+    backend: SpecifierSet | None
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Known and to be fixed, or accepted for good."""
+        return "known" if self.table.name == KNOWN else "waived"
+
+    @property
+    def place(self) -> Place:
+        """Where the entry stands."""
+        return self.table.place
+
+    def concerns(self, tier: str, version: Version | None) -> bool:
+        """Tell whether a run of this tier, of a backend of this version, is its business."""
+        if self.tier not in ("", tier):
+            return False
+        if self.backend is None:
+            return True
+        return version is not None and self.backend.contains(version, prereleases=True)
+
+
+@dataclass(frozen=True)
+class KnownList:
+    """The entries of a file, in its order, and its text."""
+
+    path: str
+    text: str
+    entries: tuple[Entry, ...]
+
+
+def read_known(path: str) -> KnownList:
+    """Read a list of known failures. Raises UsageError with file and line."""
+    text, tables = read_tables(path, (KNOWN, WAIVER), "a list of known failures, in TOML")
+    return KnownList(path, text, tuple(map(_entry, tables)))
+
+
+def _entry(table: Table) -> Entry:
+    if table.name == WAIVER and "until" in table.values:
+        hint = "a waiver is for good; what is to be fixed is [[known]]"
+        raise table.wrong("until", "a waiver has no 'until'", hint)
+    known = table.name == KNOWN
+    check_keys(table, *(REQUIRED, OPTIONAL) if known else (WAIVER_REQUIRED, WAIVER_OPTIONAL))
+    return Entry(
+        table,
+        texts_of(table, "case", "ids or globs of cases, as `convcheck list cases` prints them"),
+        _rule(table),
+        cast(Verdict, _one_of(table, "verdict", tuple(sorted(FAILURES)))),
+        _one_of(table, "tier", TIERS),
+        _digits(table, "corpus", 16),
+        _count(table),
+        _digits(table, "digest", 32),
+        _reason(table),
+        _issue(table),
+        _until(table),
+        _versions(table),
+    )
+
+
+def _rule(table: Table) -> str:
+    rule = text_of(table, "rule")
+    if rule and " / " not in rule:
+        hint = "rule and row, as reports print them: 'RULE / ROW'; '' for a case that failed whole"
+        raise table.wrong("rule", f"no rule and row: {rule!r}", hint)
+    return rule
+
+
+def _one_of(table: Table, key: str, allowed: tuple[str, ...]) -> str:
+    word = text_of(table, key)
+    if key in table.values and word not in allowed:
+        hint = close(word, allowed) or f"one of {', '.join(allowed)}"
+        raise table.wrong(key, f"{key!r} cannot be {word!r}", hint)
+    return word
+
+
+def _digits(table: Table, key: str, number: int) -> str:
+    digits = text_of(table, key).lower()
+    if key in table.values and not re.fullmatch(rf"[0-9a-f]{{{number}}}", digits):
+        said = f"{key!r} has {number} hexadecimal digits, in quotes"
+        raise table.wrong(key, said, _WRITES + (", or leave it out" if key == "digest" else ""))
+    return digits
+
+
+def _count(table: Table) -> int | None:
+    count = table.values.get("count")
+    if count is not None and (type(count) is not int or count < 1):
+        raise table.wrong("count", "'count' is a whole number, from 1", _WRITES)
+    for key, other in (("digest", "count"), ("count", "tier")):
+        if key in table.values and other not in table.values:
+            raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
+    if "digest" in table.values and not table.values["rule"]:
+        hint = "leave it out: a case that failed as a whole has no answers"
+        raise table.wrong("digest", "no 'digest' without a rule", hint)
+    return count
+
+
+def _reason(table: Table) -> str:
+    reason = text_of(table, "reason").strip()
+    if not reason:
+        raise table.wrong("reason", "'reason' is empty", "say why this may fail")
+    return reason
+
+
+def _issue(table: Table) -> str:
+    issue = text_of(table, "issue")
+    if "issue" in table.values and not re.fullmatch(r"https?://[^\s/]\S*", issue):
+        raise table.wrong("issue", f"'issue' is a URL, not {issue!r}", "https://…")
+    return issue
+
+
+def _until(table: Table) -> date | None:
+    until = table.values.get("until")
+    if until is not None and (not isinstance(until, date) or isinstance(until, datetime)):
+        raise table.wrong("until", "'until' is a date", "without quotes or time: 2027-01-31")
+    return until
+
+
+def _versions(table: Table) -> SpecifierSet | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    versions = text_of(table, "backend")
+    if "backend" not in table.values:
+        return None
+    try:
+        found = SpecifierSet(versions)
+    except InvalidSpecifier:
+        found = SpecifierSet()
+    if not len(found):
+        hint = 'of the version of the backend, for example ">=1.20,<1.32"'
+        raise table.wrong("backend", f"no version range: {versions!r}", hint)
+    return found

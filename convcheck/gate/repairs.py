@@ -1,0 +1,124 @@
+"""What there is to say of entries that are not true any more, and the text that repairs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from convcheck.gate.compare import Comparison, Finding
+from convcheck.judge.result import FAILURES, Fault, Problem
+
+ABOUT = "known failures: "  # the notes begin so
+_SHOWN = 3
+
+
+def problem(finding: Finding, fault: Fault, comparison: Comparison) -> Problem:
+    """Make the problem of a finding's fault."""
+    message, repair = {
+        "stale": _stale, "unmatched": _unmatched, "expired": _expired,
+        "changed": _changed, "too broad": _too_broad,
+    }[fault](finding, comparison)  # fmt: skip
+    return Problem(fault, finding.entry.place, message, repair)
+
+
+def _stale(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+    return f"{_instead(finding, comparison)}; {_remove(finding)}", ""
+
+
+def _remove(finding: Finding) -> str:
+    return f"remove the entry, {finding.entry.table.span}"
+
+
+def _instead(finding: Finding, comparison: Comparison) -> str:
+    """Say what the cases of a stale entry do now."""
+    if finding.by:
+        return f"{finding.by.place} lists it already"
+    cases = [comparison.failures.cases[name] for name in finding.here]
+    failing = sum(case.verdict in FAILURES for case in cases)
+    silent = sum(case.verdict in ("unsupported", "undefined") for case in cases)
+    if not failing and not silent:
+        return "passes now" + (f", in all {len(cases)} cases" if len(cases) > 1 else "")
+    of = f" of {len(cases)}" if len(cases) > 1 else ""
+    parts = [(failing, "fail otherwise"), (silent, "give nothing to judge")]
+    said = " and ".join(f"{count}{of} {what}" for count, what in parts if count)
+    if len(cases) == 1:
+        said = "it fails otherwise" if failing else "it gives nothing to judge"
+    return f"no case fails so now ({said})"
+
+
+def _unmatched(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+    globs = finding.unmatched
+    close = comparison.index.nearest(globs[0])
+    meant = f" (did you mean {close}?)" if close else ""
+    said = f"no case matches {_few([repr(glob) for glob in globs])}{meant}"
+    if len(globs) == len(finding.entry.globs):
+        return f"{said}; {_remove(finding)}", ""
+    what = "this glob" if len(globs) == 1 else "these globs"
+    said += f"; leave {what} out of {finding.entry.table.span}"
+    return said, comparison.repaired(finding)
+
+
+def _expired(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+    until = finding.entry.until
+    said = f"was to be fixed by {until}, and still fails; fix it, or set another day"
+    return said, comparison.repaired(finding, late=True)
+
+
+def _changed(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+    entry, now = finding.entry, finding.now
+    if entry.count == now.count:
+        said = f"{_failures(now.count)} as listed, but other inputs or other answers"
+    else:
+        few = f"in {_few(now.ids)}"
+        said = f"{_failures(entry.count or 0)} listed, {now.count:,} now, {few}"
+    if finding.by:
+        said += f"; {finding.by.place} lists others of its cases"
+    if finding.moved:
+        said += "; the vectors have changed since"
+    elif entry.count == now.count:
+        said += "; leave the digest out where answers depend on the processor"
+    said += f"; if that is as it should be, put the new entry in the place of {entry.table.span}"
+    return said, comparison.repaired(finding)
+
+
+def _failures(count: int) -> str:
+    return "1 failure" if count == 1 else f"{count:,} failures"
+
+
+def _too_broad(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+    free = finding.free
+    what = "a case that does not fail so" if len(free) == 1 else f"{len(free)} cases that do not"
+    what += "" if len(free) == 1 else " fail so"
+    said = f"covers {what}: {_few(free)}; name only what fails, in {finding.entry.table.span}"
+    return said, comparison.repaired(finding)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def notes(comparison: Comparison, path: str, unversioned: int) -> tuple[str, ...]:
+    """Say what else there is to know. `unversioned` counts entries for some versions of a
+    backend that does not say its own.
+    """
+    return tuple(ABOUT + note for note in _notes(comparison, path, unversioned))
+
+
+def _notes(comparison: Comparison, path: str, unversioned: int) -> Iterable[str]:
+    findings = comparison.findings
+    if unversioned:
+        are = "entry is" if unversioned == 1 else "entries are"
+        yield f"{unversioned} {are} for some versions of the backend, and it does not say its own"
+    if partly := sum(f.partly and bool(f.here) for f in findings):
+        what, whose = ("1 entry", "its") if partly == 1 else (f"{partly:,} entries", "their")
+        were = "was" if partly == 1 else "were"
+        yield f"{what} of {path} {were} compared in part: the run has only some of {whose} cases"
+    for finding in findings:
+        if finding.over:
+            listed, now = finding.entry.count or 0, finding.now.count
+            yield (f"{finding.entry.place} lists {_failures(listed)}, and some of its cases "
+                   f"have {now:,} already: not excused")  # fmt: skip
+    if moved := sum(f.moved and f.fault is None and f.excused and not f.partly for f in findings):
+        whose = "1 entry" if moved == 1 else f"{moved:,} entries"
+        yield (f"the vectors of {whose} of {path} have changed, and the failures have not; "
+               "`convcheck baseline --update` writes that down")  # fmt: skip

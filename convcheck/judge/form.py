@@ -1,0 +1,50 @@
+"""Whether an answer has the form it must have, before anyone looks at its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Outputs, Oversized
+from convcheck.numerics.format import Bits, Format, Text
+from convcheck.rules.model import Case, DType
+
+Complaint = tuple[str, str]  # kind and message
+
+
+def complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Complaint | None:
+    """Say what is wrong with an answer as a whole, None where it is well-formed."""
+    if isinstance(answer, Oversized):
+        return "wrong shape", f"{answer.shapes[0]}, not {shape}"
+    if not isinstance(answer, Outputs) or not isinstance(answer.arrays, Sequence):
+        return "wrong type", f"the answer is a {type(answer).__name__}, not tensors"
+    if len(answer.arrays) != len(case.outputs):
+        return "wrong number of outputs", f"{len(answer.arrays)}, not {len(case.outputs)}"
+    if tuple(answer.types) != tuple(t.name for t in case.outputs):
+        want = ", ".join(t.name for t in case.outputs)
+        return "wrong type", f"{', '.join(map(str, answer.types))}, not {want}"
+    found = (_of_array(a, t, shape) for a, t in zip(answer.arrays, case.outputs, strict=True))
+    return next((one for one in found if one), None)
+
+
+def _of_array(array: object, dtype: DType, shape: tuple[int, ...]) -> Complaint | None:
+    if not isinstance(array, np.ndarray):
+        return "wrong type", f"the output is a {type(array).__name__}, not a tensor"
+    if array.dtype != dtype.format.storage:
+        return "wrong type", f"codes as {array.dtype}, not {dtype.format.storage}"
+    if array.shape != shape:
+        return "wrong shape", f"{array.shape}, not {shape}"
+    return None
+
+
+def strangers(fmt: Format, codes: Bits) -> NDArray[np.bool_] | None:
+    """Tell which entries of an array are no codes of the format; None where every one is."""
+    if isinstance(fmt, Text):
+        strange = np.array([not isinstance(text, str) for text in codes], bool)
+    elif fmt.bits == 8 * fmt.storage.itemsize:
+        return None
+    else:
+        strange = np.asarray(codes >= codes.dtype.type(1 << fmt.bits))
+    return strange if strange.any() else None

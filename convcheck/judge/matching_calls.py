@@ -1,0 +1,151 @@
+"""How far an answer to a whole call is from a reading of what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Outputs, Oversized
+from convcheck.judge.form import strangers
+from convcheck.judge.kinds import kinds_of
+from convcheck.judge.matching import matching
+from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.vectors.inputs import order_key
+
+Returned = Outputs | Oversized
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is wrong with an answer under a reading.
+
+    `distance` orders answers by how near they are: number of outputs, types, shapes, elements.
+    `where` is (output, element), the element -1 for a type or shape; `wrong` counts elements.
+    """
+
+    kind: str
+    distance: tuple[int, int, int]
+    where: tuple[int, int] | None = None
+    wrong: int = 0
+
+
+def difference(reading: CallReading, got: Returned) -> Difference | None:
+    """Compare an answer with a reading: None where it matches."""
+    if reading.pattern == UNDEFINED:
+        return None
+    if reading.pattern == REFUSED:
+        return Difference("an answer where a refusal is due", (4, 0, 0))
+    shapes = shapes_of(got)
+    if len(shapes) != len(reading.outputs):
+        kind = f"{len(shapes)} outputs where {len(reading.outputs)} are due"
+        return Difference(kind, (3, 0, 0))
+    if len(got.types) != len(shapes):
+        return Difference(f"{len(shapes)} outputs of {len(got.types)} types", (3, 0, 0))
+    pairs = zip(reading.outputs, got.types, shapes, strict=True)
+    for output, (due, name, shape) in enumerate(pairs):
+        if name != due.dtype.name:
+            return Difference(f"{name} where {due.dtype} is due", (2, 0, 0), (output, -1))
+        if shape != due.shape:
+            return _of_shape(output, due, shape, got)
+    return None if isinstance(got, Oversized) else _of_elements(reading, got)
+
+
+def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
+    """Give the shapes of an answer's outputs."""
+    return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
+
+
+def _of_shape(output: int, due: Due, shape: tuple[int, ...], got: Returned) -> Difference:
+    if len(shape) != 1 or len(due.shape) != 1:
+        return Difference("another shape", (1, 1 << 62, 0), (output, -1))
+    longer = shape[0] - due.shape[0]
+    kind = {1: "one element too many", -1: "one element too few"}.get(longer)
+    kind = kind or ("too many elements" if longer > 0 else "too few elements")
+    if shape[0] == 0:
+        kind = "empty where elements are due"
+    wrong = 0
+    if isinstance(got, Outputs) and got.arrays[output].dtype == due.dtype.format.storage:
+        common = min(shape[0], due.shape[0])
+        wrong = int((~_right(due, got.arrays[output], common)).sum())
+    return Difference(kind, (1, abs(longer), wrong), (output, -1))
+
+
+def _right(due: Due, got: Bits, count: int) -> NDArray[np.bool_]:
+    """Tell which of the first `count` elements are right."""
+    reading = Reading(due.codes[:count], due.patterns[:count])
+    flat = got.reshape(-1)[:count]
+    return matching(reading, flat, due.dtype.format, due.dtype.format, reading.codes)
+
+
+def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
+    first: tuple[int, int] | None = None
+    kinds: set[str] = set()
+    wrong = 0
+    for output, (due, array) in enumerate(zip(reading.outputs, got.arrays, strict=True)):
+        found, bad = _wrong_elements(due, array)
+        if len(bad):
+            first = first or (output, int(bad[0]))
+            kinds |= found
+            wrong += len(bad)
+    if first is None:
+        return None
+    kind = kinds.pop() if len(kinds) == 1 else "wrong elements of several kinds"
+    return Difference(kind, (0, 0, wrong), first, wrong)
+
+
+def _wrong_elements(due: Due, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
+    if array.dtype != due.dtype.format.storage:
+        return {f"codes as {array.dtype}"}, np.arange(max(array.size, 1))
+    flat = array.reshape(-1)
+    strange = strangers(due.dtype.format, flat)
+    if strange is not None:
+        return {"not a code of the type"}, np.flatnonzero(strange)
+    bad = np.flatnonzero(~_right(due, flat, len(flat)))
+    kinds = kinds_of(due.dtype.format, due.codes[bad], due.patterns[bad], flat[bad])
+    return set(kinds.tolist()), bad
+
+
+def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
+    """Give the reading that an answer matches, else the one that it comes closest to."""
+    found = [(reading, difference(reading, got)) for reading in expected.readings]
+    return min(found, key=lambda pair: pair[1].distance if pair[1] else (-1, 0, 0))
+
+
+def is_between(expected: ExpectedCall, got: Returned) -> bool:
+    """Tell whether each element is between the least and the greatest of the readings.
+
+    Widened by one ulp of the output's type, among the readings of the same shape.
+    """
+    if not (expected.between and isinstance(got, Outputs)):
+        return False
+    alike = [r.outputs for r in expected.readings if r.pattern == EXACT and _alike(r, got)]
+    if not alike:
+        return False
+    columns = zip(*alike, strict=True)
+    return all(_inside(list(dues), a) for dues, a in zip(columns, got.arrays, strict=True))
+
+
+def _alike(reading: CallReading, got: Outputs) -> bool:
+    due = [(d.dtype.name, d.shape) for d in reading.outputs]
+    return due == list(zip(got.types, shapes_of(got), strict=True))
+
+
+def _inside(dues: Sequence[Due], array: Bits) -> bool:
+    fmt = dues[0].dtype.format
+    if not isinstance(fmt, Float) or array.dtype != fmt.storage:
+        return False
+    keys = np.stack([_key(fmt, due.codes) for due in dues])
+    inside = (_key(fmt, array) >= keys.min(axis=0) - 1) & (_key(fmt, array) <= keys.max(axis=0) + 1)
+    free = np.stack([due.patterns != EXACT for due in dues]).any(axis=0)
+    right = np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
+    return bool((inside | free | right).all())
+
+
+def _key(fmt: Numeric, codes: Bits) -> NDArray[Any]:
+    return np.asarray(order_key(fmt, cast(Codes, codes.reshape(-1)))).astype(np.int64)

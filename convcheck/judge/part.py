@@ -1,0 +1,46 @@
+"""What there is of a case whose units are not all done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.judge.tally import Tally
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.vectors.span import SAMPLED_PART
+from convcheck.vectors.span import part_of as codes_of_part
+
+
+@dataclass(frozen=True)
+class Part:
+    """What there is of a case: a tally, or a result of its vectors that could not be tallied.
+
+    `units` counts what was put together, of a case whose spans have so many `codes`, 0 for none.
+    `lost` is what went wrong with a unit as a whole.
+    """
+
+    case: Case
+    codes: int = 0
+    sampled: bool = False
+    vectors: CaseResult | None = None
+    tally: Tally | None = None
+    lost: CaseResult | None = None
+    units: int = 1
+    decisions: tuple[Decision, ...] = ()  # those of the tally
+
+    @property
+    def firsts(self) -> range:
+        """Give the first code, or sample, of each span."""
+        return range(0, self.codes, SAMPLED_PART if self.sampled else codes_of_part(self.case))
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether every unit of the case is there."""
+        return self.units == 1 + len(self.firsts)
+
+    @property
+    def failing(self) -> bool:
+        """Tell whether a failure was found already."""
+        found = self.vectors is not None and self.vectors.verdict in FAILURES
+        return found or self.lost is not None or (self.tally is not None and self.tally.failing)

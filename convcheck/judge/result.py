@@ -1,0 +1,261 @@
+"""What a run found. Results of parts of a case merge into the case's result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from convcheck.errors import Place
+from convcheck.numerics.format import Format
+from convcheck.rules.model import LEVELS, Case, Level
+from convcheck.semantics.expected import Decision
+from convcheck.vectors.model import Coverage
+
+if TYPE_CHECKING:
+    from convcheck.judge.part import Part
+
+Verdict = Literal[
+    "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
+    "unsupported",
+]  # fmt: skip
+VERDICTS: tuple[Verdict, ...] = (
+    "error", "crashed", "fail", "refused", "inconsistent", "tolerated", "pass", "undefined",
+    "unsupported",
+)  # fmt: skip
+FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused", "inconsistent"))
+EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
+Word = int | str  # a code, or a text
+Tolerance = Literal["known", "waived"]
+Fault = Literal["stale", "changed", "unmatched", "expired", "too broad"]
+Outcome = Literal["fail", "interrupted", "nothing", "pass"]
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Why a failure does not fail the run: an entry of a list of known failures, or a waiver."""
+
+    kind: Tolerance
+    reason: str
+    issue: str  # a URL, '' for none
+    place: Place
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with an entry of a list of known failures. It fails the run.
+
+    `repair` is the exact text to have in the place of the entry, '' where it has to go.
+    """
+
+    kind: Fault
+    place: Place
+    message: str
+    repair: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One input (a word per tensor input) with what was expected and what came back.
+
+    `expected` is a code, a text, or a pattern's word in angle brackets ('<nan>'); `got` is None
+    where nothing came back (refused, crashed), and then `message` says more.
+    """
+
+    inputs: tuple[Word, ...]
+    expected: Word
+    got: Word | None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A tensor as a report shows it: type, shape, and some codes from element `first` on.
+
+    `format` is None for a type that is not the spec's.
+    """
+
+    type: str
+    format: Format | None
+    shape: tuple[int, ...]
+    first: int
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class CallExample:
+    """A whole call with what was expected, under the reading that came closest, and what came back.
+
+    `expected` is a pattern's word in angle brackets where no outputs are due. `got` is None where
+    none came back. `difference` is the first that differs: (output, element), or (output, -1) for
+    its type or shape; None where there is none. `wrong` counts the elements that differ.
+    """
+
+    inputs: tuple[Strip, ...]
+    expected: tuple[Strip, ...] | str
+    got: tuple[Strip, ...] | None
+    reading: str = ""
+    difference: tuple[int, int] | None = None
+    wrong: int = 0
+    message: str = ""
+    arguments: tuple[Word, ...] = ()  # a word an input that decide the element that differs
+
+
+@dataclass(frozen=True)
+class Group:
+    """Elements of one case under one decision with one kind of wrongness ('' where right).
+
+    `of` is how many elements the decision decided. `ranges` are pairs of inputs (codes in the
+    order of their values) between which every element asked is in the group; `more_ranges` counts
+    those left out in the middle. `examples` are the first and, where it is another, the extreme.
+    `reading` names the reading that was taken as the backend's, '' where there is only one.
+    `placement` says where it shows where it does not show everywhere: 'alone', 'odd tail' ….
+    """
+
+    decision: Decision
+    verdict: Verdict
+    kind: str
+    count: int
+    of: int
+    digest: str
+    reading: str = ""
+    placement: str = ""
+    ranges: tuple[tuple[Word, Word], ...] = ()
+    more_ranges: int = 0
+    examples: tuple[Example | CallExample, ...] = ()
+    excuse: Excuse | None = None
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """The result of one case. `message` is the runtime's own words where it could not be asked.
+
+    `left_out` counts calls that were not asked since their answers would be too large. `excuse` is
+    of a case that fails as a whole, without groups.
+    """
+
+    case: Case
+    verdict: Verdict
+    checked: int
+    coverage: Coverage
+    groups: tuple[Group, ...]
+    message: str = ""
+    left_out: int = 0
+    excuse: Excuse | None = None
+
+    def gates(self, level: Level) -> bool:
+        """Tell whether the case fails a run gated at `level` and stronger."""
+        if self.verdict not in FAILURES:
+            return False
+        whole = not any(group.verdict == self.verdict for group in self.groups)
+        return (whole and not self.excuse) or any(gates(group, level) for group in self.groups)
+
+
+@dataclass(frozen=True)
+class BackendInfo:
+    """The backend as it names itself."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a plan: of its cases those at position `index` - 1, and every `of`-th from there.
+
+    `plan` is a hash of the ids of all of them, in order.
+    """
+
+    index: int  # from 1
+    of: int
+    plan: str
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A whole run, or a shard of one: every case asked, in plan order.
+
+    `corpora` has a sha256 of the vectors of each spec that the plan asks. `environment` is where
+    it ran, None for here. `known` is the list of known failures that was held against it, ''
+    for none, and `problems` what is wrong with that. `selected` counts the cases of which those
+    asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
+    whether a user's own inputs were asked, not the tier's. `parts` are what there is of cases that
+    are not done, of which `cases` have the result so far. `ended_early` tells whether a number of
+    failures ended the run, and `consistency` whether answers were held against others.
+    """
+
+    backend: BackendInfo
+    tier: str
+    level: Level
+    corpora: tuple[tuple[str, str], ...]
+    cases: tuple[CaseResult, ...]
+    notes: tuple[str, ...] = ()  # e.g. vectors regenerated because a spec was edited
+    interrupted: bool = False
+    restarts: int = 0
+    shard: Shard | None = None
+    environment: Mapping[str, Any] | None = field(default=None, compare=False)
+    known: str = ""
+    problems: tuple[Problem, ...] = ()
+    selected: int | None = None
+    own_inputs: bool = False
+    parts: tuple[Part, ...] = ()
+    ended_early: bool = False
+    consistency: bool = False
+
+    @property
+    def corpus(self) -> str:
+        """Hash the vectors asked."""
+        return corpus_of(self.corpora)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to say of the run as a whole."""
+        return (*self.notes, *remarks(self.restarts, self.cases))
+
+    @property
+    def outcome(self) -> Outcome:
+        """Say how the run ended: `fail` before `interrupted` before `nothing` was judged."""
+        if self.problems or any(case.gates(self.level) for case in self.cases):
+            return "fail"
+        if self.interrupted:
+            return "interrupted"
+        judged = {"pass", "tolerated", *FAILURES}
+        return "pass" if any(case.verdict in judged for case in self.cases) else "nothing"
+
+
+def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
+    """Hash the vectors of several specs, given a sha256 of each, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps(sorted(corpora)).encode()).hexdigest()
+
+
+def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
+    """Say how often the backend was restarted, and how many calls were not asked."""
+    said = [f"the backend was restarted {restarts} times"] if restarts else []
+    if left := sum(case.left_out for case in cases):
+        said.append(not_asked(left))
+    return tuple(said)
+
+
+def not_asked(count: int) -> str:
+    """Say that calls were left out."""
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    return f"{calls} not asked: an answer of more elements than --max-elements allows"
+
+
+def gates(group: Group, level: Level) -> bool:
+    """Tell whether a group fails a run at `level`: a crash and what is inconsistent always, else
+    as strong as the gate.
+    """
+    if group.verdict not in FAILURES or group.excuse:
+        return False
+    if group.verdict in EVER:
+        return True
+    return LEVELS.index(group.decision.level) <= LEVELS.index(level)
+
+
+def case_verdict(groups: tuple[Group, ...]) -> Verdict:
+    """Give the first of the verdicts, in their order, that is present."""
+    present = {group.verdict for group in groups}
+    return next((v for v in VERDICTS if v in present), "undefined")

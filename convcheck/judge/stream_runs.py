@@ -1,0 +1,111 @@
+"""Runs of codes of which the same is expected, and whose answers are the same or do not count.
+
+Chunks are judged one after the other: a run that goes on in the next chunk becomes one entry.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from convcheck.judge.digest import added, digest_of_run
+from convcheck.judge.ranges import Pair, Ranges
+from convcheck.judge.settle import Settled
+from convcheck.judge.tally import RIGHT, Entry, Key
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.order import position_of
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.outline import Flat
+from convcheck.semantics.program import Program
+
+
+def undefined(flat: Flat) -> bool:
+    """Tell whether nothing is due, under any reading."""
+    return all(pattern == UNDEFINED for _, pattern in flat.outcomes)
+
+
+def pair_of(source: Numeric, begin: int, end: int) -> Pair:
+    """Give the positions of codes of one sign from `begin` up to `end`, ends included."""
+    first, last = position_of(source, begin), position_of(source, end - 1)
+    return (first, last) if first <= last else (last, first)
+
+
+@dataclass
+class _Run:
+    """A run that may go on: `code` and `got` are those of its lowest position."""
+
+    flat: Flat
+    free: bool  # answers may differ
+    hashed: bool
+    pair: Pair
+    code: int
+    got: int
+    digest: int = 0
+
+
+class Runs:
+    """What was noted of runs so far; `asked` counts the elements of each row in them."""
+
+    def __init__(self, case: Case, program: Program) -> None:
+        self.source, self.program = cast(Numeric, case.inputs[0].format), program
+        self.settled = Settled(case)
+        self.asked: dict[int, int] = defaultdict(int)
+        self.found: dict[Key, list[Entry]] = defaultdict(list)
+        self.last: _Run | None = None
+
+    def add(self, flat: Flat, first: int, got: Codes, same: bool) -> None:
+        """Note the answers, of shape (n,), to codes of one sign from `first` on.
+
+        `same` says that all are the same; otherwise nothing is due.
+        """
+        count = len(got)
+        pair = pair_of(self.source, first, first + count)
+        at = 0 if position_of(self.source, first) == pair[0] else count - 1
+        code, lowest = first + at, int(got[at])
+        run = self._going_on(flat, pair, lowest) or self._begun(flat, pair, code, lowest)
+        if pair[0] < run.pair[0]:
+            run.code, run.got = code, lowest
+        run.pair = min(pair[0], run.pair[0]), max(pair[1], run.pair[1])
+        self.asked[flat.row] += count
+        if run.hashed:
+            one = digest_of_run(first, count, got[:1] if same else got)
+            run.digest = added((run.digest, one))
+
+    def entries(self) -> Mapping[Key, list[Entry]]:
+        """Give what was noted, a list of disjoint parts a key."""
+        self._close()
+        return self.found
+
+    def _going_on(self, flat: Flat, pair: Pair, got: int) -> _Run | None:
+        run = self.last
+        if run is None or flat is not run.flat or not (run.free or got == run.got):
+            return None
+        touching = pair[0] == run.pair[1] + 1 or pair[1] + 1 == run.pair[0]
+        return run if touching else None
+
+    def _begun(self, flat: Flat, pair: Pair, code: int, got: int) -> _Run:
+        self._close()
+        outcomes = [flat.outcomes[reading] for reading in self._readings(flat)]
+        sorts = {self.settled.one(outcome, code, got, pair[0])[0] for outcome in outcomes}
+        hashed = len(outcomes) > 1 or sorts != {RIGHT}
+        self.last = _Run(flat, undefined(flat), hashed, pair, code, got)
+        return self.last
+
+    def _close(self) -> None:
+        """Make entries of the last run: of what is right under one reading, there is a count."""
+        run, self.last = self.last, None
+        for reading in self._readings(run.flat) if run else ():
+            assert run is not None  # noqa: S101
+            outcome, lowest = run.flat.outcomes[reading], run.pair[0]
+            sort, kind, sample = self.settled.one(outcome, run.code, run.got, lowest)
+            entry = Entry(run.pair[1] + 1 - lowest)
+            if run.hashed:
+                place = Ranges(loose=(run.pair,))
+                entry = Entry(entry.count, run.digest, place, sample, sample)
+            self.found[Key(run.flat.row, reading, sort, kind)].append(entry)
+
+    def _readings(self, flat: Flat) -> range:
+        return range(len(self.program.decisions[flat.row].readings))

@@ -1,0 +1,246 @@
+"""What was found in a part of a case. Tallies of parts merge, in any order, into the case's.
+
+Readings of a disputed rule hold for a case as a whole, so a tally counts under each of them, and
+only when all parts are there is one taken as the backend's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from convcheck.judge.answers import PLACEMENTS
+from convcheck.judge.digest import added
+from convcheck.judge.ranges import Pair, Ranges, joining, merged
+from convcheck.judge.result import CaseResult, Example, Group, Verdict, case_verdict
+from convcheck.numerics.format import Format
+from convcheck.numerics.order import code_at
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.vectors.model import Coverage
+
+RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
+SORTS = ("undefined", RIGHT, "refused", "crashed", "fail")
+_WRONG = SORTS[2:]
+MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """A decision, a reading of it, what became of the elements, and in what way.
+
+    `placement` is '' for what is counted, a placement's name for what is asked another time, too.
+    """
+
+    decision: int
+    reading: int
+    sort: str
+    kind: str = ""
+    placement: str = ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An example with its position among the inputs in the order of their values, and how far off
+    it is in steps of the destination.
+    """
+
+    position: int
+    error: float
+    example: Example
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The elements of a key: a count, a sum of hashes, where they are, two of them.
+
+    Of what is right under the only reading of its rule there is just the count.
+    """
+
+    count: int
+    digest: int = 0
+    ranges: Ranges = field(default_factory=Ranges)
+    first: Sample | None = None
+    extreme: Sample | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The tally of a part of a case, or of several.
+
+    `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
+    `faults` are groups of answers that had no form, of calls that failed for no element's sake,
+    and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
+    of `asked` that are not of a span.
+    """
+
+    asked: Mapping[int, int]
+    entries: Mapping[Key, Entry]
+    covered: tuple[Pair, ...] = ()
+    faults: tuple[Group, ...] = ()
+    declined: int = 0
+    vectors: int = 0
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything came back."""
+        return bool(self.entries or self.faults)
+
+    @property
+    def failing(self) -> bool:
+        """Whether something fails under every reading."""
+        wrong = {(k.decision, k.reading) for k in self.entries if k.sort not in SORTS[:2]}
+        decisions = {k.decision: 0 for k in self.entries}
+        for key in self.entries:
+            decisions[key.decision] = max(decisions[key.decision], key.reading + 1)
+        return bool(self.faults) or any(
+            all((d, r) in wrong for r in range(n)) for d, n in decisions.items()
+        )
+
+
+def merge(tallies: Iterable[Tally]) -> Tally:
+    """Merge the tallies of disjoint parts of a case."""
+    tallies = list(tallies)
+    covered = joining(pair for tally in tallies for pair in tally.covered)
+    edges = frozenset(position for pair in covered for position in pair)
+    asked: dict[int, int] = defaultdict(int)
+    entries: dict[Key, list[Entry]] = defaultdict(list)
+    faults: dict[tuple[str, ...], Group] = {}
+    for tally in tallies:
+        for decision, count in tally.asked.items():
+            asked[decision] += count
+        for key, entry in tally.entries.items():
+            entries[key].append(entry)
+        for fault in tally.faults:
+            name = _name_of(fault)
+            faults[name] = _lower(faults.get(name), fault)
+    found = {key: combined(entries[key], edges) for key in sorted(entries)}
+    first = tuple(faults[name] for name in sorted(faults))
+    declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
+    return Tally(dict(sorted(asked.items())), found, covered, first, declined, vectors)
+
+
+def _name_of(fault: Group) -> tuple[str, ...]:
+    by = fault.decision
+    return fault.verdict, fault.kind, fault.placement, by.rule, by.row
+
+
+def _lower(one: Group | None, other: Group) -> Group:
+    """Choose one of two faults of a kind: it must not matter which came first."""
+    return other if one is None else min(one, other, key=_place_of)
+
+
+def _place_of(fault: Group) -> tuple[tuple[object, ...], str]:
+    return tuple(example.inputs for example in fault.examples), fault.digest
+
+
+def combined(entries: list[Entry], edges: frozenset[int]) -> Entry:
+    """Make one of the entries of a key in disjoint parts, given the edges of what they cover."""
+    firsts = [e.first for e in entries if e.first]
+    extremes = [e.extreme for e in entries if e.extreme]
+    return Entry(
+        sum(e.count for e in entries),
+        added(e.digest for e in entries),
+        merged([e.ranges for e in entries], edges),
+        min(firsts, key=lambda s: s.position, default=None),
+        min(extremes, key=lambda s: (-s.error, s.position), default=None),
+    )
+
+
+def finish(
+    case: Case, decisions: tuple[Decision, ...], tally: Tally, coverage: Coverage,
+    others: tuple[Group, ...] = (),
+) -> CaseResult:  # fmt: skip
+    """Take the reading with the fewest wrong answers of each rule, and give the case's result.
+
+    `others` are groups found otherwise: in other placements.
+    """
+    groups = (*_groups(case, decisions, tally), *tally.faults, *others)
+    checked = sum(tally.asked.values())
+    return CaseResult(case, case_verdict(groups), checked, coverage, groups)
+
+
+def _groups(case: Case, decisions: tuple[Decision, ...], tally: Tally) -> Iterator[Group]:
+    """Give the groups, decision by decision, then what is wrong in other placements."""
+    taken = _taken(decisions, tally)
+    of: dict[tuple[int, int, str], int] = defaultdict(int)
+    for key, entry in tally.entries.items():
+        of[key.decision, key.reading, key.placement] += entry.count
+    for key in sorted(tally.entries, key=_order):
+        decision = decisions[key.decision]
+        reading, agree = taken[_rule(decision)]
+        if key.reading == reading and _shown(key, tally):
+            verdict = ("pass" if agree else "tolerated") if key.sort == RIGHT else key.sort
+            number = of[key.decision, reading, key.placement]
+            yield _group(case.inputs[0].format, decision, verdict, key, tally.entries[key], number)
+
+
+def promoted(tally: Tally) -> Tally:
+    """Count what vectors have where nothing else was asked yet."""
+    if tally.asked:
+        return tally
+    asked: dict[int, int] = defaultdict(int)
+    for key, entry in tally.entries.items():
+        asked[key.decision] += entry.count * (key.placement == MAIN and key.reading == 0)
+    entries = {
+        replace(key, placement="") if key.placement == MAIN else key: entry
+        for key, entry in tally.entries.items()
+    }
+    return replace(tally, asked=asked, entries=entries)
+
+
+def _order(key: Key) -> tuple[int, int, int, str]:
+    return PLACEMENTS.index(key.placement), key.decision, SORTS.index(key.sort), key.kind
+
+
+def _shown(key: Key, tally: Tally) -> bool:
+    """Tell whether a group is worth showing: of other placements, what fails there; of vectors
+    whose codes were all asked again, what did not show then.
+    """
+    if not key.placement:
+        return True
+    again = key.placement == MAIN and replace(key, placement="") in tally.entries
+    return key.sort in _WRONG and not again
+
+
+def _rule(decision: Decision) -> tuple[str, tuple[str, ...]]:
+    return decision.rule, decision.readings
+
+
+def _taken(
+    decisions: tuple[Decision, ...], tally: Tally
+) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
+    """Choose a reading for each rule; and tell whether the others explain as much of what is
+    counted. Where they do, other placements tell.
+    """
+    counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for key, entry in tally.entries.items():
+        decision = decisions[key.decision]
+        for wrong, here in ((counted, not key.placement), (placed, bool(key.placement))):
+            sums = wrong.setdefault(_rule(decision), [0] * len(decision.readings))
+            sums[key.reading] += entry.count * (here and key.sort in _WRONG)
+    return {
+        rule: (wrong.index(min(wrong)), len(set(counted[rule])) == 1)
+        for rule, wrong in ((r, list(zip(counted[r], placed[r], strict=True))) for r in counted)
+    }
+
+
+def _group(
+    source: Format, decision: Decision, verdict: str, key: Key, entry: Entry, of: int
+) -> Group:
+    if verdict == "pass":
+        entry = Entry(entry.count)
+    pairs, more = entry.ranges.shown()
+    ranges = tuple((code_at(source, a), code_at(source, b)) for a, b in pairs)
+    samples = [entry.first] if entry.first else []
+    if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
+        samples.append(entry.extreme)
+    digest = "" if verdict == "pass" else f"{entry.digest:032x}"
+    return Group(
+        decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,
+        decision.readings[key.reading], key.placement, ranges, more,
+        tuple(s.example for s in samples),
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""Codes, values and patterns in words, and text from outside made fit to show."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+
+from convcheck.judge.result import CallExample, Example, Strip, Word
+from convcheck.numerics.decimal import spell
+from convcheck.numerics.format import Bool, Format, Numeric, Text
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import PATTERNS
+
+_PATTERNS = {
+    "nan": "any NaN",
+    "-nan": "any NaN with the sign bit set",
+    "undefined": "anything, it is undefined",
+    "refused": "a refusal",
+    "plain-to-x": "plain decimal text that parses to the value",
+    "plain": "plain decimal text",
+    "parses-to-x": "text that parses to the value",
+    "parses": "text that parses as a number",
+    "zero": "a zero of either sign",
+}
+GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
+
+
+def pattern(word: Word) -> str:
+    """Give the words of a pattern such as '<nan>', '' for a code or a text."""
+    name = word[1:-1] if isinstance(word, str) and word[:1] + word[-1:] == "<>" else ""
+    return _PATTERNS.get(name, name) if name in PATTERNS else ""
+
+
+def hexadecimal(fmt: Numeric, code: int) -> str:
+    """Give a code as 0x… with as many digits as its format has (a bool is a byte)."""
+    bits = 8 if isinstance(fmt, Bool) else fmt.bits
+    return f"0x{code:0{-(-bits // 4)}x}"
+
+
+def code(fmt: Format, word: Word) -> str:
+    """Give a code in hexadecimal; a text or a pattern's word as it is."""
+    if isinstance(word, str) or isinstance(fmt, Text):
+        return str(word)
+    return hexadecimal(fmt, word)
+
+
+def value(fmt: Format, word: Word | None) -> str | None:
+    """Give the value of a code; a text as it is; None for a pattern, or for no answer."""
+    if word is None or pattern(word):
+        return None
+    if isinstance(word, str) or isinstance(fmt, Text):
+        return str(word)
+    return spell(fmt, word)
+
+
+def shown(fmt: Format, word: Word) -> str:
+    """Give a code in hexadecimal, or a text in quotes."""
+    return quote(word) if isinstance(word, str) else code(fmt, word)
+
+
+def quote(text: str) -> str:
+    """Quote a text; what a terminal would obey or hide is escaped."""
+    plain = (c if c.isprintable() and c not in '"\\' else json.dumps(c)[1:-1] for c in text)
+    return '"' + "".join(plain) + '"'
+
+
+def clean(message: str) -> str:
+    """Put a runtime's message on one line, without control characters."""
+    if message.isprintable():
+        return " ".join(message.split())
+    return " ".join("".join(c if c.isprintable() else " " for c in message).split())
+
+
+def number(count: int) -> str:
+    """Group a count's digits: 1,204,331."""
+    return f"{count:,}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Count a noun: 1 case, 1,204 cases."""
+    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
+
+
+def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
+    """Give the arguments of `convcheck explain` for an example, quoted for a shell."""
+    # of an input that only gives a type there is no word, and of a call there may be none
+    given = example.arguments if isinstance(example, CallExample) else example.inputs
+    words = [code(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
+    dashes = ["--"] if any(word.startswith("-") for word in words) else []
+    return [*dashes, shlex.quote(case.id), *map(_argument, words)]
+
+
+def _argument(text: str) -> str:
+    return shlex.quote(text) if text.isprintable() else "$'" + "".join(map(_escape, text)) + "'"
+
+
+def _escape(char: str) -> str:
+    if char.isprintable() and char not in _ESCAPES:
+        return char
+    return _ESCAPES.get(char) or f"\\U{ord(char):08x}"
+
+
+def pair(fmt: Format, span: Iterable[Word]) -> str:
+    """Spell a range of inputs: 0x3f808001 … 0x7f7fc000, or the one input that it is."""
+    return f"{GLUE}…{GLUE}".join(dict.fromkeys(shown(fmt, word) for word in span))
+
+
+def form(strip: Strip) -> str:
+    """Give type and shape: float32 scalar, float16 [7]."""
+    shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
+    return f"{strip.type} {shape}"

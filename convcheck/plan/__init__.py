@@ -1,0 +1,1 @@
+"""What a run asks, in which units of work, and how their results become one."""

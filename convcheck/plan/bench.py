@@ -1,0 +1,298 @@
+"""How long asking and judging takes, case by case, and what of it is whose.
+
+The measurements of a part of the source take turns, so that what else the machine does hits all
+alike. Times are seconds of the clock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from statistics import median
+from time import perf_counter
+from typing import cast
+
+import numpy as np
+
+from convcheck.ask.stream import sweep
+from convcheck.backends.protocol import Backend, Bound, Declined, Outputs, bound, last_words
+from convcheck.judge.answers import CHUNK
+from convcheck.judge.result import BackendInfo
+from convcheck.numerics.format import Codes, Text
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.program import Program, compile_case
+from convcheck.vectors.generate import form
+from convcheck.vectors.span import PART, Span, is_swept
+
+SPREAD = 16  # parts of the source, at the least, that values are taken from
+_SOURCE_BITS = 32
+_ARRAYS = 96 << 20  # bytes of the arrays that are converted whole
+
+
+@dataclass(frozen=True)
+class Part:
+    """The seconds that one part took: the inputs alone, the backend's calls alone, asked and
+    judged; by hand, in chunks and in one array, None where there is nothing to do it with.
+    """
+
+    count: int
+    inputs: float
+    backend: float
+    whole: float
+    chunks: float | None
+    arrays: float | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case and what was measured of it; no parts where nothing was, and why not."""
+
+    case: Case
+    parts: tuple[Part, ...]
+    why_not: str = ""
+
+    @property
+    def inputs(self) -> float:
+        """Nanoseconds a value that making the inputs takes."""
+        return self._mean([part.inputs for part in self.parts])
+
+    @property
+    def backend(self) -> float:
+        """Nanoseconds a value that the backend's calls take, the buffers in place."""
+        return self._mean([part.backend for part in self.parts])
+
+    @property
+    def whole(self) -> float:
+        """Nanoseconds a value that all of it takes."""
+        return self._mean([part.whole for part in self.parts])
+
+    @property
+    def judging(self) -> float:
+        """Nanoseconds a value that are neither the backend's nor the inputs'."""
+        return self.whole - self.backend - self.inputs
+
+    @property
+    def ratio(self) -> float:
+        """How many times the backend's own time all of it takes."""
+        return self.whole / self.backend
+
+    @property
+    def median_ratio(self) -> float:
+        """The same of a middling part: a disturbance in a few of them does not show in it."""
+        return median(part.whole / part.backend for part in self.parts)
+
+    @property
+    def by_hand(self) -> tuple[float | None, float | None]:
+        """Nanoseconds a value, by hand, in chunks and in one array."""
+        chunks = [part.chunks for part in self.parts if part.chunks is not None]
+        arrays = [part.arrays for part in self.parts if part.arrays is not None]
+        return (self._mean(chunks) if chunks else None, self._mean(arrays) if arrays else None)
+
+    def _mean(self, seconds: Sequence[float]) -> float:
+        return sum(seconds) / sum(part.count for part in self.parts) * 1e9
+
+
+@dataclass(frozen=True)
+class Bench:
+    """All that was measured, the parts of the source in it, and what was left out, by reason."""
+
+    backend: BackendInfo
+    by_hand: str  # the version of what the comparison by hand converts with, '' without
+    spans: tuple[Span, ...]
+    cases: tuple[Measured, ...]
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def values(self) -> int:
+        """How many values of each case were measured."""
+        return sum(span.count for span in self.spans)
+
+
+def why_not_swept(case: Case) -> str:
+    """Say why a case's source is not streamed, and so not measured; '' where it is."""
+    if is_swept(case):
+        return ""
+    if case.whole_calls:
+        return "its questions are whole calls, and not streamed"
+    source, target = case.inputs[0].format, case.outputs[0].format
+    if isinstance(source, Text) or isinstance(target, Text):
+        return "a string has no code that could be streamed"
+    bits = source.bits
+    if len(case.sources) > 1:
+        return "it has several inputs, which are not streamed"
+    if bits > _SOURCE_BITS:
+        return f"a source of {bits} bits has too many codes to be streamed"
+    if bits < _SOURCE_BITS:
+        return f"a source of {bits} bits is asked in one array, and not streamed"
+    return "it has a second input, for its type alone"
+
+
+def spread(values: int) -> tuple[Span, ...]:
+    """Choose parts of a source of 32 bits, as far apart as they can be, both ends among them.
+
+    They hold at least so many values. A part is as long as in a run, or a smaller power of two,
+    at least a chunk, where the values would else come from too few places.
+    """
+    length = min(PART, max(CHUNK, 1 << (max(values // SPREAD, 1).bit_length() - 1)))
+    number, places = -(-values // length), (1 << _SOURCE_BITS) // length
+    last = max(number - 1, 1)
+    return tuple(Span(i * (places - 1) // last * length, length) for i in range(number))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process, and threads that it starts, on one core, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def measure(
+    backend: Backend, spec: Spec, case: Case, spans: Sequence[Span], by_hand: Backend | None,
+    on_part: Callable[[], None],
+) -> Measured:  # fmt: skip
+    """Measure a case that is swept; `on_part` is called when a part is done.
+
+    What a backend declines, refuses or dies of is not measured: the result says so.
+    """
+    try:
+        declined = backend.support(case)
+        if declined is not None:
+            raise _NotMeasuredError(declined.message)
+        turns = _Turns(backend, spec, case, by_hand)
+        parts = []
+        for turn, span in enumerate(spans):
+            parts.append(turns.part(span, backwards=turn % 2 == 1))
+            on_part()
+    except _NotMeasuredError as error:
+        return Measured(case, (), str(error))
+    except Exception as error:  # an adapter may raise anything
+        return Measured(case, (), last_words(error))
+    return Measured(case, tuple(parts))
+
+
+class _NotMeasuredError(Exception):
+    """The backend does not convert all that it is asked."""
+
+
+class _Turns:
+    """The measurements of one case, which take turns."""
+
+    def __init__(self, backend: Backend, spec: Spec, case: Case, by_hand: Backend | None) -> None:
+        self.backend, self.case, self.form = backend, case, form(spec)
+        self.program: Program = compile_case(spec, case)
+        source, target = case.inputs[0].format, case.outputs[0].format
+        self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
+        self.call = self._bound(self.codes, self.out)
+        self.ask(self.call)  # what is made for the first call is not measured
+        self.by_hand = by_hand if by_hand and self._converts(by_hand) else None
+
+    def part(self, span: Span, backwards: bool) -> Part:
+        """Measure a part; every other one in the opposite order."""
+        seconds: dict[str, float | None] = {}
+        turns = [self.alone, self.whole, self.chunks, self.arrays]
+        for turn in reversed(turns) if backwards else turns:
+            seconds |= turn(span)
+        return Part(span.count, **seconds)  # type: ignore[arg-type]
+
+    def alone(self, span: Span) -> dict[str, float | None]:
+        """Time the calls, and the inputs between them."""
+        times = [perf_counter()]
+        for _ in self._inputs(span):
+            times.append(perf_counter())
+            self.ask(self.call)
+            times.append(perf_counter())
+        laps = [after - before for before, after in pairwise(times)]
+        return {"inputs": sum(laps[::2]), "backend": sum(laps[1::2])}
+
+    def whole(self, span: Span) -> dict[str, float | None]:
+        """Time asking and judging, as a run does it."""
+        ask = partial(sweep, self.backend, self.case, self.program, self.form, span, _silent)
+        return {"whole": _timed(ask)}
+
+    def chunks(self, span: Span) -> dict[str, float | None]:
+        """Time what a user might write: chunk by chunk, in cache."""
+        if self.by_hand is None:
+            return {"chunks": None}
+        return {"chunks": _timed(partial(self._by_hand, self.by_hand, span))}
+
+    def arrays(self, span: Span) -> dict[str, float | None]:
+        """Time what a user might write: arrays as long as the part, out of cache."""
+        if self.by_hand is None:
+            return {"arrays": None}
+        return {"arrays": _timed(partial(self._in_arrays, self.by_hand, span))}
+
+    def ask(self, call: Bound) -> None:
+        """Make a call that has to be answered."""
+        answer = call()
+        if answer is not None:
+            what = "declined" if isinstance(answer, Declined) else "not answered as asked"
+            message = getattr(answer, "message", "")
+            raise _NotMeasuredError(message or f"some of the inputs were {what}")
+
+    def _bound(self, codes: Codes, out: Codes) -> Bound:
+        return bound(self.backend, self.case, codes, out)
+
+    def _inputs(self, span: Span) -> Iterator[None]:
+        """Put chunk after chunk into the input buffer."""
+        self.codes[:] = np.arange(span.first, span.first + CHUNK).astype(self.codes.dtype)
+        step = self.codes.dtype.type(CHUNK)
+        yield
+        for _ in range(1, span.count // CHUNK):
+            self.codes += step
+            yield
+
+    def _converts(self, by_hand: Backend) -> bool:
+        """Tell whether there is something to do it by hand with."""
+        if not all(t.name_in(by_hand.name) for t in (*self.case.inputs, *self.case.outputs)):
+            return False
+        answer = by_hand.answer(self.case, [self.codes])
+        return isinstance(answer, Outputs) and answer.arrays[0].dtype == self.out.dtype
+
+    def _by_hand(self, by_hand: Backend, span: Span) -> int:
+        right = 0
+        for _ in self._inputs(span):
+            self.ask(self.call)
+            right += np.array_equal(_converted(by_hand, self.case, self.codes), self.out)
+        return right
+
+    def _in_arrays(self, by_hand: Backend, span: Span) -> int:
+        right, length = 0, min(span.count, self._longest())
+        for first in range(span.first, span.first + span.count, length):
+            codes = np.arange(length, dtype=self.codes.dtype)
+            codes += codes.dtype.type(first)
+            out = np.empty_like(self.out, shape=length)
+            self.ask(self._bound(codes, out))
+            right += np.array_equal(_converted(by_hand, self.case, codes), out)
+        return right
+
+    def _longest(self) -> int:
+        """Give the length of arrays, a power of two, that keeps the memory of all flat."""
+        value = self.codes.itemsize + 2 * self.out.itemsize + 1  # and what a comparison gives
+        return 1 << (_ARRAYS // value).bit_length() - 1
+
+
+def _converted(by_hand: Backend, case: Case, codes: Codes) -> Codes:
+    answer = by_hand.answer(case, [codes])
+    assert isinstance(answer, Outputs)  # noqa: S101
+    return cast(Codes, answer.arrays[0])
+
+
+def _timed(what: Callable[[], object]) -> float:
+    begun = perf_counter()
+    what()
+    return perf_counter() - begun
+
+
+def _silent(where: str, index: object) -> None:
+    """Note no call: a run has the notes for its parent."""

@@ -1,0 +1,201 @@
+"""(RunResult, RunResult) -> what changed between two runs. Pure.
+
+A failure of a case is told from others by its rule row, kind, placement and reading. It is `new`
+where nothing failed by that row before, `fixed` where nothing does any more although all was asked,
+and `changed` where other inputs fail, or with other answers, or in another way. Excused failures,
+and those below the gate, are failures like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from convcheck.errors import UsageError
+from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
+from convcheck.rules.model import Case
+
+Change = Literal["new", "changed", "fixed", "not asked"]
+CHANGES: tuple[Change, ...] = ("new", "changed", "fixed", "not asked")
+_Key = tuple[str, str, str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failing group of a case; of a case that fails as a whole there is none."""
+
+    verdict: Verdict
+    group: Group | None
+    message: str = ""  # of the case, where there is no group
+    excuse: Excuse | None = None
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """The rule and the row that are broken, '' for a case that fails as a whole."""
+        return (self.group.decision.rule, self.group.decision.row) if self.group else ("", "")
+
+    @property
+    def kind(self) -> str:
+        """In what way it is wrong."""
+        return self.group.kind if self.group else self.message
+
+    @property
+    def key(self) -> _Key:
+        """What makes it the same failure in another run."""
+        where = (self.group.placement, self.group.reading) if self.group else ("", "")
+        return (self.verdict, *self.row, self.kind, *where)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One failure of a case in one run, the other, or both."""
+
+    change: Change
+    case: Case
+    before: Failure | None
+    after: Failure | None
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A case that fails in neither run, and whose verdict is another."""
+
+    case: Case
+    before: Verdict
+    after: Verdict
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed from a run to another, in the order of their plans.
+
+    `added` and `removed` are cases of one run only: of the new one, of the old one. `free` are
+    cases of the same verdict that answer otherwise where more than one answer is allowed. `loose`
+    are specs whose vectors differ: of their failures neither counts nor inputs are compared.
+    """
+
+    old: RunResult
+    new: RunResult
+    compared: int
+    findings: tuple[Finding, ...]
+    turned: tuple[Turned, ...]
+    free: tuple[Case, ...]
+    added: tuple[CaseResult, ...]
+    removed: tuple[CaseResult, ...]
+    loose: tuple[str, ...] = ()
+
+    def of(self, change: Change) -> tuple[Finding, ...]:
+        """Give the findings of one sort."""
+        return tuple(f for f in self.findings if f.change == change)
+
+    @property
+    def worse(self) -> bool:
+        """Tell whether anything fails that did not, or otherwise than it did, added cases too."""
+        added = any(case.verdict in FAILURES for case in self.added)
+        return added or any(f.change in ("new", "changed") for f in self.findings)
+
+    @property
+    def nothing(self) -> bool:
+        """Tell whether the runs are the same."""
+        return not (self.findings or self.turned or self.free or self.added or self.removed)
+
+
+def check(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
+    """Raise UsageError where the runs, of the files `names`, asked other vectors."""
+    said = []
+    if old.tier != new.tier:
+        said.append(f"the {old.tier} tier in {names[0]}, the {new.tier} tier in {names[1]}")
+    elif specs := loose(old, new):
+        said.append(f"other vectors of {', '.join(specs)}")
+    if said:
+        hint = (
+            "make one of them again with the same specs, tier, seed and inputs; or compare them "
+            "all the same with --any-corpus"
+        )
+        raise UsageError(f"the runs did not ask the same: {said[0]}", hint=hint)
+
+
+def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
+    """Name the specs that both runs ask, with other vectors."""
+    before = dict(old.corpora)
+    return tuple(name for name, sha in new.corpora if before.get(name, sha) != sha)
+
+
+def diff(old: RunResult, new: RunResult) -> Difference:
+    """Compare two runs. Of specs with other vectors only the kinds of failures are compared."""
+    before = {case.case.id: case for case in old.cases}
+    after = {case.case.id: case for case in new.cases}
+    both = [(before[name], after[name]) for name in after if name in before]
+    specs = loose(old, new)
+    return Difference(
+        old, new, len(both),
+        tuple(f for a, b in both for f in _findings(a, b, b.case.spec not in specs)),
+        tuple(Turned(b.case, a.verdict, b.verdict) for a, b in both if _turned(a, b)),
+        tuple(b.case for a, b in both if b.case.spec not in specs and _free(a, b)),
+        tuple(case for name, case in after.items() if name not in before),
+        tuple(case for name, case in before.items() if name not in after),
+        specs,
+    )  # fmt: skip
+
+
+def failures(case: CaseResult) -> list[Failure]:
+    """Give the failures of a case."""
+    found = [Failure(g.verdict, g, excuse=g.excuse) for g in case.groups if g.verdict in FAILURES]
+    if case.verdict in FAILURES and not any(f.verdict == case.verdict for f in found):
+        found.append(Failure(case.verdict, None, case.message, case.excuse))
+    return found
+
+
+def _findings(old: CaseResult, new: CaseResult, exactly: bool) -> Iterator[Finding]:
+    """Compare the failures of a case: the same ones, then those by the same row, then the rest."""
+    before, after = failures(old), failures(new)
+    for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
+        if a.key != b.key or (exactly and _symptom(a) != _symptom(b)):
+            yield Finding("changed", new.case, a, b)
+    for a in before:
+        if _asked(a, new, old.checked if exactly else 1):
+            yield Finding("fixed", new.case, a, None)
+        elif after:  # it hides behind what fails now
+            yield Finding("changed", new.case, a, after.pop(0))
+        else:
+            yield Finding("not asked", new.case, a, None)
+    yield from (Finding("new", new.case, None, b) for b in after)
+
+
+def _pairs(
+    before: list[Failure], after: list[Failure], *, same_row: bool
+) -> Iterator[tuple[Failure, Failure]]:
+    """Take out of both lists, pair by pair, what is the same failure, or breaks the same row."""
+    for a in list(before):
+        same = (b for b in after if (a.row == b.row if same_row else a.key == b.key))
+        if b := next(same, None):
+            before.remove(a)
+            after.remove(b)
+            yield a, b
+
+
+def _symptom(failure: Failure) -> tuple[int, str]:
+    """Tell which inputs fail and with which answers."""
+    return (failure.group.count, failure.group.digest) if failure.group else (0, "")
+
+
+def _asked(failure: Failure, new: CaseResult, checked: int) -> bool:
+    """Tell whether a failure that is gone was looked for: a case that dies early hides others."""
+    rows = {(g.decision.rule, g.decision.row) for g in new.groups}
+    return failure.row in rows or new.checked >= max(checked, 1)
+
+
+def _turned(old: CaseResult, new: CaseResult) -> bool:
+    verdicts = {old.verdict, new.verdict}
+    return len(verdicts) == 2 and not verdicts & FAILURES
+
+
+def _free(old: CaseResult, new: CaseResult) -> bool:
+    """Tell whether answers differ where several are allowed."""
+    return old.verdict == new.verdict and _allowed(old.groups) != _allowed(new.groups)
+
+
+def _allowed(groups: Iterable[Group]) -> list[tuple[str, str, str, str]]:
+    free = (g for g in groups if g.verdict in ("tolerated", "undefined"))
+    return sorted((g.decision.rule, g.decision.row, g.reading, g.digest) for g in free)

@@ -1,0 +1,120 @@
+"""Shards of a run put together: the result is that of the run in one piece."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from convcheck.errors import UsageError
+from convcheck.judge.part import Part
+from convcheck.judge.result import RunResult, Shard
+from convcheck.plan.units import Rules, joined, result_of, unit_ids
+
+# What the shards of one run have in common, and how it is said.
+_COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
+    ("plan", lambda r: (_shard(r).of, _shard(r).plan)),
+    ("corpus", lambda r: r.corpora),
+    ("backend", lambda r: r.backend),
+    ("tier", lambda r: r.tier),
+    ("gate", lambda r: r.level),
+    ("--consistency", lambda r: r.consistency),
+    ("number of selected cases", lambda r: r.selected),
+)
+
+
+def plan_digest(ids: Sequence[str]) -> str:
+    """Hash the ids of the cases of a plan, in order, to 128 bits in hexadecimal digits."""
+    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
+
+
+def merge(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
+    """Merge the shards of a run, named for what is said of them; `rules` are those of their cases.
+
+    They were held against no list of known failures: that is for the whole. Raises UsageError
+    unless every shard is there once, whole, and of the same run.
+    """
+    for name, result in parts:
+        if result.shard is None:
+            hint = "`convcheck run --shard 1/4 --json FILE` makes one"
+            raise UsageError(f"{name} is a whole run, no shard of one", hint=hint)
+        if result.ended_early:
+            hint = "run it again without --fail-fast and --max-failures"
+            raise UsageError(f"{name} was ended early: it has a part of its shard", hint=hint)
+        if result.interrupted:
+            hint = "run it again with --resume, or from the start"
+            raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
+    _same(parts)
+    shards = _in_order(parts)
+    found = _in_plan_order(shards)
+    whole = all(part.complete for part in found)
+    if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
+        hint = "was one ended by --fail-fast? run it again without"
+        raise UsageError("the shards do not have all cases of their plan", hint=hint)
+    notes = dict.fromkeys(note for shard in shards for note in shard.notes)
+    return replace(
+        shards[0],
+        cases=tuple(result_of(part, rules) for part in found),
+        parts=(),
+        notes=(*notes, *_machines(shards)),
+        restarts=sum(shard.restarts for shard in shards),
+        shard=None,
+    )
+
+
+def _in_plan_order(shards: Sequence[RunResult]) -> list[Part]:
+    """Put the parts of every case together: the units of a plan were dealt out one by one."""
+    dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
+    found: dict[str, dict[int, Part]] = {}
+    for part in chain.from_iterable(zip_longest(*dealt)):
+        if part is not None:
+            found.setdefault(part.case.id, {})[id(part)] = part
+    return [_joined(list(parts.values())) for parts in found.values()]
+
+
+def _joined(parts: list[Part]) -> Part:
+    if len({(part.codes, part.sampled) for part in parts}) > 1:
+        raise UsageError(f"the shards have {parts[0].case.id} in different parts")
+    return joined(parts)
+
+
+def _parts(shard: RunResult) -> list[Part]:
+    known = {part.case.id: part for part in shard.parts}
+    return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
+
+
+def _same(parts: Sequence[tuple[str, RunResult]]) -> None:
+    (first, result), *others = parts
+    for name, other in others:
+        for what, of in _COMMON:
+            if of(other) != of(result):
+                hint = "merge the shards of one run: same selection, specs, tier and backend"
+                raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
+
+
+def _in_order(parts: Sequence[tuple[str, RunResult]]) -> list[RunResult]:
+    of = _shard(parts[0][1]).of
+    found: dict[int, tuple[str, RunResult]] = {}
+    for name, result in parts:
+        index = _shard(result).index
+        if index in found:
+            raise UsageError(f"{found[index][0]} and {name} are both shard {index}/{of}")
+        found[index] = (name, result)
+    missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
+    if missing:
+        few = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")
+        what = "shard" if len(missing) == 1 else "shards"
+        raise UsageError(f"{what} {few} missing", hint="name the report of every shard")
+    return [found[index][1] for index in range(1, of + 1)]
+
+
+def _shard(result: RunResult) -> Shard:
+    assert result.shard is not None  # noqa: S101
+    return result.shard
+
+
+def _machines(shards: Sequence[RunResult]) -> list[str]:
+    """Say if the shards ran on different machines: then answers may differ for that."""
+    found = {str(dict(shard.environment or {})) for shard in shards}
+    return [f"the shards ran in {len(found)} different environments"] if len(found) > 1 else []

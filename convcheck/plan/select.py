@@ -1,0 +1,113 @@
+"""Which cases a run asks: selection by patterns, each of which has to match something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from convcheck.errors import UsageError
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, Spec
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Patterns: spec globs, source and target types or families, NAME=VALUE, case globs.
+
+    An empty tuple selects everything; within one kind any may match, all kinds have to.
+    """
+
+    specs: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+
+
+def select(catalog: Catalog, selection: Selection) -> list[Case]:
+    """Give the selected cases in order. Raises UsageError for a pattern that matches nothing."""
+    found = [case for spec in select_specs(catalog, selection.specs) for case in cases(spec)]
+    sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
+    tests: list[tuple[str, str, Callable[[Case], bool]]] = []
+    tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
+    tests += [("--to", w, _has_target(names)) for w, names in targets.items()]
+    tests += [("--where", w, _has_value(catalog, w)) for w in selection.where]
+    tests += [("--case", w, _is_like(w)) for w in selection.globs]
+    for option, word, test in tests:
+        if not any(map(test, found)):
+            raise _nothing(option, word, selection, found)
+    for option in ("--from", "--to", "--case"):
+        wanted = [test for o, _, test in tests if o == option]
+        found = [case for case in found if not wanted or any(test(case) for test in wanted)]
+    found = [case for case in found if _where(case, selection.where)]
+    if not found:
+        raise UsageError("no case matches all of these together", hint="`convcheck list cases`")
+    return found
+
+
+def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
+    """Give the specs that match any of the globs, all without one. Raises UsageError."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in catalog.specs):
+            close = get_close_matches(pattern, catalog.specs, 3, 0.3) or list(catalog.specs)
+            hint = f"for example {', '.join(close)}; `convcheck list specs`"
+            raise UsageError(f"no spec matches {pattern!r}", hint=hint)
+    return [
+        spec
+        for name, spec in catalog.specs.items()
+        if not patterns or any(fnmatchcase(name, p) for p in patterns)
+    ]
+
+
+def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
+    types = {}
+    for word in words:
+        known = [*catalog.types.types, *catalog.types.sets]
+        if word not in known:
+            close = get_close_matches(word, known, 3, 0.5)
+            hint = f"did you mean {' or '.join(close)}?" if close else "`convcheck list types`"
+            raise UsageError(f"unknown type {word!r}", hint=hint)
+        types[word] = frozenset(catalog.types.sets.get(word, (word,)))
+    return types
+
+
+def _has_source(names: frozenset[str]) -> Callable[[Case], bool]:
+    return lambda case: any(t.name in names for t in case.sources)
+
+
+def _has_target(names: frozenset[str]) -> Callable[[Case], bool]:
+    return lambda case: any(t.name in names for t in case.outputs)
+
+
+def _is_like(pattern: str) -> Callable[[Case], bool]:
+    return lambda case: fnmatchcase(case.id, pattern) or fnmatchcase(case.name, pattern)
+
+
+def _has_value(catalog: Catalog, word: str) -> Callable[[Case], bool]:
+    name, equals, value = word.partition("=")
+    known = sorted({a.name for s in catalog.specs.values() for a in s.attributes if not a.carries})
+    if not equals or name not in known:
+        hint = (
+            f"attributes: {', '.join(known)}; write --where {known[0] if known else 'NAME'}=VALUE"
+        )
+        raise UsageError(f"--where {word}: not NAME=VALUE of a known attribute", hint=hint)
+    return lambda case: str(case.attribute(name)) == value
+
+
+def _where(case: Case, where: Sequence[str]) -> bool:
+    """Tell whether, for every attribute named, one of the values named for it is the case's."""
+    wanted: dict[str, set[str]] = {}
+    for word in where:
+        name, _, value = word.partition("=")
+        wanted.setdefault(name, set()).add(value)
+    return all(str(case.attribute(name)) in values for name, values in wanted.items())
+
+
+def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]) -> UsageError:
+    specs = ", ".join(selection.specs) or "any spec"
+    example = f", such as {found[0].id}" if found else ""
+    hint = f"`convcheck list cases` lists what there is{example}"
+    return UsageError(f"{option} {word} matches no case of {specs}", hint=hint)

@@ -1,0 +1,172 @@
+"""Units of a plan, and their results put together to results of cases.
+
+A unit is a case, or a part of one: of a case whose source is swept, its vectors in every
+placement, and each of its spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from convcheck.judge.part import Part
+from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
+from convcheck.judge.tally import MAIN, Tally, finish, merge, promoted
+from convcheck.rules.model import Case, Level
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.inputs import beyond_edge
+from convcheck.vectors.model import Coverage
+from convcheck.vectors.span import Span
+
+Rules = Callable[[Case], tuple[Program, Decision]]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A case by its vectors, or a span of it; and how many codes the case's spans have, or how
+    many samples, where it is `sampled`.
+    """
+
+    case: Case
+    span: Span | None = None
+    codes: int = 0
+    sampled: bool = False
+
+    @property
+    def id(self) -> str:
+        """Name the unit."""
+        return _name(self.case, self.span.first if self.span else None)
+
+    @property
+    def main(self) -> str | None:
+        """Say under which placement a tally has what all placements of the vectors share; None
+        where there are no spans to put it together with.
+        """
+        if not self.codes:
+            return None
+        return "" if self.sampled else MAIN
+
+
+def unit_ids(part: Part) -> list[str]:
+    """Name all units of a part's case, in order."""
+    return [_name(part.case), *(_name(part.case, first) for first in part.firsts)]
+
+
+def _name(case: Case, first: int | None = None) -> str:
+    return case.id if first is None else f"{case.id}#{first:x}"
+
+
+def units(cases: Iterable[Case], spans: Callable[[Case], Sequence[Span]]) -> list[Unit]:
+    """Give the units of cases, in order."""
+    found = []
+    for case in cases:
+        parts = spans(case)
+        codes = sum(span.count for span in parts)
+        sampled = any(span.seed is not None for span in parts)
+        found += [Unit(case, span, codes, sampled) for span in (None, *parts)]
+    return found
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """Put parts of a case together, in any order."""
+    tallies = [part.tally for part in parts if part.tally is not None]
+    lost = [part.lost for part in parts if part.lost is not None]
+    return replace(
+        parts[0],
+        vectors=next((part.vectors for part in parts if part.vectors is not None), None),
+        tally=merge(tallies) if tallies else None,
+        lost=min(lost, key=lambda r: (VERDICTS.index(r.verdict), r.message), default=None),
+        units=sum(part.units for part in parts),
+    )
+
+
+def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
+    """Make a part of a unit's result."""
+    if isinstance(found, Tally):
+        return Part(unit.case, unit.codes, unit.sampled, tally=found)
+    if unit.codes and found.verdict in FAILURES and not found.groups:
+        return Part(unit.case, unit.codes, unit.sampled, lost=found)
+    return Part(unit.case, unit.codes, unit.sampled, found)
+
+
+def result_of(part: Part, rules: Rules) -> CaseResult:
+    """Give the case's result as far as it is known."""
+    tally = part.tally
+    if tally is None or not tally.answered:
+        return part.lost or part.vectors or CaseResult(part.case, "unsupported", 0, "partial", ())
+    program, form = rules(part.case)
+    others = _declined(part, tally, form)
+    coverage = _coverage(part, tally)
+    result = finish(part.case, program.decisions, promoted(tally), coverage, others)
+    error = part.lost.message if part.lost else _unaccounted(part, tally, result)
+    return replace(result, verdict="error", message=error) if error else result
+
+
+def _coverage(part: Part, tally: Tally) -> Coverage:
+    nothing_lost = part.complete and not (part.lost or part.vectors or tally.declined)
+    if not nothing_lost or _missing(part, tally):
+        return "partial"
+    return beyond_edge(part.case.outputs[0].format) if part.sampled else "exhaustive"
+
+
+def _missing(part: Part, tally: Tally) -> int:
+    """Count the inputs of spans of which nothing came, not even that they were declined."""
+    return part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
+
+
+def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
+    """Say if the numbers of a whole case do not add up, and no failure says why."""
+    missing = _missing(part, tally)
+    if not part.complete or not missing or result.verdict in FAILURES:
+        return ""
+    return f"{missing:,} of {part.codes:,} inputs are unaccounted for: a damaged file, or a fault"
+
+
+def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
+    """What is declined of a case that is answered elsewhere is refused, and nobody's to refuse."""
+    accepted = part.case.refusal or (part.vectors and part.vectors.verdict != "unsupported")
+    if accepted or not (tally.declined or part.vectors):
+        return ()
+    what = f"{tally.declined:,} inputs" if tally.declined else "the case's vectors"
+    said = f"declined {what}, and answered others of the case"
+    return (Group(form, "refused", said, 1, 1, ""),)
+
+
+class Gathering:
+    """The parts of cases as they come, of a run gated at a level."""
+
+    def __init__(self, plan: Sequence[Unit], rules: Rules, level: Level = "disputed") -> None:
+        self._rules, self._level = rules, level
+        self._parts: dict[str, Part] = {}
+        self._failing: set[str] = set()
+        self._order = {unit.case.id: unit.case for unit in plan}
+
+    def add(self, part: Part) -> None:
+        """Add a part."""
+        name = part.case.id
+        before = self._parts.get(name)
+        now = self._parts[name] = part if before is None else joined([before, part])
+        if name in self._failing or not now.failing:
+            return
+        if result_of(now, self._rules).gates(self._level):
+            self._failing.add(name)
+
+    @property
+    def failing(self) -> int:
+        """Count the cases in which a failure was found that fails the run."""
+        return len(self._failing)
+
+    def results(self) -> tuple[CaseResult, ...]:
+        """Give the results of cases in order, as far as they are known."""
+        return tuple(result_of(part, self._rules) for part in self._known())
+
+    def parts(self, shard: bool) -> tuple[Part, ...]:
+        """Give, in order, what there is of cases that have not all of theirs; of a shard, of all
+        that have spans.
+        """
+        left = (p for p in self._known() if not p.complete or (shard and p.codes))
+        return tuple(replace(p, decisions=self._rules(p.case)[0].decisions) for p in left)
+
+    def _known(self) -> list[Part]:
+        return [self._parts[name] for name in self._order if name in self._parts]

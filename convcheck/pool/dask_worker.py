@@ -1,0 +1,186 @@
+"""A batch on a worker of a Dask cluster.
+
+It is the work of a program of its own: the worker is as a rule a daemon of multiprocessing, which
+may have no children, and it must not end with a runtime. A pipe ties the two together: when it
+closes, because the worker ends or nobody waits any more, the program ends, and its backend.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from queue import Empty
+
+from convcheck import __version__
+from convcheck.ask.jobs import Job
+from convcheck.backends.protocol import (
+    LIMIT_VARIABLE,
+    TIMEOUT_VARIABLE,
+    last_words,
+    max_elements,
+    prepare_backend,
+)
+from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.judge.result import BackendInfo
+from convcheck.pool.lane import Desk, Lane, Report, Reported, Restarts, Stopped
+from convcheck.pool.messages import Setup
+from convcheck.pool.process import LEAVING
+from convcheck.rules.load import SPECS_VARIABLE
+from convcheck.vectors.corpus import Corpus
+
+LOOKING = 0.5  # seconds between two looks at whether a batch is still wanted
+VARIABLES = (SPECS_VARIABLE, LIMIT_VARIABLE, TIMEOUT_VARIABLE)
+PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from convcheck.pool.dask_worker import serve; serve(int(sys.argv[1]))"
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A batch, with what a process of the client's would inherit: folder and environment."""
+
+    jobs: tuple[Job, ...]
+    timeout: float
+    folder: str
+    environment: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What came of a batch, where: the reports, or the error that ended it."""
+
+    version: str
+    reports: tuple[Report, ...]
+    error: ConvcheckError | None = None
+    worker: str = ""
+
+
+def order(jobs: Sequence[Job], timeout: float) -> Order:
+    """Make an order of jobs, to be done as if it were in this process's folder."""
+    said = tuple((name, os.environ[name]) for name in VARIABLES if name in os.environ)
+    return Order(tuple(jobs), timeout, os.getcwd(), said)
+
+
+def given(setup: Setup) -> Setup:
+    """Give what all batches share (a task of the cluster)."""
+    return setup
+
+
+def ask(setup: Setup, wanted: Order) -> Part:
+    """Do a batch in a program of its own (a task of the cluster).
+
+    Raises Reschedule where the cluster wants it no more, and OSError or EOFError where the
+    program ended without a word.
+    """
+    from distributed import Reschedule, get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    with _program(wanted) as connection:
+        connection.send((setup, wanted))
+        while not connection.poll(LOOKING):
+            if task is None or task.state == "cancelled":
+                raise Reschedule
+        part: Part = connection.recv()
+    return replace(part, worker=worker.address)
+
+
+@contextlib.contextmanager
+def _program(wanted: Order) -> Iterator[Connection]:
+    ours, theirs = Pipe()
+    # not on the client's terminal, should that be here: its Ctrl-C is not for this
+    process = subprocess.Popen(  # noqa: S603  this Python
+        [sys.executable, "-c", PROGRAM, str(theirs.fileno()), *sys.path],
+        env=_environment(wanted),
+        cwd=wanted.folder if os.path.isdir(wanted.folder) else None,
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    theirs.close()
+    try:
+        yield ours
+    finally:
+        ours.close()
+        _end(process)
+
+
+def _environment(wanted: Order) -> dict[str, str]:
+    """This process's environment, but for what the client says or leaves unsaid."""
+    kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return {**kept, **dict(wanted.environment)}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(LEAVING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+# What runs in that program
+
+
+def serve(descriptor: int) -> None:
+    """Do the one batch that is asked for on the other end of a pipe, or end when it closes."""
+    connection = Connection(descriptor)
+    setup, wanted = connection.recv()
+    threading.Thread(target=_end_with, args=(descriptor,), daemon=True).start()
+    connection.send(_done(_at_home(setup), wanted))
+
+
+def _end_with(descriptor: int) -> None:
+    """Nothing more is said to this program: what there is to read is the end."""
+    wait([descriptor])
+    os._exit(1)  # the backend's process sees it
+
+
+def _done(setup: Setup, wanted: Order) -> Part:
+    try:
+        return Part(__version__, tuple(part(setup, wanted.jobs, wanted.timeout)))
+    except ConvcheckError as error:
+        return Part(__version__, (), error)
+    except Exception as error:  # else nobody is told what it was
+        message = f"a batch could not be done: {last_words(error)}"
+        return Part(__version__, (), UnavailableError(message))
+
+
+def part(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:
+    """Do jobs with one backend and its replacements. Raises what `execute` raises."""
+    max_elements()
+    prepare_backend(setup.address, lambda line: print(line, file=sys.stderr, flush=True))
+    with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
+        desk = Desk(setup, Path(folder), timeout, deque([list(jobs)]))
+        Lane(desk).run()  # by this thread: there is nothing else to do
+    return [*_heard(desk), Restarts(desk.restarts)]
+
+
+def _heard(desk: Desk) -> Iterator[BackendInfo | Reported]:
+    with contextlib.suppress(Empty):
+        while True:
+            report = desk.reports.get_nowait()
+            if not isinstance(report, Stopped):
+                yield report
+            elif report.error:
+                raise report.error
+
+
+def _at_home(setup: Setup) -> Setup:
+    """Without the vector files where there are none: then the same vectors are made anew."""
+    corpus = setup.corpus
+    if isinstance(corpus, Corpus) and not corpus.folder.is_dir():
+        return replace(setup, corpus=replace(corpus, manifest=None))
+    return setup

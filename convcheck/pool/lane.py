@@ -1,0 +1,281 @@
+"""One worker at a time, its replacements, and what is done when it dies."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+
+from convcheck.ask.jobs import Apart, Job
+from convcheck.ask.span import chunk_of, with_chunk
+from convcheck.errors import UnavailableError
+from convcheck.judge.answers import EVERYWHERE, Index
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.tally import Tally
+from convcheck.pool.messages import Call, Finished, Setup, Sweep
+from convcheck.pool.narrow import NOTHING, give_up, narrow
+from convcheck.pool.process import LEAVING, Child, Death
+
+MOST_RESTARTS = 64  # a case by its vectors, or a span of it
+MOST_OF_CASE = 256  # a case with all its spans
+TIME_OUT = 8  # a time-out counts as so many restarts
+_SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
+TRIES = 3  # a backend that could be opened before is opened so often before it is given up
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """A lane has ended; with the error that ended it, if one did."""
+
+    error: BaseException | None
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The result of a job, told by its position in the plan."""
+
+    position: int
+    result: CaseResult | Tally
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """How many workers of the backend died and were replaced so far."""
+
+    count: int
+
+
+Report = BackendInfo | Reported | Restarts
+
+
+class _StopError(Exception):
+    """The run is over; whatever the lane was doing is of no interest any more."""
+
+
+@dataclass
+class Desk:
+    """What the lanes share: the jobs to do, what they report, and whether to go on."""
+
+    setup: Setup
+    folder: Path
+    timeout: float
+    batches: deque[list[Job]]
+    reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
+    restarts: int = 0
+    spent: dict[int | str, int] = field(default_factory=dict)  # restarts by position, and by case
+    given_up: dict[str, str] = field(default_factory=dict)  # cases, and why
+    stopped: bool = False
+    opened: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _children: set[Child] = field(default_factory=set)
+
+    def take(self) -> list[Job]:
+        """Take the next batch, empty where there is none."""
+        with self._lock:
+            return self.batches.popleft() if self.batches and not self.stopped else []
+
+    def known(self, job: Job) -> Job:
+        """Give the job; of a case that was given up, as one of which nothing is asked."""
+        if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
+            return job
+        return give_up(job, Call("bulk", NOTHING), self.given_up[job.case.id])
+
+    def put_back(self, jobs: Iterable[Job]) -> None:
+        """Leave jobs to whichever lane comes first."""
+        if batch := list(jobs):
+            with self._lock:
+                self.batches.appendleft(batch)
+
+    def enter(self, child: Child) -> None:
+        """Register a worker, so that `stop` ends it too."""
+        with self._lock:
+            self._children.add(child)
+        if self.stopped:
+            child.kill()
+
+    def introduce(self, info: BackendInfo) -> None:
+        """Tell what the backend says that it is, the first time that it says so."""
+        with self._lock:
+            if not self.opened:
+                self.opened = True
+                self.reports.put(info)
+
+    def leave(self, child: Child) -> None:
+        """Forget a worker that has ended."""
+        with self._lock:
+            self._children.discard(child)
+
+    def died(self, job: Job, cost: int) -> tuple[int, int]:
+        """Count a worker that died of a job; give what the job, and its case, have cost so far."""
+        with self._lock:
+            self.restarts += 1
+            for key in (job.position, job.case.id):
+                self.spent[key] = self.spent.get(key, 0) + cost
+            return self.spent[job.position], self.spent[job.case.id]
+
+    def stop(self) -> None:
+        """End every worker at once; the lanes notice."""
+        with self._lock:
+            self.stopped = True
+            children = list(self._children)
+        for child in children:
+            child.kill()
+
+
+class Lane(threading.Thread):
+    """Does batches with one worker after the other. A thread: it only ever waits."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(daemon=True)
+        self.desk = desk
+        self.child: Child | None = None
+
+    def run(self) -> None:
+        """Work until there is nothing left to do."""
+        error: BaseException | None = None
+        try:
+            self.work()
+        except _StopError:
+            pass
+        except BaseException as failure:  # for the main thread to raise
+            error = failure
+        finally:
+            self.drop(0.0 if self.desk.stopped or error else LEAVING)
+            self.desk.reports.put(Stopped(error))
+
+    def work(self) -> None:
+        """Do the batches that there are. The worker stays. Raises what opening one raises."""
+        while batch := self.desk.take():
+            self._batch(deque(batch))
+
+    def worker(self) -> Child:
+        """Give the worker, a new one where there is none."""
+        child = self.child or self._opened(TRIES)
+        if self.desk.stopped:
+            raise _StopError
+        return child
+
+    def _opened(self, tries: int) -> Child:
+        child = self.child = Child(self.desk.folder)
+        self.desk.enter(child)
+        try:
+            setup = replace(self.desk.setup, timeout=self.desk.timeout)
+            self.desk.introduce(child.open(setup))
+        except UnavailableError:
+            self.drop()
+            if self.desk.stopped:
+                raise _StopError from None
+            if tries == 1 or not self.desk.opened:
+                raise
+            return self._opened(tries - 1)
+        return child
+
+    def drop(self, patience: float = 0.0) -> None:
+        """Do without the worker."""
+        if self.child is not None:
+            self.child.close(patience)
+            self.desk.leave(self.child)
+            self.child = None
+
+    def _batch(self, jobs: deque[Job]) -> None:
+        child = self.worker()
+        jobs = deque(map(self.desk.known, jobs))
+        child.send(tuple(jobs))
+        while jobs:
+            heard = child.receive(self.desk.timeout)
+            if isinstance(heard, Finished):
+                jobs.popleft()
+                self.desk.reports.put(Reported(heard.position, heard.result))
+            if self.desk.stopped:
+                raise _StopError
+            if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
+                self.drop()
+                self._after(jobs, heard)
+                return
+
+    def _after(self, jobs: deque[Job], heard: Finished | Death) -> None:
+        """Go on after a worker's end: the case that it died of is this lane's to look into."""
+        if isinstance(heard, Finished):
+            self.desk.put_back(jobs)
+            return
+        job = jobs.popleft()
+        self.desk.put_back(jobs)
+        if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
+            result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
+            self.desk.reports.put(Reported(job.position, result))
+            return
+        self.desk.put_back([self._looked_into(job, heard)])
+
+    def _looked_into(self, job: Job, death: Death) -> Job:
+        """Give the job as it is to be done after a death."""
+        sweeper = _Replays(self, job, death)
+        call = death.call
+        if job.span is None:
+            job = narrow(job, call, sweeper)
+        elif call.placement == "sweep":  # to be found out is which of the chunk it was
+            job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
+        elif call.placement in ("", "support"):
+            job = narrow(job, call, sweeper)
+        else:
+            chunk = sweeper.chunk = chunk_of(job, call.index)
+            inside = replace(call, index=call.index - chunk.first)
+            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, sweeper)
+            job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
+        if sweeper.spent and not job.avoid.placements >= EVERYWHERE:
+            count = MOST_OF_CASE if sweeper.hopeless else MOST_RESTARTS
+            said = f"{death.how}; gave up after {count} restarts"
+            if sweeper.hopeless:
+                self.desk.given_up[job.case.id] = said
+            shown = _SHOWN.get(call.placement, call.placement)
+            job = give_up(job, replace(call, placement=shown), said)
+        return job
+
+
+class _Replays:
+    """Makes calls of a case, in a lane's worker and its replacements (a narrow.Sweeper)."""
+
+    def __init__(self, lane: Lane, job: Job, death: Death) -> None:
+        self.lane, self.job = lane, job
+        self.chunk: Apart | None = None  # of a span, the chunk whose elements are meant
+        self._count(death)
+
+    def _count(self, death: Death) -> None:
+        self.how, self.hung = death.how, death.timed_out
+        self.count, self.of_case = self.lane.desk.died(self.job, TIME_OUT if death.timed_out else 1)
+
+    @property
+    def spent(self) -> bool:
+        return self.count >= MOST_RESTARTS or self.hopeless
+
+    @property
+    def hopeless(self) -> bool:
+        return self.of_case >= MOST_OF_CASE
+
+    def sweep(self, calls: list[Index], *, fresh: bool = False) -> int | None:
+        if fresh:
+            self.lane.drop()
+        child = self.lane.worker()
+        span = self.job.span
+        chunk = span.chunk(self.chunk.first) if span and self.chunk else None
+        child.send(Sweep(self.job.case, tuple(calls), chunk))
+        heard = child.receive(self.lane.desk.timeout)
+        if self.lane.desk.stopped:
+            raise _StopError
+        if not isinstance(heard, Death):
+            return None
+        self._count(heard)
+        self.lane.drop()
+        return _position(heard.call, calls)
+
+
+def _position(call: Call, calls: list[Index]) -> int | None:
+    """Tell which of the calls a worker died in; None where it was in none of them."""
+    same = (n for n, index in enumerate(calls) if _same(index, call.index))
+    return next(same, None) if call.placement else None
+
+
+def _same(one: Index, other: Index) -> bool:
+    return one.shape == other.shape and bool((one == other).all())

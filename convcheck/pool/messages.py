@@ -1,0 +1,160 @@
+"""What the parent and a worker tell each other, and the notes that outlive a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from ctypes import Array, c_int64
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from convcheck.backends.protocol import DEFAULT_TIMEOUT
+from convcheck.errors import ConvcheckError
+from convcheck.judge.answers import CHUNK, PLACEMENTS, Answers, CallAnswers, Index
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.tally import Tally
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+from convcheck.vectors.model import Vectors
+from convcheck.vectors.span import Span
+
+Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
+
+
+class Corpus(Protocol):
+    """Where vectors come from; it travels to the workers."""
+
+    def vectors(self, case: Case) -> Vectors:
+        """Give a case's inputs and expectations."""
+        ...
+
+
+class Conversions(Corpus, Protocol):
+    """A corpus of which some cases are asked in spans of codes, too."""
+
+    def conversion(self, case: Case) -> tuple[Program, Decision]:
+        """Give the rules of a case, and what an answer's form is held against."""
+        ...
+
+
+@dataclass(frozen=True)
+class Setup:
+    """First message to a worker. Without a judge, the worker takes convcheck's own.
+
+    `timeout` is of use to a backend that can tell what its program was doing when it passed. With
+    `consistency`, vectors are also asked in other places or another order, and with other options.
+    """
+
+    address: str
+    corpus: Corpus
+    judge: Judge | None
+    timeout: float = DEFAULT_TIMEOUT
+    consistency: bool = False
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """To a worker: only make these calls, one after the other. The answers do not matter."""
+
+    case: Case
+    calls: tuple[Index, ...]
+    chunk: Span | None = None  # the chunk whose elements are meant
+
+
+@dataclass(frozen=True)
+class Opened:
+    """From a worker: the backend is there."""
+
+    info: BackendInfo
+
+
+@dataclass(frozen=True)
+class NotOpened:
+    """From a worker: the backend cannot be opened."""
+
+    error: ConvcheckError
+
+
+@dataclass(frozen=True)
+class Finished:
+    """From a worker: a case's result, or the tally of a span. A `leaving` worker asks to be
+    replaced.
+    """
+
+    position: int
+    result: CaseResult | Tally
+    leaving: bool
+
+
+@dataclass(frozen=True)
+class Survived:
+    """From a worker: every call of a sweep was made."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """From a worker, its last: what answers has died of the call that is noted, or hangs in it.
+
+    `printed`: what it wrote to stderr belongs to `how`.
+    """
+
+    how: str
+    timed_out: bool
+    printed: bool
+
+
+Message = Opened | NotOpened | Finished | Survived | Lost
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call to the backend: the placement and the elements, in the shape in which they went."""
+
+    placement: str
+    index: Index
+
+
+BUSY, STARTED, PLACEMENT, DIMENSIONS, SHAPE = range(5)
+HEAD = SHAPE + 4
+ROOM = HEAD + CHUNK
+
+
+class Notes:
+    """The call that is being made, in memory shared by parent and worker.
+
+    The worker writes it before the call, so that the parent can read it when the worker is dead.
+    """
+
+    def __init__(self, memory: Array[c_int64]) -> None:
+        self._cells = np.ctypeslib.as_array(memory)
+
+    def begin(self, placement: str, index: Index) -> None:
+        """Note a call that is about to be made."""
+        cells = self._cells
+        cells[HEAD : HEAD + index.size] = index.reshape(-1)
+        cells[SHAPE : SHAPE + index.ndim] = index.shape
+        cells[PLACEMENT], cells[DIMENSIONS] = PLACEMENTS.index(placement), index.ndim
+        cells[STARTED] = time.monotonic_ns()
+        cells[BUSY] = 1
+
+    def end(self) -> None:
+        """Note that the call came back."""
+        self._cells[BUSY] = 0
+
+    def waiting(self) -> float | None:
+        """Give the seconds since the call began (one clock for all processes); None between."""
+        if not self._cells[BUSY]:
+            return None
+        return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
+
+    def call(self) -> Call:
+        """Give the call that was being made; under placement '' where there was none."""
+        if not self._cells[BUSY]:
+            return Call("", np.zeros(0, np.intp))
+        dimensions = int(self._cells[DIMENSIONS])
+        shape = tuple(self._cells[SHAPE : SHAPE + dimensions].tolist())
+        index = self._cells[HEAD : HEAD + int(np.prod(shape, dtype=np.intp))].astype(np.intp)
+        return Call(PLACEMENTS[int(self._cells[PLACEMENT])], index.reshape(shape))

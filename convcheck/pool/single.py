@@ -1,0 +1,65 @@
+"""One input put to a backend, in a process of its own like every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
+from convcheck.judge.calls import judge_calls
+from convcheck.judge.elements import due_word, judge
+from convcheck.judge.result import BackendInfo, CaseResult, Example, Group
+from convcheck.pool.local import execute
+from convcheck.rules.model import Case
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+
+_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class Single:
+    """A corpus of one case's vectors."""
+
+    one: Vectors
+
+    def vectors(self, case: Case) -> Vectors:
+        """Give the vectors, of whichever case."""
+        return self.one
+
+
+def ask(address: str, vectors: Vectors) -> tuple[BackendInfo, CaseResult]:
+    """Put one input to a backend. Every group of the result has an example with the answer.
+
+    Raises UnavailableError or UsageError where the backend cannot be opened, and
+    KeyboardInterrupt.
+    """
+    done = execute(
+        address, [vectors.case], Single(vectors), jobs=1, timeout=_TIMEOUT, fail_fast=False,
+        on_result=lambda result: None, judge=judge_and_show,
+    )  # fmt: skip
+    if not done.results:
+        raise KeyboardInterrupt
+    return done.backend, done.results[0]
+
+
+def judge_and_show(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    """Judge one input's answer; the judge keeps no example of what is right, this does."""
+    if isinstance(vectors, CallSet):
+        return judge_calls(vectors, cast(CallAnswers, answers), show_all=True)
+    answers = cast(Answers, answers)
+    result = judge(vectors, answers)
+    groups = (g if g.examples else _with_answer(g, vectors, answers) for g in result.groups)
+    return replace(result, groups=tuple(groups))
+
+
+def _with_answer(group: Group, vectors: VectorSet, answers: Answers) -> Group:
+    names = group.decision.readings
+    reading = vectors.expected.readings[names.index(group.reading)]
+    got = _word(answers.got[0]) if answers.state[0] == ANSWERED else None
+    said = answers.messages.get(0, "")
+    example = Example((_word(vectors.inputs[0][0]),), due_word(reading, 0), got, said)
+    return replace(group, examples=(example,))
+
+
+def _word(value: object) -> int | str:
+    return value if isinstance(value, str) else int(cast(int, value))

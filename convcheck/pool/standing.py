@@ -1,0 +1,65 @@
+"""A backend that stays, and is asked one case at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from convcheck.ask.jobs import Job
+from convcheck.backends.protocol import max_elements, prepare_backend
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.pool.lane import Desk, Lane, Reported
+from convcheck.pool.messages import Corpus, Setup
+from convcheck.pool.process import LEAVING
+from convcheck.rules.model import Case
+
+
+class Standing:
+    """A backend in a worker process that is kept between cases, and replaced when it dies.
+
+    Not to be used by several threads. Whoever makes one has to `close` it.
+    """
+
+    def __init__(self, address: str, corpus: Corpus, timeout: float) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="convcheck-")
+        setup = Setup(address, corpus, None)
+        self._desk = Desk(setup, Path(self._folder.name), timeout, deque())
+        self._lane = Lane(self._desk)  # never started: this thread does its work
+        self._asked = 0
+
+    def open(self, say: Callable[[str], None]) -> BackendInfo:
+        """Start the backend; `say` is told what it prepares first, once on a machine.
+
+        Raises UnavailableError or UsageError where it cannot be opened.
+        """
+        max_elements()  # what is wrong in the environment is an error here, once
+        prepare_backend(self._desk.setup.address, say)
+        self._lane.worker()
+        info = self._desk.reports.get()
+        assert isinstance(info, BackendInfo)  # noqa: S101
+        return info
+
+    def ask(self, case: Case) -> CaseResult:
+        """Ask a case of a backend that was opened. Raises UnavailableError if it opens
+        no more."""
+        self._asked += 1
+        self._desk.put_back([Job(self._asked, case)])
+        try:
+            self._lane.work()
+        except BaseException:  # what the worker has to say yet is of no other case
+            self._desk.batches.clear()
+            self._lane.drop()
+            raise
+        while True:
+            report = self._desk.reports.get()
+            if isinstance(report, Reported) and report.position == self._asked:
+                return cast(CaseResult, report.result)
+
+    def close(self) -> None:
+        """End the worker. More than once is no harm."""
+        self._lane.drop(LEAVING)
+        self._desk.stop()
+        self._folder.cleanup()

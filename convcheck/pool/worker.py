@@ -1,0 +1,297 @@
+"""The process in which a backend lives: asks, judges, and sends each result back at once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from ctypes import Array, c_int64
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from convcheck.ask.again import consistent
+from convcheck.ask.again_calls import consistent_calls, with_groups
+from convcheck.ask.calls import ask_calls
+from convcheck.ask.elements import ask, inputs_at
+from convcheck.ask.isolated import chunk_vectors, tally_of
+from convcheck.ask.jobs import Job
+from convcheck.ask.options import configured, options_of
+from convcheck.ask.span import ask_span
+from convcheck.backends.protocol import (
+    TIMEOUT_VARIABLE,
+    Answer,
+    Backend,
+    Bound,
+    Declined,
+    DiedError,
+    answers_of,
+    bound,
+    last_words,
+    open_backend,
+)
+from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.judge.answers import Index
+from convcheck.judge.result import BackendInfo, CaseResult, Group
+from convcheck.judge.tally import Tally
+from convcheck.numerics.format import Bits, Codes
+from convcheck.pool.messages import (
+    Conversions,
+    Corpus,
+    Finished,
+    Judge,
+    Lost,
+    Notes,
+    NotOpened,
+    Opened,
+    Setup,
+    Survived,
+    Sweep,
+)
+from convcheck.rules.model import Case
+from convcheck.vectors.model import CallSet, Vectors
+from convcheck.vectors.span import Span
+
+NOTHING = np.zeros(0, np.intp)
+NOTICING = 0.02  # seconds
+
+
+def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
+    """Serve a parent until it closes the connection, or what answers has died."""
+    _settle(log)
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
+        setup = connection.recv()
+        os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
+        try:
+            backend = _open(setup, connection)
+            if backend is not None:
+                _serve(_Worker(setup, _Watched(backend, Notes(memory)), connection))
+        except DiedError as error:
+            connection.send(Lost(error.how, error.timed_out, error.printed))
+    _end_with_parent(Path(log), NOTICING)
+
+
+def _serve(worker: _Worker) -> None:
+    while worker.serve(worker.connection.recv()):
+        _empty_log()
+
+
+def _settle(log: str) -> None:
+    """Send what a runtime prints to the log, leave Ctrl-C to the parent, and never outlive it.
+
+    In a process group of its own: Ctrl-C in a terminal does not reach what a backend starts, and
+    all of it can be ended at once.
+    """
+    os.setpgid(0, 0)
+    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    os.close(target)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "SCHED_BATCH"):  # do not push in for each answer of a served backend
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
+    threading.Thread(target=_end_with_parent, args=(Path(log),), daemon=True).start()
+
+
+def _end_with_parent(log: Path, patience: float | None = None) -> None:
+    """End with the parent, whose connection closes first. It removes the logs while it lives."""
+    parent = parent_process()
+    if parent is not None and wait([parent.sentinel], patience):
+        with contextlib.suppress(OSError):
+            log.unlink()
+            log.parent.rmdir()  # the last worker's to do
+        os.killpg(0, signal.SIGKILL)
+
+
+def _empty_log() -> None:
+    """Keep the log to what was printed about the case at hand."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(2, 0)
+
+
+def _open(setup: Setup, connection: Connection) -> Backend | None:
+    try:
+        backend = open_backend(setup.address)
+        connection.send(Opened(BackendInfo(str(backend.name), str(backend.version))))
+    except DiedError:
+        raise
+    except ConvcheckError as error:
+        connection.send(NotOpened(error))
+    except BaseException as error:  # whatever a runtime raises when it is loaded
+        message = f"backend {setup.address!r} could not be started: {last_words(error)}"
+        connection.send(NotOpened(UnavailableError(message)))
+    else:
+        return backend
+    return None
+
+
+class _Watched:
+    """A backend whose calls are noted while they last. One that dies is still in its call.
+
+    It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised.
+    """
+
+    def __init__(self, backend: Backend, notes: Notes) -> None:
+        self.name, self.version = backend.name, backend.version
+        self._backend, self.notes = backend, notes
+        self._own_fault = False
+        self._others: list[_Watched] = []
+
+    @property
+    def broken(self) -> bool:
+        return self._own_fault or any(other.broken for other in self._others)
+
+    @property
+    def options(self) -> Mapping[str, tuple[str, ...]]:
+        return options_of(self._backend)
+
+    def configured(self, choice: Mapping[str, str]) -> Backend:
+        """Give the same backend with other options, watched like this one."""
+        other = _Watched(configured(self._backend, choice), self.notes)
+        self._others = [*(o for o in self._others if o.broken), other]
+        return cast(Backend, other)
+
+    def _look(self) -> None:
+        self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
+
+    def support(self, case: Case) -> Declined | None:
+        self.notes.begin("support", NOTHING)
+        with self._watch():
+            return self._backend.support(case)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        with self._watch():
+            answer = self._backend.answer(case, inputs)
+        self._look()
+        return answer
+
+    def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        found = answers_of(self._backend, case, questions)
+        while True:
+            with self._watch():
+                answer = next(found, None)
+            if answer is None:
+                return
+            self._look()
+            yield answer
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
+        self.notes.begin("support", NOTHING)
+        with self._watch():
+            call = bound(self._backend, case, codes, out)
+
+        def watched() -> Answer | None:
+            with self._watch():
+                answer = call()
+            self._look()
+            return answer
+
+        return watched
+
+    @contextlib.contextmanager
+    def _watch(self) -> Iterator[None]:
+        try:
+            yield
+        except DiedError:
+            raise
+        except BaseException:
+            self.notes.end()
+            self._own_fault = True
+            raise
+        self.notes.end()
+
+
+class _Worker:
+    """Does what it is told with one backend."""
+
+    def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
+        self.corpus: Corpus = setup.corpus
+        self.own_judge, self.consistency = setup.judge is None, setup.consistency
+        self.judge = setup.judge or _own_judge()
+        self.backend, self.connection = backend, connection
+
+    def serve(self, request: Sequence[Job] | Sweep) -> bool:
+        """Do one request; False where the backend is not to be used any more."""
+        if isinstance(request, Sweep):
+            self.sweep(request)
+            self.connection.send(Survived())
+            return True
+        return all(self.serve_job(job) for job in request)
+
+    def serve_job(self, job: Job) -> bool:
+        _empty_log()
+        try:
+            result = self.result(job)
+        except DiedError:
+            raise
+        except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
+            result = CaseResult(job.case, "error", 0, "edge", (), last_words(error))
+        self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
+        return not self.backend.broken
+
+    def result(self, job: Job) -> CaseResult | Tally:
+        if job.span is not None:
+            return self.spanned(job, job.span)
+        # another judge wants to see what was declined; and it may have died of being asked that
+        if self.own_judge and not job.died:
+            declined = self.backend.support(job.case)
+            if declined is not None and declined.missing:  # then nothing can be due
+                return CaseResult(job.case, "unsupported", 0, "edge", (), declined.message)
+        vectors = self.corpus.vectors(job.case)
+        note = self.backend.notes.begin
+        more: tuple[Group, ...] = ()
+        if isinstance(vectors, CallSet):
+            called = ask_calls(self.backend, vectors, note, job.skip, job.avoid)
+            if self.consistency:
+                more = consistent_calls(self.backend, vectors, called, note, job.avoid)
+            return with_groups(self.judge(vectors, called), more)
+        answers = ask(self.backend, vectors, note, job.skip, job.avoid)
+        if answers.declined:
+            return self.judge(vectors, answers)
+        if self.consistency:
+            more = consistent(self.backend, vectors, answers, note, job.avoid)
+        if job.main is not None:
+            return tally_of(vectors, answers, job.main, more)
+        return with_groups(self.judge(vectors, answers), more)
+
+    def spanned(self, job: Job, span: Span) -> Tally:
+        corpus = cast(Conversions, self.corpus)
+        return ask_span(
+            self.backend, job, span, *corpus.conversion(job.case), self.backend.notes.begin
+        )
+
+    def sweep(self, request: Sweep) -> None:
+        vectors = self.vectors(request)
+        for index in request.calls:
+            self.note_and_ask(request.case, inputs_at(vectors, index), index)
+
+    def vectors(self, request: Sweep) -> Vectors:
+        if request.chunk is None:
+            return self.corpus.vectors(request.case)
+        program, form = cast(Conversions, self.corpus).conversion(request.case)
+        chunk = request.chunk
+        return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
+
+    def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
+        self.backend.notes.begin("bulk", index)
+        try:
+            self.backend.answer(case, inputs)
+        except DiedError:
+            raise
+        except BaseException:  # noqa: S110  only death is looked for
+            pass
+
+
+def _own_judge() -> Judge:
+    from convcheck.judge.verdict import judge_any
+
+    return judge_any

@@ -1,0 +1,1 @@
+"""The ways in which reports are drawn, one file each."""

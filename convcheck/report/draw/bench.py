@@ -1,0 +1,176 @@
+"""What asking and judging costs, as a table, and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.text import Text
+
+from convcheck import __version__
+from convcheck.judge.words import clean, number, plural
+from convcheck.plan.bench import Bench, Measured
+from convcheck.report.environment import environment
+from convcheck.report.json import put
+from convcheck.report.layout import INDENT, paragraph
+from convcheck.vectors.span import PART
+
+FORMAT = "convcheck-bench/1"
+_HEAD = (
+    ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
+    ("", "ns", "ns", "ns", "ns", "%", "", "ratio", "ns", "/s"),
+)
+_GAP = "  "
+
+
+def show(bench: Bench, width: int, room: int) -> Iterator[Text]:
+    """Give the page: a table for each spec and source, and what was measured how.
+
+    Sentences are broken to the width; tables may be as wide as there is room.
+    """
+    for title, cases in groupby(bench.cases, _title):
+        yield from _table(title, list(cases), room)
+        yield Text("")
+    yield from _why_not(bench, width)
+    for line in _footer(bench):
+        yield from paragraph(line, width, indent=0, hang=2)
+
+
+def document(bench: Bench) -> dict[str, Any]:
+    """Give the figures as JSON's types; times are nanoseconds a value."""
+    return {
+        "format": FORMAT,
+        "convcheck": __version__,
+        "backend": {"name": bench.backend.name, "version": bench.backend.version},
+        "by_hand": bench.by_hand or None,
+        "environment": environment(),
+        "values": bench.values,
+        "parts": [{"first": span.first, "count": span.count} for span in bench.spans],
+        "left_out": [{"why": why, "cases": count} for why, count in bench.left_out],
+        "cases": [_case(measured) for measured in bench.cases],
+    }
+
+
+def write(bench: Bench, path: str) -> None:
+    """Write the figures to a file, whole or not at all, a case a line; '-' is standard output."""
+    figures = document(bench)
+    head = json.dumps({k: v for k, v in figures.items() if k != "cases"}, indent=1)
+    cases = ",\n".join("  " + json.dumps(case) for case in figures["cases"])
+    put(f'{head[:-2]},\n "cases": [\n{cases}\n ]\n}}\n', path)
+
+
+def _case(measured: Measured) -> dict[str, Any]:
+    if not measured.parts:
+        return {"case": measured.case.id, "why_not": clean(measured.why_not)}
+    chunks, arrays = measured.by_hand
+    inputs, backend, judging = shares(measured)
+    return {
+        "case": measured.case.id,
+        "ns": {
+            "inputs": measured.inputs,
+            "backend": measured.backend,
+            "judging": measured.judging,
+            "whole": measured.whole,
+            "by_hand_in_chunks": chunks,
+            "by_hand_in_arrays": arrays,
+        },
+        "shares": {"inputs": inputs, "backend": backend, "judging": judging},
+        "ratio": measured.ratio,
+        "median_ratio": measured.median_ratio,
+        "values_per_second": 1e9 / measured.whole,
+    }
+
+
+def shares(measured: Measured) -> tuple[float, float, float]:
+    """Give what part of the whole are the inputs, the backend and the judging; together 1."""
+    whole = measured.whole
+    return measured.inputs / whole, measured.backend / whole, measured.judging / whole
+
+
+def _title(measured: Measured) -> str:
+    """Name the cases that have a table together."""
+    return f"{measured.case.spec}  {measured.case.inputs[0]} →"
+
+
+def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[Text]:
+    """Put a case on a line; on two, its name first, where they would be too long."""
+    names = [case.case.name.partition("-to-")[2] or case.case.name for case in cases]
+    rows = [_figures(case) for case in cases]
+    lines = list(_columns([_HEAD[0][1:], _HEAD[1][1:], *rows]))
+    longest = max(map(len, [title, *names]))
+    if longest + len(_GAP) + len(lines[0]) <= room:
+        for name, line in zip([title, "", *names], lines, strict=True):
+            style = "bold" if name in (title, "") else ""
+            yield Text(name.ljust(longest) + _GAP + line, style)
+        return
+    yield Text(title, "bold")
+    for head in lines[:2]:
+        yield Text(_GAP + head, "bold")
+    for name, line in zip(names, lines[2:], strict=True):
+        yield Text(name)
+        yield Text(_GAP + line)
+
+
+def _figures(measured: Measured) -> tuple[str, ...]:
+    if not measured.parts:
+        return ("-",) * (len(_HEAD[0]) - 1)
+    by_hand = "/".join("-" if ns is None else f"{ns:.2f}" for ns in measured.by_hand)
+    return (
+        *(
+            f"{ns:.2f}"
+            for ns in (measured.inputs, measured.backend, measured.judging, measured.whole)
+        ),
+        "/".join(f"{share:.0%}".rstrip("%") for share in shares(measured)),
+        f"{measured.ratio:.2f}",
+        f"{measured.median_ratio:.2f}",
+        "-" if by_hand == "-/-" else by_hand,
+        f"{1e3 / measured.whole:,.0f}",
+    )
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield _GAP.join(word.rjust(width) for word, width in zip(row, widths, strict=True))
+
+
+def _why_not(bench: Bench, width: int) -> Iterator[Text]:
+    """Say which cases have no figures, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for case in bench.cases:
+        if not case.parts:
+            reasons.setdefault(clean(case.why_not), []).append(case.case.id)
+    for reason, ids in reasons.items():
+        more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+        yield from paragraph(f"not measured: {ids[0]}{more}: {reason}", width, 0, hang=INDENT)
+    for reason, count in bench.left_out:
+        yield from paragraph(f"left out: {plural(count, 'case')}: {reason}", width, 0, hang=INDENT)
+    if reasons or bench.left_out:
+        yield Text("")
+
+
+def _footer(bench: Bench) -> Iterator[str]:
+    facts = environment()
+    parts = plural(len(bench.spans), "part")
+    yield (
+        f"{number(bench.values)} values a case, in {parts} of {number(bench.spans[0].count)} "
+        "spread over the source; one core, values in cache; times are nanoseconds a value, of all "
+        "parts together"
+    )
+    if bench.spans[0].count < PART:
+        yield f"a run's parts have {number(PART)}: the judging of these costs more, a value"
+    yield "backend: its calls alone, the buffers in place; whole: inputs made, asked and judged"
+    yield "shares: of inputs, backend and judging in the whole; ratio: whole to backend"
+    if bench.by_hand:
+        yield (
+            f"by hand: inputs, backend, astype of {bench.by_hand} and array_equal, "
+            "in chunks in cache / in large arrays"
+        )
+    yield f"{bench.backend.name}: {bench.backend.version}"
+    versions = facts["versions"]
+    yield (
+        f"{facts['cpu']['model']}, {facts['cpu']['count']} cores; convcheck {__version__}, "
+        f"Python {versions['python']}, numpy {versions['numpy']}"
+    )

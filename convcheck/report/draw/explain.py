@@ -1,0 +1,222 @@
+"""What the standard wants of one input, and why; and what a backend answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rich.text import Text
+
+from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
+from convcheck.judge.words import clean, hexadecimal, pattern, quote
+from convcheck.numerics.decimal import spell, spell_fraction
+from convcheck.numerics.format import Bool, Float, Format
+from convcheck.numerics.format import Text as TextFormat
+from convcheck.report import strips
+from convcheck.report.bits import bit_lines
+from convcheck.report.layout import cut, paragraph, spread
+from convcheck.report.status import STATUSES
+from convcheck.rules.model import Case, Cite, Spec
+from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
+from convcheck.semantics.trace import Given, Link, Rounded, Trace
+
+_LABEL = 10
+_DIGITS = 40  # of an exact value
+_LONG = 400
+_ELEMENTS = 16  # of a sequence or a tensor
+_FAR = 5990  # a text's value is read no farther than 10^6000
+_SIGHT = Fraction(10) ** _FAR
+_STYLES = {status.word: status.style for status in STATUSES}
+LEVELS = {
+    "normative": "normative",
+    "implied": "implied: not in so many words",
+    "disputed": "disputed: one reading has to hold for all inputs of the case",
+    "undefined": "undefined",
+}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One input of a case: the word that it was given as, its code or text, what decides it."""
+
+    spec: Spec
+    case: Case
+    word: str
+    code: Word
+    exact: bool
+    trace: Trace
+
+
+def show(it: Explained, width: int, verbose: bool) -> Iterator[Text]:
+    """Give the lines of an explanation; `verbose` adds the rows that were tried before."""
+    yield Text(it.case.id, "bold")
+    yield Text()
+    yield from _input(it, width)
+    for rounded in dict.fromkeys(g.rounded for g in it.trace.given):
+        if rounded:
+            yield from line("[x]", _rounding(it.case.outputs[0].format, rounded), width)
+    yield from line("case", _matched(it), width)
+    if verbose:
+        yield from _links("tried", it.trace.tried, width, rows=True)
+    yield from _why(it, width)
+    for given in it.trace.given:
+        yield from _outcome(it, given, width)
+
+
+def _input(it: Explained, width: int) -> Iterator[Text]:
+    source, x = it.case.inputs[0], it.trace.x
+    yield from _shown("input", source.format, it.code, "", width)
+    if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
+        return
+    if not it.exact:
+        said = f"{it.word} is not a {source}; the nearest is {_exactly(x)}"
+        yield from line("note", said, width)
+    elif not isinstance(source.format, Bool) and Fraction(spell(source.format, it.code)) != x:
+        yield from line("x", _exactly(x), width)
+
+
+def _rounding(target: Format, rounded: Rounded) -> str:
+    value = _exactly(rounded.value)
+    if rounded.negative and not rounded.value:
+        value = "-0"
+    if not isinstance(target, Float):
+        return f"{value}, x rounded to a whole number ({rounded.mode})"
+    smallest = Fraction(2) ** (target.lowest_exponent + target.mantissa)
+    if abs(rounded.value) < smallest:
+        return f"{value}, x rounded to a multiple of 2^{target.lowest_exponent} ({rounded.mode})"
+    bits = f"{target.mantissa} mantissa bit{'' if target.mantissa == 1 else 's'}"
+    return f"{value}, x rounded to {bits} ({rounded.mode}), exponent unbounded"
+
+
+def _exactly(value: Fraction) -> str:
+    """Spell a value exactly, where that takes too many digits nearly so, with a ~ before it."""
+    if abs(value) >= _SIGHT:
+        return f"beyond {'-' if value < 0 else ''}1e{_FAR}"
+    exact = spell_fraction(value, _DIGITS)
+    return spell_fraction(value) if exact.startswith("~") else exact
+
+
+def _matched(it: Explained) -> str:
+    rows = [link.row for link in it.trace.links]
+    target = it.case.outputs[0].format
+    said = ", then ".join(rows)
+    if isinstance(target, TextFormat):
+        return said
+    for word in ("max", "min"):
+        if rows[-1].endswith(word):
+            said += f"   ({word} is {_bound(getattr(target, word))})"
+    return said + ("   (no row before it holds)" if rows == ["else"] and it.trace.tried else "")
+
+
+def _bound(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
+
+
+def _links(label: str, links: tuple[Link, ...], width: int, rows: bool = False) -> Iterator[Text]:
+    """Give a line a row of the spec, with where it stands."""
+    for i, link in enumerate(links):
+        name = f"{link.rule} / {link.row}" if rows else link.rule
+        then = "then " if i and not rows else ""
+        left = Text.assemble(_label(label if not i else ""), then + name)
+        yield from spread(left, Text(str(link.place), "dim"), width)
+
+
+def _why(it: Explained, width: int) -> Iterator[Text]:
+    by = it.trace.decision
+    yield from _links("rule", it.trace.links, width)
+    yield from line("level", LEVELS[by.level], width)
+    yield from line("text", f'"{clean(by.cite)}"', width, "italic")
+    yield from line("", f"— {by.source}", width)
+    if it.case.refusal:
+        yield from line("note", "a backend may also refuse this case", width)
+
+
+def _outcome(it: Explained, given: Given, width: int) -> Iterator[Text]:
+    outcome, target = given.outcome, it.case.outputs[0].format
+    if outcome.reading:
+        yield Text()
+        yield from line("reading", outcome.reading, width, "bold")
+        yield from _links("rule", given.links, width, rows=True)
+        yield from _cite(it.spec, outcome.cite, width)
+    yield from line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
+    if given.pattern == EXACT:
+        yield from _shown("expected", target, given.code, "", width)
+        return
+    yield from line("expected", pattern(f"<{PATTERNS[given.pattern]}>"), width, "bold")
+    if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
+        yield from _shown("such as", target, given.code, "", width)
+
+
+def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[Text]:
+    if cite:
+        source = spec.sources[cite.source]
+        yield from line("text", f'"{clean(cite.text)}"', width, "italic")
+        yield from line("", f"— {source.title}, {source.section}", width)
+
+
+def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
+    """Give the lines of a backend's answer to the one input, and whether it is right."""
+    yield Text()
+    yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
+    for group in result.groups:
+        example = group.examples[0]
+        if isinstance(example, CallExample) and example.got is not None:
+            yield from _call(group, example, width)
+        elif isinstance(example, Example) and example.got is not None:
+            yield from _shown("answer", result.case.outputs[0].format, example.got, "", width)
+        said = cut(clean(example.message or result.message), _LONG)
+        yield from line(
+            "verdict", _verdict(group, said, example.got), width, _STYLES[group.verdict]
+        )
+    if not result.groups:
+        said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
+        yield from line("verdict", said, width, _STYLES[result.verdict])
+
+
+def _call(group: Group, example: CallExample, width: int) -> Iterator[Text]:
+    """Give the answer to a whole call beside what was due; the inputs stand above."""
+    disputed = group.decision.level == "disputed"
+    yield from strips.show(
+        example, group.verdict, width, indent=0, named=disputed, inputs=False, most=_ELEMENTS
+    )
+
+
+def _verdict(group: Group, message: str, got: object) -> str:
+    where = f', in placement "{group.placement}"' if group.placement else ""
+    if group.verdict == "pass":
+        return "as expected" if got is not None else f"refused, as expected: {message}"
+    if group.verdict == "tolerated":
+        return f'as expected under the reading "{group.reading}"'
+    if group.verdict == "undefined":
+        return "not judged: anything is right" if got is not None else f"refused: {message}"
+    if group.verdict == "fail":
+        return f"WRONG: {group.kind}{where}" + (f": {message}" if message else "")
+    return f"{group.verdict.upper()}{where}: {message or group.kind}"
+
+
+def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[Text]:
+    """Give a code's bits, value and hexadecimal; on two lines where they do not fit one."""
+    if isinstance(code, str) or isinstance(fmt, TextFormat):
+        yield from line(label, cut(quote(str(code)), _LONG), width, style)
+        return
+    *front, last = bit_lines(fmt, code)
+    value = Text.assemble((spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim"))
+    for i, bits in enumerate(front):
+        yield Text.assemble(_label("" if i else label), bits)
+    row = Text.assemble(_label("" if front else label), last)
+    if row.cell_len + 3 + value.cell_len <= width:
+        yield Text.assemble(row, "   ", value)
+    else:
+        yield from (row, Text.assemble(_label(""), value))
+
+
+def line(label: str, words: str, width: int, style: str = "") -> Iterator[Text]:
+    """Give a labelled line, broken to the width."""
+    first, *more = paragraph(words, width, indent=_LABEL, style=style) or [Text()]
+    yield Text.assemble(_label(label), first[_LABEL:])
+    yield from more
+
+
+def _label(label: str) -> Text:
+    return Text(label.ljust(_LABEL), "dim")

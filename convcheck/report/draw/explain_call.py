@@ -1,0 +1,125 @@
+"""What is expected of one whole call, under each reading, and why; and what a backend answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from rich.text import Text
+
+from convcheck.judge.result import Strip, Word
+from convcheck.judge.words import clean, form, pattern
+from convcheck.numerics.decimal import spell_fraction, value_of
+from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Text as TextFormat
+from convcheck.report.draw.explain import LEVELS, line
+from convcheck.report.layout import paragraph, spread
+from convcheck.report.strips import few, spelled
+from convcheck.rules.model import DType
+from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.semantics.expected_calls import CallReading, Due
+from convcheck.vectors.model import CallSet
+
+_READINGS = 12
+_COMPLETE = 16  # so many elements are shown of a tensor
+_FEW = 3  # of so few, the codes too
+_DIGITS = 60
+
+
+@dataclass(frozen=True)
+class ExplainedCall:
+    """One call of a case with what is expected of it: a set of that call alone.
+
+    `words` are the values as they were given, `exact` whether the types have them.
+    """
+
+    calls: CallSet
+    names: tuple[str, ...]  # of the inputs
+    outputs: tuple[str, ...]  # names of the outputs
+    words: tuple[str, ...]
+    exact: tuple[bool, ...]
+
+
+def show(it: ExplainedCall, width: int) -> Iterator[Text]:
+    """Give the lines of an explanation: inputs, the rule, and each reading's outputs."""
+    [expected] = it.calls.expected
+    yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
+    yield Text()
+    yield from _inputs(it, width)
+    yield from _why(it, width)
+    for reading in expected.readings[:_READINGS]:
+        yield from _reading(it, reading, len(expected.readings) > 1, width)
+    if len(expected.readings) > _READINGS:
+        yield from line("", f"and {len(expected.readings) - _READINGS} more readings", width)
+    if expected.between:
+        yield Text()
+        said = "also what lies, at every index, between the least and the greatest of the readings"
+        yield from line("tolerated", f"{said}, an ulp more to either side", width)
+
+
+def _inputs(it: ExplainedCall, width: int) -> Iterator[Text]:
+    [call] = it.calls.calls
+    given = zip(it.names, it.calls.case.inputs, call, it.words, it.exact, strict=True)
+    for name, dtype, tensor, word, exact in given:
+        one = _strip(dtype, tensor.shape, tensor.reshape(-1))
+        alike = len(set(one.words)) == 1 and len(one.words) > 1
+        each = ", each element" if alike else ""
+        said = ", ".join(spelled(one, w) for w in (one.words[:1] if alike else one.words[:_FEW]))
+        yield from line(name, f"{form(one)}  {said}{each}".rstrip(), width)
+        if not exact:
+            nearest = _exactly(dtype, int(tensor.reshape(-1)[0]))
+            yield from line("", f"{word} is not a {dtype}; the nearest is {nearest}", width)
+
+
+def _exactly(dtype: DType, word: int) -> str:
+    assert not isinstance(dtype.format, TextFormat)  # noqa: S101
+    found: Fraction = value_of(dtype.format, word)
+    exact = spell_fraction(found, _DIGITS)
+    return spell_fraction(found) if exact.startswith("~") else exact
+
+
+def _why(it: ExplainedCall, width: int) -> Iterator[Text]:
+    by = it.calls.decisions[it.calls.expected[0].row]
+    label = Text("rule".ljust(10), "dim")
+    yield from spread(Text.assemble(label, by.name), Text(str(by.place), "dim"), width)
+    level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
+    yield from line("level", level, width)
+    yield from line("text", f'"{clean(by.cite)}"', width, "italic")
+    yield from line("", f"— {by.source}", width)
+    if it.calls.case.refusal:
+        yield from line("note", "a backend may also refuse this case", width)
+
+
+def _reading(it: ExplainedCall, reading: CallReading, several: bool, width: int) -> Iterator[Text]:
+    if several:
+        yield Text()
+        yield from line("reading", reading.name or "unnamed", width, "bold")
+    if reading.pattern != EXACT:
+        yield from line("expected", pattern(f"<{PATTERNS[reading.pattern]}>"), width, "bold")
+        return
+    for i, due in enumerate(reading.outputs):
+        named = f"{it.outputs[i]}  " if len(reading.outputs) > 1 else ""
+        yield from line("expected" if not i else "", named + _due(due), width, "bold")
+
+
+def _due(due: Due) -> str:
+    """Give type, shape and elements: all, or as many as there is room for."""
+    one = _strip(due.dtype, due.shape, due.codes, due.patterns)
+    if len(one.words) <= _FEW:
+        return f"{form(one)}  {few(one)}".rstrip()
+    more = prod(due.shape) - len(one.words)
+    said = ", ".join(spelled(one, word, codes=False) for word in one.words)
+    return f"{form(one)}  {said}" + (f", … and {more:,} more" if more > 0 else "")
+
+
+def _strip(
+    dtype: DType, shape: tuple[int, ...], codes: Bits, patterns: Bits | None = None
+) -> Strip:
+    """Show a tensor's first elements."""
+    words: list[Word] = [int(one) for one in codes[:_COMPLETE]]
+    if patterns is not None:
+        said = zip(words, patterns[:_COMPLETE].tolist(), strict=True)
+        words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
+    return Strip(dtype.name, dtype.format, shape, 0, tuple(words))

@@ -1,0 +1,212 @@
+"""The report of several backends side by side: a column each, and what they share once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from convcheck.judge.result import CaseResult, RunResult
+from convcheck.judge.words import clean, number, plural
+from convcheck.report import blocks
+from convcheck.report.draw.side_by_side_matrix import matrices
+from convcheck.report.draw.terminal import verdict
+from convcheck.report.findings import Finding, findings, members
+from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
+from convcheck.report.naming import compact_ids, family
+from convcheck.report.status import STATUSES, status_of
+from convcheck.report.tally import by_spec, tally
+from convcheck.rules.model import Level
+
+_FEW = 3  # so many findings are a digest of themselves
+_LINES = 16
+_GAP = "  "
+_Cells = list[str]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A backend's part: its name in the columns, and its run, or why it could not be started."""
+
+    name: str
+    result: RunResult | None
+    error: str = ""
+
+
+def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[Text]:
+    """Give the lines of the report."""
+    ran = [(side.name, side.result) for side in sides if side.result is not None]
+    text_width = min(width, MAX_WIDTH)
+    yield from _title(sides, text_width)
+    if ran:
+        yield Text()
+        yield from _table(ran, text_width)
+        yield Text()
+        yield from matrices(ran, width, verbose)
+        found = findings(ran)
+        for finding in found:
+            yield from _finding(finding, len(ran), text_width, verbose)
+            yield Text()
+        digest = list(_digest(found, [name for name, _ in ran], text_width, verbose))
+        yield from (*digest, Text()) if digest else ()
+        tolerated = list(_tolerated(ran, text_width))
+        yield from (*tolerated, Text()) if tolerated else ()
+    yield from _verdicts(sides, text_width)
+
+
+def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
+    room = max((len(side.name) for side in sides), default=0)
+    for side in sides:
+        name, result = side.name.ljust(room), side.result
+        if result is None:
+            yield from labelled(
+                name, "bold red", f"could not be started: {clean(side.error)}", width
+            )
+        else:
+            yield from labelled(name, "bold", clean(result.backend.version), width)
+    result = next((side.result for side in sides if side.result is not None), None)
+    if result is not None:
+        yield Text(f"{result.tier} tier, gate: {result.level}")
+    notes = {(note, side.name) for side in sides if side.result for note in side.result.remarks}
+    for note in dict.fromkeys(note for note, _ in sorted(notes)):
+        names = ", ".join(side.name for side in sides if (note, side.name) in notes)
+        yield from paragraph(f"note: {names}: {clean(note)}", width, 0, 6, "yellow")
+
+
+# The table: a line a spec with what fails there, then a line a status and the values.
+
+
+def _table(ran: Sequence[tuple[str, RunResult]], width: int) -> Iterator[Text]:
+    """Give a column a backend; in as many parts as the width asks for."""
+    specs = list(dict.fromkeys(spec for _, result in ran for spec in by_spec(result)))
+    label = max(map(len, [*specs, "all cases", *(s.word for s in STATUSES)]))
+    columns = [_column(result, specs) for _, result in ran]
+    widths = [max(map(len, [name, *cells])) for (name, _), cells in zip(ran, columns, strict=True)]
+    for start, end in _parts(widths, width - label):
+        if start:
+            yield Text()
+        heads = [name for name, _ in ran][start:end]
+        yield _line("", heads, widths[start:end], label, "bold")
+        lines = zip(_labels(specs), *columns[start:end], strict=True)
+        for name, *cells in lines:
+            if any(cell not in ("0", "") for cell in cells) or name in specs:
+                yield _line(name, cells, widths[start:end], label)
+
+
+def _parts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
+    start, used = 0, 0
+    for i, width in enumerate(widths):
+        if i > start and used + len(_GAP) + width > room:
+            yield start, i
+            start, used = i, 0
+        used += len(_GAP) + width
+    yield start, len(widths)
+
+
+def _labels(specs: Sequence[str]) -> list[str]:
+    return [*specs, "all cases", *(status.word for status in STATUSES), "values"]
+
+
+def _column(result: RunResult, specs: Sequence[str]) -> _Cells:
+    found = by_spec(result)
+    cells = [_gist(found.get(spec, ()), result.level) for spec in specs]
+    counts = [sum(status_of(c, result.level) == s for c in result.cases) for s in STATUSES]
+    values = sum(c.checked for c in result.cases)
+    return [*cells, *map(number, (len(result.cases), *counts, values))]
+
+
+def _gist(cases: Sequence[CaseResult], level: Level) -> str:
+    """Say how a spec went in a few characters: what fails, else whether anything passed."""
+    counts = tally(cases, level)
+    if counts.gated:
+        return f"{number(counts.gated)} FAIL"
+    if not counts.judged:
+        return "not judged" if cases else "not asked"
+    below = sum(status_of(case, level).word == "below gate" for case in cases)
+    return f"{number(below)} below" if below else "pass"
+
+
+def _line(
+    name: str, cells: Sequence[str], widths: Sequence[int], label: int, style: str = ""
+) -> Text:
+    line = Text(name.ljust(label))
+    for cell, width in zip(cells, widths, strict=True):
+        colour = "bold red" if cell.endswith("FAIL") else "dim" if cell == "0" else style
+        line.append(_GAP)
+        line.append(cell.rjust(width), "green" if cell == "pass" else colour)
+    return line
+
+
+# The findings.
+
+
+def _finding(finding: Finding, sides: int, width: int, verbose: bool) -> Iterator[Text]:
+    """Give a finding with the names of those that have it, and where theirs is another extent."""
+    if sides > 1:
+        names = ", ".join(name for name, _ in finding.blocks)
+        yield from paragraph(names, width, indent=0, style="bold cyan")
+    yield from blocks.show(finding.shown, width, verbose)
+    first = members(finding.shown)
+    for name, block in finding.blocks:
+        if members(block) != first:
+            cases = plural(len(block.members), "case")
+            count = f"{number(block.count)} of {number(block.of)} in " if block.of else ""
+            ids = ", ".join(compact_ids(case for case, _ in members(block)))
+            said = f"{name}: {count}{cases}"
+            where = f": {ids}" if {c for c, _ in members(block)} != {c for c, _ in first} else ""
+            yield from paragraph(said + where, width, hang=2, style="dim")
+
+
+def _digest(
+    found: Sequence[Finding], names: Sequence[str], width: int, verbose: bool
+) -> Iterator[Text]:
+    """Give each finding a line, with the cases in which each backend has it."""
+    if len(found) <= _FEW:
+        return
+    yield Text(f"{plural(len(found), 'finding')}, and the cases in which each backend has them:",
+               "bold")  # fmt: skip
+    if sum(len(_GAP) + max(len(name), 4) for name in names) > width // 2:
+        names, heads = list(names), [f"({i})" for i in range(1, len(names) + 1)]
+        order = " ".join(f"{head} {name}" for head, name in zip(heads, names, strict=True))
+        yield from paragraph(order, width, indent=0, style="dim")
+    else:
+        heads = list(names)
+    widths = [max(len(head), 4) for head in heads]
+    yield _line("", heads, widths, 0, "dim")
+    shown = found if verbose else found[:_LINES]
+    for finding in shown:
+        counts = {name: len(block.members) for name, block in finding.blocks}
+        cells = [number(counts.get(name, 0)) for name in names]
+        line = _line("", cells, widths, 0)
+        yield Text.assemble(line, _GAP, cut(finding.words, width - line.cell_len - len(_GAP)))
+    if len(found) > len(shown):
+        yield Text(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
+
+
+def _tolerated(ran: Sequence[tuple[str, RunResult]], width: int) -> Iterator[Text]:
+    """Give a line a disputed rule: how each backend reads it."""
+    rules: dict[str, dict[str, list[str]]] = {}
+    for name, result in ran:
+        for case in result.cases:
+            for group in case.groups:
+                if group.verdict == "tolerated":
+                    rule = f"{family(case.case.spec)} {group.decision.rule}"
+                    readers = rules.setdefault(rule, {}).setdefault(group.reading, [])
+                    readers += [name] if name not in readers else []
+    for rule, readings in rules.items():
+        said = ", ".join(f'{" and ".join(who)} as "{how}"' for how, who in readings.items())
+        yield from labelled("tolerated", "yellow", f"{rule}: read by {said}", width)
+
+
+def _verdicts(sides: Sequence[Side], width: int) -> Iterator[Text]:
+    """Give the last lines: the verdict of each backend."""
+    room = max((len(side.name) for side in sides), default=0) + len(_GAP)
+    for side in sides:
+        name = Text(side.name.ljust(room), "bold")
+        if side.result is None:
+            yield Text.assemble(name, ("NOT STARTED", "bold red"))
+            continue
+        first, *more = verdict(side.result, width - room)
+        yield Text.assemble(name, first)
+        yield from (Text.assemble(" " * room, line) for line in more)

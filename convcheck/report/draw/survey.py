@@ -1,0 +1,225 @@
+"""A survey for a person at a terminal: a block a row, a line a backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.text import Text
+
+from convcheck.judge.words import GLUE, clean, number, plural
+from convcheck.report.layout import cut, labelled, paragraph, spread
+from convcheck.report.naming import compact_specs, short_names
+from convcheck.report.shown import answer, question
+from convcheck.report.spec_page.pairs import name_cases
+from convcheck.rules.model import Case
+from convcheck.rules.types import Types
+from convcheck.survey.laws import MEANINGS
+from convcheck.survey.merge import (
+    CRASHES,
+    MALFORMED,
+    REFUSES,
+    SOME,
+    UNSUPPORTED,
+    Row,
+    Survey,
+    Telling,
+    Told,
+    tell,
+)
+from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING, Surveyed
+
+_NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"
+_SILENT: tuple[Told, ...] = ((("", UNSUPPORTED),), (("", REFUSES),))
+_MANY = 2  # names of silent cases; more are only counted
+_WORDS = frozenset((REFUSES, CRASHES, UNSUPPORTED, MALFORMED))
+_LABEL, _MESSAGE = 16, 110
+_Lines = list[str]
+
+
+def show(survey: Survey, types: Types, width: int) -> Iterator[Text]:
+    """Give the lines of a survey's report."""
+    names = short_names([column.address for column in survey.columns])
+    yield from _title(survey, names, width)
+    said: _Lines = []
+    for row in survey.rows:
+        yield Text()
+        yield from _block(row, names, types, width, said)
+    yield from _glossary(" ".join(said), width)
+    yield Text()
+    yield from _summary(survey, width)
+
+
+def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[Text]:
+    yield Text(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
+    room = max(map(len, names), default=0)
+    for name, column in zip(names, survey.columns, strict=True):
+        said = f"could not be started: {column.error}"
+        if column.info:
+            said = column.info.version or "nothing to ask"
+        style = "bold" if column.info else "bold red"
+        yield from labelled(name.ljust(room), style, clean(said), width)
+    for note in survey.notes:
+        yield from paragraph(f"note: {clean(note)}", width, indent=0, hang=6, style="yellow")
+
+
+def _block(
+    row: Row, names: Sequence[str], types: Types, width: int, said: _Lines
+) -> Iterator[Text]:
+    """Give a row: its name and place, what it quotes, where it was asked, and who does what."""
+    by = row.decision
+    *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
+    yield from front
+    yield from spread(last, Text(str(by.place), "dim"), width)
+    source = f" — {by.source}" if by.source else ""
+    quoted = f'"{clean(by.cite)}"' if by.cite else "no text"
+    yield from paragraph(f"{by.level}: {quoted}{source}", width, indent=2, style="italic")
+    if len(by.readings) > 1:
+        readings = ", ".join(f"“{name}”" for name in by.readings)
+        yield from paragraph(f"readings: {readings}", width, indent=2, hang=2)
+    specs = compact_specs(dict.fromkeys(case.spec for case in row.cases))
+    count = plural(len(row.cases), "case").replace(" ", GLUE)
+    yield from paragraph(f"asked of {specs}, {count}", width, indent=2, style="dim")
+    told = list(_told(row, names, types, said))
+    told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
+    room = max((len(label) for label, _ in told if len(label) <= _LABEL), default=2)
+    for label, lines in told:
+        yield from _labelled(label, lines, room, width)
+
+
+def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterator[Text]:
+    """Give lines under each other, the first after its label, or below one that is too long."""
+    indent = room + 4
+    texts = [t for line in lines for t in paragraph(line, width, indent=indent, hang=2)]
+    style = "bold yellow" if label == _DIFFER else "bold"
+    if len(label) > room:
+        yield Text(f"  {label}", style)
+    else:
+        texts[0] = Text.assemble((f"  {label}".ljust(indent), style), texts[0][indent:])
+    yield from texts
+
+
+def _told(
+    row: Row, names: Sequence[str], types: Types, said: _Lines
+) -> Iterator[tuple[str, list[str]]]:
+    """Give what each backend does; backends of which the same is told are told together."""
+    found = [row.of(backend) for backend in range(len(names))]
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, cases, told in zip(names, found, _tell(row, found), strict=True):
+        if told:
+            together.setdefault(tuple(_lines(told, cases, row, types)), []).append(name)
+    for lines, labels in together.items():
+        said += lines
+        yield ", ".join(labels), list(lines)
+
+
+def _tell(row: Row, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
+    """Tell backends in the same words; by readings each by itself, the strictest that fits it."""
+    if len(row.decision.readings) > 1:
+        return [tell([cases])[0] for cases in found]
+    return tell(found)
+
+
+def _lines(
+    told: Telling,
+    found: Mapping[Case, Surveyed],
+    row: Row,
+    types: Types,
+) -> Iterator[str]:
+    for telling, cases in told:
+        law = words(telling, row)
+        where = name_cases(cases, _beheld(telling, told), types)
+        if len(where) > _MANY and telling in _SILENT:
+            where = [plural(len(cases), "case")]
+        yield f"{law}: {'; '.join(where)}" if where else law
+        yield from _beside(telling, cases, [found[case] for case in cases])
+    if varies := sum(one.elsewhere for one in found.values()):
+        yield f"({plural(varies, 'input')} answered otherwise in another placement)"
+
+
+def _beheld(telling: Told, told: Telling) -> list[Case]:
+    """Give the cases among which some are named: of a law, those that were answered."""
+    graver = _SILENT[_SILENT.index(telling) :] if telling in _SILENT else ()
+    return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
+
+
+def words(told: Told, row: Row) -> str:
+    """Put a law, or those of each kind of input, in words."""
+    some = [f"{law} some" for kind, law in told if kind == SOME]
+    rest = [_law(law, row) + (f" ({kind})" if kind else "") for kind, law in told if kind != SOME]
+    return ", else ".join(filter(None, [", ".join(some), ", ".join(rest)]))
+
+
+def _law(law: str, row: Row) -> str:
+    if not law:
+        return _NO_READING if row.decision.level == "disputed" else _NO_LAW
+    if law == EVERY_READING:
+        return "as every reading has it"
+    if law == SOME_READING:
+        return f"by {law}"
+    plain = law in _WORDS or law.startswith(NO_READING) or row.decision.level != "disputed"
+    return law if plain else f"reads it as “{law}”"
+
+
+def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[str]:
+    """Give examples of what no law fits, and a runtime's own words."""
+    laws = {law for _, law in told}
+    if "" in laws:
+        odd, asked = sum(one.odd for one in found), sum(one.asked for one in found)
+        yield f"  {number(odd)} of {plural(asked, 'answer')}, such as"
+        unlike: dict[object, str] = {}
+        for case, example in ((c, e) for c, one in zip(cases, found, strict=True)
+                              for e in one.examples):  # fmt: skip
+            said = f"{question(case, example)} gives {answer(case, example)}"
+            unlike.setdefault(said, f"  {case.name}: {said}")
+        some = list(unlike.values())
+        yield from dict.fromkeys((some[0], some[len(some) // 2], some[-1]))
+    if laws & _WORDS:
+        messages = dict.fromkeys(clean(one.message) for one in found if one.message)
+        such = ", such as" if len(messages) > 1 else ""
+        silent, asked = sum(o.refused + o.crashed for o in found), sum(o.asked for o in found)
+        count = f"{number(silent)} of {plural(asked, 'input')}, " if SOME in dict(told) else ""
+        for message in list(messages)[:1]:
+            yield f"  {count}in its words{such}: {cut(message, _MESSAGE)}"
+
+
+def _differences(row: Row, names: Sequence[str]) -> list[str]:
+    """Say in how many cases backends differ, and show one such input."""
+    differences = row.differences()
+    if not differences:
+        return []
+    shown = max(differences, key=lambda d: d.clear)
+    inputs = sum(d.inputs for d in differences)
+    said = f"in {number(len(differences))} of {plural(row.compared, 'case')}"
+    said += f", {plural(inputs, 'input')}" if inputs else ""
+    if not shown.answers:
+        return [f"{said}, such as {shown.case.id}, in inputs that were not kept"]
+    asked = next(e for e in shown.answers if e is not None)
+    pairs = zip(names, shown.answers, strict=True)
+    answers = [f"{name} {answer(shown.case, e)}" for name, e in pairs if e is not None]
+    return [f"{said}, such as {shown.case.id}",
+            f"{question(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
+
+
+def _glossary(said: str, width: int) -> Iterator[Text]:
+    """Say what the words of the laws mean that were used."""
+    used = {word: meaning for word, meaning in MEANINGS.items() if word in said}
+    if used:
+        yield Text()
+    room = max(map(len, used), default=0)
+    for word, meaning in used.items():
+        yield from labelled(word.ljust(room), "dim", meaning, width)
+
+
+def _summary(survey: Survey, width: int) -> Iterator[Text]:
+    cases = {case for row in survey.rows for case in row.cases}
+    answers = sum(one.asked for row in survey.rows for here in row.answers for one in here
+                  if one is not None and not one.unsupported)  # fmt: skip
+    if not survey.rows:
+        yield Text("NOTHING SURVEYED", "bold yellow")
+        return
+    said = [plural(len(survey.rows), "row"), plural(len(cases), "case")]
+    differ = sum(bool(row.differences()) for row in survey.rows)
+    remark = f"; backends differ in {plural(differ, 'row')}" if len(survey.columns) > 1 else ""
+    end = "; interrupted, results are partial" if survey.interrupted else ""
+    text = f"{', '.join(said)}, {plural(answers, 'answer')}{remark}{end}"
+    yield from labelled("SURVEYED", "bold", text, width)

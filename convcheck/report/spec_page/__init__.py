@@ -1,0 +1,1 @@
+"""The page of a spec: its tables as the standard prints them."""

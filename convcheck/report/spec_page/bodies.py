@@ -1,0 +1,229 @@
+"""The bodies of specs whose question is a whole call: formulas and steps as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.text import Text
+
+from convcheck.errors import Place
+from convcheck.judge.words import GLUE
+from convcheck.report.spec_page import matrix as body_matrix
+from convcheck.report.spec_page.fields import field, fields, quoted
+from convcheck.rules.body.formula import Formula, FormulaRule, Undefined, Way
+from convcheck.rules.body.formula_calls import When
+from convcheck.rules.body.steps import Line, Steps, StepsReading
+from convcheck.rules.expression import Expression, apply
+from convcheck.rules.model import Spec
+from convcheck.rules.types import Types
+
+_Said = tuple[str, int]  # an expression, and how strongly it holds together
+_SUM, _TERM, _ATOM = range(3)
+_CONDITIONS = {
+    "not finite": "an argument is no finite number",
+    "-0": "an argument is -0",
+    "overflow": "an argument or a computation, under any reading, leaves its type",
+}
+
+
+def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+    """Give a body that is no table; nothing for a table."""
+    if spec.matrix:
+        yield from body_matrix.show(spec, spec.matrix, types, width)
+    if spec.formula:
+        yield from _formula(spec, spec.formula, types, width)
+    if spec.steps:
+        yield from _steps(spec, spec.steps, types, width)
+
+
+# Expressions ---------------------------------------------------------------------------------
+
+
+def spelled(expression: Expression) -> str:
+    """Write an expression with no more parentheses than it needs."""
+    names = _Names()
+    return apply(expression, names, _OPERATIONS)[0]
+
+
+class _Names(dict[str, _Said]):
+    """Every name is written as it is."""
+
+    def __missing__(self, name: str) -> _Said:
+        return name, _ATOM
+
+
+def _operation(sign: str, strength: int) -> Callable[..., _Said]:
+    """Write a binary operation: what is on its right holds together more strongly."""
+
+    def write(left: _Said, right: _Said) -> _Said:
+        tighter = strength + (sign in "-/")
+        return f"{_held(left, strength)} {sign} {_held(right, tighter)}", strength
+
+    return write
+
+
+def _held(said: _Said, strength: int) -> str:
+    return said[0] if said[1] >= strength else f"({said[0]})"
+
+
+def _call(name: str) -> Callable[..., _Said]:
+    return lambda *parts: (f"{name}({', '.join(part[0] for part in parts)})", _ATOM)
+
+
+_OPERATIONS: Mapping[str, Callable[..., _Said]] = {
+    "number": lambda number: (str(number), _ATOM),
+    "convert": lambda name, part: (f"{name}({part[0]})", _ATOM),
+    "add": _operation("+", _SUM),
+    "subtract": _operation("-", _SUM),
+    "multiply": _operation("*", _TERM),
+    "divide": _operation("/", _TERM),
+    "negate": lambda part: (f"-{_held(part, _ATOM)}", _TERM),
+    "ceil": _call("ceil"),
+    "max": _call("max"),
+}
+
+
+# Formulas ------------------------------------------------------------------------------------
+
+
+def _formula(spec: Spec, formula: Formula, types: Types, width: int) -> Iterator[Text]:
+    yield Text()
+    yield from _titled("formula", formula.place, width)
+    yield from field("  length", spelled(formula.length), width)
+    yield from field("  element", f"{spelled(formula.element)}   (i from 0)", width, 1)
+    if formula.next:
+        said = f"{spelled(formula.next)}   (by a running sum; {formula.arguments[0]} is the first)"
+        yield from field("  next", said, width)
+    modes = " or ".join(formula.to_float)
+    said = f"to a float {modes}; to an integer {formula.to_integer}"
+    yield from field("  convert", said, width, 1)
+    yield from field("", quoted(spec, formula.convert_cite), width)
+    for undefined in formula.undefined:
+        yield from _undefined(spec, undefined, width)
+    for rule in formula.rules:
+        yield from _formula_rule(spec, rule, types, width)
+
+
+def _titled(name: str, place: Place, width: int) -> Iterator[Text]:
+    """Give a heading and its place, on the next line where there is no room."""
+    said = Text(str(place), "dim")
+    if len(name) + 3 + said.cell_len <= width:
+        yield Text.assemble((name, "bold"), "   ", said)
+    else:
+        yield from (Text(name, "bold"), Text.assemble("  ", said))
+
+
+def _undefined(spec: Spec, one: Undefined, width: int) -> Iterator[Text]:
+    when = _CONDITIONS.get(one.when, f"{one.argument} is 0 in the output's type")
+    yield Text()
+    yield from _titled(one.name, one.place, width)
+    yield from field("  when", when, width)
+    yield from field("  gives", one.level, width)
+    yield from field("  cite", quoted(spec, one.cite), width)
+
+
+def _formula_rule(spec: Spec, rule: FormulaRule, types: Types, width: int) -> Iterator[Text]:
+    yield Text()
+    yield from _titled(rule.name, rule.place, width)
+    yield from field("  when", _when(rule.when, types), width)
+    exact = f"{rule.level}, where no element is rounded: {quoted(spec, rule.cite)}"
+    yield from field("  cite", exact, width)
+    rounded = f"{rule.agreed}, where all readings round to the same; disputed, where they differ"
+    yield from field("", f"{rounded}: {quoted(spec, rule.differing)}", width)
+    if rule.between:
+        said = "what lies between the readings at every index, an ulp more to either side"
+        yield from field("  allows", f"{said}, is tolerated", width)
+    for lengths, elements in products(rule.readings):
+        yield Text()
+        yield from fields("  length", [_way(w, "length") for w in lengths], width)
+        yield from fields("  element", [_way(w, "element") for w in elements], width, 1)
+        cites = dict.fromkeys((w.cite.source, w.cite.text) for w in (*lengths, *elements))
+        found = {(w.cite.source, w.cite.text): w.cite for w in (*lengths, *elements)}
+        yield from fields("  cite", [quoted(spec, found[key]) for key in cites], width)
+
+
+def _when(when: When, types: Types) -> str:
+    said = {
+        "to": when.to,
+        "all inputs": when.all,
+        "any input": when.any,
+    }
+    parts = (f"{k} {', '.join(types.folded(v))}" for k, v in said.items() if v is not None)
+    return "; ".join(parts) or "always"
+
+
+def products(
+    readings: Sequence[tuple[Way, Way]],
+) -> Iterator[tuple[tuple[Way, ...], tuple[Way, ...]]]:
+    """Give lists of lengths and elements of which every combination is a reading."""
+    elements: dict[int, list[Way]] = {}
+    lengths = {id(length): length for length, _ in readings}
+    for length, element in readings:
+        elements.setdefault(id(length), []).append(element)
+    found: dict[tuple[int, ...], list[Way]] = {}
+    for key, ways in elements.items():
+        found.setdefault(tuple(map(id, ways)), []).append(lengths[key])
+    by_id = {id(element): element for _, element in readings}
+    for ids, group in found.items():
+        yield tuple(group), tuple(by_id[i] for i in ids)
+
+
+def _way(way: Way, of: str) -> str:
+    form = "" if of == "length" else ", by a running sum" if way.running else ", by index"
+    stated = f": {spelled(way.expression)}" if way.conversions else ""
+    return f"{way}{form}{stated}"
+
+
+# Steps ---------------------------------------------------------------------------------------
+
+
+def _steps(spec: Spec, steps: Steps, types: Types, width: int) -> Iterator[Text]:
+    yield Text()
+    yield from _titled("steps", steps.place, width)
+    for one in steps.lines:
+        yield from _line(one, width)
+    yield Text()
+    yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
+    if steps.free_zero:
+        yield from field("  zero", "an output that is zero has either sign", width)
+    if steps.free_rest:
+        yield from field("  other", "an output that is no finite number is undefined", width)
+    yield Text()
+    yield Text("readings, of which one has to hold for the whole tensor", "bold")
+    for reading in steps.readings:
+        yield from _reading(spec, reading, width)
+    for refusal in steps.refusals:
+        yield Text()
+        yield from _titled(f"refused: {refusal.name}", refusal.place, width)
+        named = [*sorted(refusal.layouts), *types.folded(refusal.types)]
+        yield from field("  when", ", ".join(named), width)
+        yield from field("  cite", f"{refusal.level}: {quoted(spec, refusal.cite)}", width)
+
+
+def _line(line: Line, width: int) -> Iterator[Text]:
+    if line.be is None:
+        to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
+        said = f"{line.source} converted by rule {line.rule}, to what {line.to} names: {to}"
+    else:
+        said = spelled(line.be)
+    yield from field(f"  {line.name}", said, width)
+    if line.needs:
+        other = spelled(line.otherwise) if line.otherwise else "nothing"
+        yield from field("", f"without {line.needs}: {other}", width)
+
+
+def _reading(spec: Spec, reading: StepsReading, width: int) -> Iterator[Text]:
+    yield from field("  reading", reading.name, width, 1)
+    for said in _rounded(reading):
+        yield from field("", said, width)
+    yield from field("", quoted(spec, reading.cite), width)
+
+
+def _rounded(reading: StepsReading) -> Iterator[str]:
+    if reading.within:
+        pairs = ", ".join(f"{source}:{GLUE}{target}" for source, target in reading.within)
+        yield f"operations in a wider type ({pairs})"
+    if reading.once:
+        yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
+    if reading.narrow:
+        yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"

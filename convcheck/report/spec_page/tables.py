@@ -1,0 +1,185 @@
+"""Specs as the standard prints them, and what changed between two versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from convcheck.judge.words import GLUE
+from convcheck.report.layout import paragraph
+from convcheck.report.spec_page import bodies
+from convcheck.report.spec_page.fields import field, fields, quoted
+from convcheck.rules.cases import OUTPUT
+from convcheck.rules.diff import Change, attribute_text, condition, rounding
+from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec
+from convcheck.rules.types import Types
+
+
+def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+    """Give a spec as a page: what it is, its types and attributes, its rules, its notes."""
+    source = spec.sources["text"]
+    yield Text.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
+    yield from field("text", source.url, width)
+    if spec.extends:
+        yield from field("extends", spec.extends, width)
+    for variable, listed in spec.types.items():
+        yield from field(variable, ", ".join(t.name for t in listed), width)
+    for attribute in spec.attributes:
+        yield from field(attribute.name, attribute_text(attribute, types), width)
+    yield from _asked(spec, width)
+    yield from bodies.show(spec, types, width)
+    for rule in spec.rules:
+        yield Text()
+        yield from _rule(spec, rule, types, width)
+    if spec.notes:
+        yield Text()
+        yield Text("Notes", "bold")
+        for note in spec.notes:
+            yield from paragraph(f"- {note}", width, indent=2, hang=2)
+
+
+def _asked(spec: Spec, width: int) -> Iterator[Text]:
+    """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
+    if spec.body != "table" or spec.likes:
+        yield from field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs), width)
+        yield from field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs), width)
+    yield from fields("layouts", [_layout(layout) for layout in spec.layouts], width)
+    yield from fields("asked", [_combination(types) for types in spec.combinations], width)
+    if spec.shapes:
+        ranks = ", ".join(map(str, sorted(spec.shapes.ranks)))
+        empty = "" if spec.shapes.empty else "; no empty tensors"
+        yield from field("shapes", f"of rank {ranks}{empty}; others are undefined", width)
+        yield from field("", quoted(spec, spec.shapes.cite), width)
+    if spec.pairs:
+        yield from _pairs(spec, spec.pairs, width)
+
+
+def _tensor(spec: Spec, name: str, variable: str) -> str:
+    only = ", of which only the type counts" if name in spec.likes else ""
+    answer = "" if variable in spec.types else ", which is the answer"
+    return f"{name}: {variable}{only}{answer}"
+
+
+def _layout(layout: Layout) -> str:
+    said = ((name, f"[{'×'.join(dims)}]" if dims else "scalar") for name, dims in layout.shapes)
+    return f"{layout.name}: {', '.join(f'{name}{GLUE}{shape}' for name, shape in said)}"
+
+
+def _combination(types: tuple[str, ...]) -> str:
+    own = "   (the output's own type)" if OUTPUT in types else ""
+    return f"{', '.join(types)}{own}"
+
+
+def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
+    """Give the supported pairs, a line a source in the spec's order."""
+    order = [t.name for types in spec.types.values() for t in types]
+    targets: dict[str, list[str]] = {}
+    for source, target in sorted(pairs.listed, key=lambda p: tuple(map(order.index, p))):
+        targets.setdefault(source, []).append(target)
+    said = [f"{source} to {', '.join(names)}" for source, names in targets.items()]
+    yield from fields("pairs", said, width)
+    yield from field("", "others are asked with the defaults, and may be refused", width)
+    yield from field("", quoted(spec, pairs.cite), width)
+
+
+def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[Text]:
+    yield Text.assemble((rule.name, "bold"), (f"   {rule.place}", "dim"))
+    yield from field("  when", condition(rule, types) or "always", width)
+    if rounding(rule):
+        yield from field("  round", rounding(rule), width)
+    feet = _feet(rule)
+    for foot, number in feet.items():
+        cell, cite = foot
+        mark = f"[{number}] " if len(feet) > 1 else ""
+        yield from field("  " + ("cite" if number == 1 else ""),
+                          f"{mark}{cell}: {quoted(spec, cite)}", width)  # fmt: skip
+    yield from _readings(spec, rule, width)
+    yield Text()
+    yield from _table(rule, feet, width)
+
+
+def _readings(spec: Spec, rule: Rule, width: int) -> Iterator[Text]:
+    """The citations that readings have of their own."""
+    outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
+    for outcome in {o.reading: o for o in outcomes if o.cite}.values():
+        if outcome.cite:
+            said = f"{outcome.reading}: {quoted(spec, outcome.cite)}"
+            yield from field("  reading", said, width)
+
+
+Foot = tuple[str, Cite]
+
+
+def _feet(rule: Rule) -> dict[tuple[str, Cite], int]:
+    """Number the (level, citation) pairs of a rule's cells, those of most cells first."""
+    counts: dict[Foot, int] = {}
+    cites: dict[tuple[str, str, str], Foot] = {}
+    for cell in _cells(rule):
+        key = (cell.level, cell.cite.source, cell.cite.text)
+        foot = cites.setdefault(key, (cell.level, cell.cite))
+        counts[foot] = counts.get(foot, 0) + 1
+    order = sorted(counts, key=lambda foot: -counts[foot])
+    return {foot: number for number, foot in enumerate(order, 1)}
+
+
+def _cells(rule: Rule) -> Iterator[Cell]:
+    for row in rule.rows:
+        yield from row.cells
+
+
+def _number(cell: Cell, feet: dict[Foot, int]) -> int:
+    same = (
+        n for (level, cite), n in feet.items()
+        if (level, cite.source, cite.text) == (cell.level, cell.cite.source, cell.cite.text)
+    )  # fmt: skip
+    return next(same)
+
+
+def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[Text]:
+    """A column of labels and one for each column of the rule, with the numbers of citations."""
+    rows = [["x", *_headings(rule)]]
+    for row in rule.rows:
+        rows.append([row.label, *(_said(cell, feet) for cell in row.cells)])
+    widths = [max(cell_len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    for index, texts in enumerate(rows):
+        line = "  ".join(f"{t:<{w}}" for t, w in zip(texts, widths, strict=True))
+        if cell_len(line) <= width - 2:
+            yield Text("  " + line.rstrip(), "underline" if index == 0 else "")
+        else:
+            yield from paragraph("  ".join([f"{texts[0]:<{widths[0]}}", *texts[1:]]), width,
+                                 indent=2, hang=widths[0] + 2)  # fmt: skip
+
+
+def _headings(rule: Rule) -> list[str]:
+    if not rule.columns:
+        return ["gives"]
+    parts = zip(*(values for _, values in rule.columns), strict=True)
+    names = [name for name, _ in rule.columns]
+    if names == ["to"]:
+        return [str(part[0]) for part in parts]
+    return [" ".join(f"{n}={v}" for n, v in zip(names, values, strict=True)) for values in parts]
+
+
+def _said(cell: Cell, feet: dict[Foot, int]) -> str:
+    """A cell's outcome; every reading with its name; the number of its citation."""
+    said = " | ".join(
+        f"{o.word} {o.argument}".strip()
+        + (f" {o.round}" if o.round and o.round != o.reading else "")
+        + (f" ({o.reading})" if o.reading else "")
+        for o in cell.outcomes
+    )
+    number = _number(cell, feet)
+    return f"{said} [{number}]" if len(feet) > 1 and number > 1 else said
+
+
+def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[Text]:
+    """Give what changed between two versions: a heading a change, - what stood, + what stands."""
+    yield Text.assemble((f"{old.id} → {new.id}", "bold"), f"  {len(found)} changes")
+    for change in found:
+        yield Text()
+        yield Text(change.about)
+        for sign, said, style in (("-", change.before, "red"), ("+", change.after, "green")):
+            if said:
+                yield from paragraph(f"{sign} {said}", width, indent=2, hang=2, style=style)

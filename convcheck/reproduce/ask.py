@@ -1,0 +1,127 @@
+"""Calls put to a backend in worker processes, with the answers brought back as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from convcheck.backends.protocol import Outputs, Oversized
+from convcheck.errors import UsageError
+from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, CallAnswers
+from convcheck.judge.result import BackendInfo, CaseResult, Group
+from convcheck.judge.verdict import judge_any
+from convcheck.pool.local import execute
+from convcheck.pool.messages import Judge
+from convcheck.pool.single import Single
+from convcheck.reproduce.witness import failing
+from convcheck.rules.model import Spec
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+from convcheck.vectors.model import CallSet, Vectors
+
+_FREE = ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
+
+
+@dataclass(frozen=True)
+class Kept(CaseResult):
+    """A result with the answers that it is made of."""
+
+    answers: Answers | CallAnswers | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of one call: outputs, or words of the runtime, or of what it died of."""
+
+    outputs: Outputs | Oversized | None
+    state: int  # ANSWERED, REFUSED or CRASHED
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a backend answered to a case, and which of its groups are findings."""
+
+    address: str
+    spec: Spec
+    vectors: Vectors
+    backend: BackendInfo
+    kept: Kept
+    timeout: float
+
+    @property
+    def groups(self) -> list[Group]:
+        """The findings, in the report's order."""
+        return failing(self.kept)
+
+
+def ask_whole(address: str, vectors: Vectors, timeout: float) -> tuple[BackendInfo, Kept]:
+    """Put a case's vectors to a backend, as a run does, and judge them as a run does.
+
+    Raises UnavailableError or UsageError where the backend cannot be opened, UsageError where
+    nothing can be said of its answers, and KeyboardInterrupt.
+    """
+    return _asked(address, vectors, timeout, _keep)
+
+
+def _asked(
+    address: str, vectors: Vectors, timeout: float, judge: Judge
+) -> tuple[BackendInfo, Kept]:
+    done = execute(
+        address, [vectors.case], Single(vectors), jobs=1, timeout=timeout, fail_fast=False,
+        on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
+    if done.interrupted or not done.results:
+        raise KeyboardInterrupt
+    [result] = done.results
+    if not isinstance(result, Kept):
+        said = result.message or result.verdict
+        raise UsageError(f"{vectors.case.id} cannot be asked of {address}: {said}")
+    return done.backend, result
+
+
+def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    judged = judge_any(vectors, answers)
+    said = {field.name: getattr(judged, field.name) for field in fields(CaseResult)}
+    return Kept(**said, answers=answers)
+
+
+def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+    return Kept(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
+
+
+def ask_each(
+    address: str, like: Vectors, calls: Sequence[Call], timeout: float
+) -> tuple[Reply, ...]:
+    """Make calls of a case one after the other, in a worker of their own; nothing is judged.
+
+    Raises as `ask_whole` does.
+    """
+    asked = CallSet(
+        like.case, tuple(calls), (_FREE,) * len(calls), (like.form,), like.coverage, like.form
+    )
+    answers = _asked(address, asked, timeout, _keep_only)[1].answers
+    assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
+    if answers.declined is not None:
+        return (Reply(None, REFUSED, answers.declined.message),) * len(calls)
+    return tuple(_reply(answers, i) for i in range(len(calls)))
+
+
+def _reply(answers: CallAnswers, i: int) -> Reply:
+    message = answers.messages.get(i, "")
+    state, got = int(answers.state[i]), answers.got[i]
+    if state in (REFUSED, CRASHED):
+        return Reply(None, state, message)
+    if state == ANSWERED and got is not None:
+        return Reply(got, ANSWERED)
+    # what was malformed, and what came after too many deaths
+    why = next((f.message for f in answers.faults if f.index == i), "it was not asked")
+    return Reply(None, ANSWERED, why)
+
+
+def answers_of(reply: Reply) -> CallAnswers:
+    """Give a reply as the answers of a set of one call."""
+    messages = {0: reply.message} if reply.message else {}
+    return CallAnswers((reply.outputs,), np.array([reply.state], np.uint8), messages)

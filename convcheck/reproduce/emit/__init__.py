@@ -1,0 +1,246 @@
+"""A witness as something to run or compile without convcheck.
+
+Every value from outside goes into a file as the repr of a number or a text, or as a comment on
+one line, so that what is written is code that this module chose.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from convcheck.errors import UsageError
+from convcheck.judge.result import Strip, Word
+from convcheck.judge.words import hexadecimal, pattern, value
+from convcheck.numerics.format import Float, Format, Text
+from convcheck.reproduce.emit.c import arrays
+from convcheck.reproduce.emit.head import about
+from convcheck.reproduce.emit.script import due_strips, of_runtime, packed
+from convcheck.reproduce.witness import ANYTHING, REFUSAL, Due, Witness
+from convcheck.rules.model import DType
+
+TEMPLATES = Path(__file__).with_name("templates")
+RUNTIMES = {"ort": "onnxruntime", "openvino": "openvino"}  # backend -> template
+_ONNX = "onnx"
+_WIDTH = 96
+_TIMEOUT = 60  # seconds; of a call that is known to crash or hang
+_HINT = "--emit c gives the inputs and answers for any language"
+_FEW = 4  # elements whose values stand in a comment
+Types = Mapping[str, DType]
+
+
+def c(witness: Witness, url: str) -> str:
+    """Give a C header with the inputs, what is right, and what came back."""
+    head = [line.replace("*/", "* /").replace("/*", "/ *") for line in about(witness, url)]
+    return _render("c", {"about": head, "arrays": arrays(witness)})
+
+
+def python(witness: Witness, types: Types, url: str) -> str:
+    """Give a script that asks the runtime and exits 1 while the answer is wrong, 0 once it is
+    right. `types` are those of the specs, by name.
+
+    Raises UsageError for a backend that has no such form, and what a script cannot say.
+    """
+    name, _, variant = witness.backend.name.partition(":")
+    _check(witness, name, variant)
+    world = _ONNX if name == "ort" else name
+    spell = _Spelling(world, types)
+    content = {**_question(witness, spell), **_judgement(witness, spell)}
+    head = [*about(witness, url), "Exits 1 while it is wrong, 0 once it is right."]
+    content |= {"about": head, "provider": repr(variant or "CPUExecutionProvider")}
+    return _render(RUNTIMES[name], {**content, **of_runtime(witness, variant)})
+
+
+def _render(template: str, content: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 it is code, not HTML: what goes in is repr, hex or a comment
+    )  # fmt: skip
+    return environment.get_template(f"{template}.j2").render(content)
+
+
+def check_backend(address: str) -> None:
+    """Raise UsageError for a backend that has no Python script, whatever the finding."""
+    name, _, variant = address.partition(":")
+    if name not in RUNTIMES or (name == "openvino" and variant not in ("", "const")):
+        raise UsageError(f"there is no Python script for the backend {address}", hint=_HINT)
+
+
+def _check(witness: Witness, name: str, variant: str) -> None:
+    check_backend(witness.backend.name)
+    if name == "openvino" and variant and witness.case.op.partition(".")[0] == _ONNX:
+        raise UsageError("no Python script folds an ONNX model in OpenVINO", hint=_HINT)
+    if name == "openvino" and _texts(witness):
+        raise UsageError("there is no Python script for OpenVINO's texts", hint=_HINT)
+    if any(isinstance(s.format, Text) and any(map(pattern, s.words)) for s in due_strips(witness)):
+        raise UsageError("a script cannot judge a text that may be spelled otherwise", hint=_HINT)
+
+
+def _texts(witness: Witness) -> bool:
+    types = (*witness.case.inputs, *witness.case.outputs)
+    return any(isinstance(dtype.format, Text) for dtype in types)
+
+
+class _Spelling:
+    """How types and elements are written in a script for a runtime."""
+
+    def __init__(self, world: str, types: Types) -> None:
+        self.world, self.types = world, types
+
+    def kind(self, name: str) -> str:
+        """Name a type in the runtime. Raises UsageError where it has none."""
+        dtype = self.types.get(name)
+        own = dtype.name_in(self.world) if dtype else ""
+        if not own.isidentifier():
+            raise UsageError(f"{self.world} has no name for the type {name}", hint="--emit c")
+        return repr(own)
+
+    def tensor(self, strip: Strip, *more: object) -> str:
+        """Give a tensor as a tuple: type, shape, elements, and what else there is."""
+        parts = [self.kind(strip.type), repr(list(strip.shape)), _words(strip), *map(repr, more)]
+        return f"({', '.join(parts)})"
+
+
+def _words(strip: Strip) -> str:
+    return f"[{', '.join(_word(strip.format, word) for word in strip.words)}]"
+
+
+def _word(fmt: Format | None, word: Word) -> str:
+    if isinstance(word, str):
+        return repr(_said(word))
+    return hex(word) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, word)
+
+
+def _said(word: str) -> str:
+    return "anything" if word == ANYTHING else pattern(word) or word
+
+
+def _broken(expression: str, texts: bool) -> str:
+    """Break a long literal into lines, at blanks: not where a text may have some."""
+    if texts or len(expression) < _WIDTH:
+        return expression
+    lines = textwrap.wrap(expression, _WIDTH, subsequent_indent="    ", break_long_words=False)
+    return "\n".join(lines)
+
+
+# The question --------------------------------------------------------------------------------
+
+
+def _question(witness: Witness, spell: _Spelling) -> dict[str, Any]:
+    case, strips = witness.case, witness.inputs
+    tensors = list(map(spell.tensor, strips))
+    literal = f"[{', '.join(tensors)}]"
+    if len(literal) > _WIDTH and len(tensors) > 1:
+        literal = "[\n" + "".join(f"    {one},\n" for one in tensors) + "]"
+    literal = _broken(literal, _texts(witness) or "\n" in literal)
+    numeric = [t for t in case.inputs if not isinstance(t.format, Text)]
+    results = [t for t in case.outputs if not isinstance(t.format, Text)]
+    unpacks = bool(results) or not case.outputs
+    return {
+        "inputs": literal,
+        "values": "" if "\n" in literal else _values(strips),
+        "packs": bool(numeric),
+        "unpacks": unpacks,
+        "packed": packed(witness),
+        "text_inputs": len(numeric) < len(case.inputs),
+        "crash": witness.group.verdict == "crashed",
+        "timeout": _TIMEOUT,
+        "onnx": case.op.partition(".")[0] == _ONNX,
+        "memory": spell.world == _ONNX and (unpacks or bool(numeric)),
+    }
+
+
+def _values(strips: Sequence[Strip]) -> str:
+    """Give a comment with the values of few elements."""
+    if sum(len(strip.words) for strip in strips) > _FEW:
+        return ""
+    numbers = [
+        str(value(strip.format, word))
+        for strip in strips if strip.format and not isinstance(strip.format, Text)
+        for word in strip.words
+    ]  # fmt: skip
+    return f"  # {', '.join(numbers)}" if numbers else ""
+
+
+# What is right -------------------------------------------------------------------------------
+
+
+def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
+    free = any(due.outputs == ANYTHING for due in witness.due)
+    plain = free or all(_is_plain(due) for due in witness.due)
+    several = len(witness.due) > 1
+    said = [_due(due, spell, plain) for due in witness.due]
+    names = [due.reading or f"reading {i}" for i, due in enumerate(witness.due, 1)]
+    entries = [f"    {name!r}: {one},\n" for name, one in zip(names, said, strict=True)]
+    shown = [w for strip in (*witness.inputs, *due_strips(witness)) for w in strip.words]
+    formats = {s.format for s in due_strips(witness)}
+    return {
+        "plain": plain,
+        "free": free,  # but to die
+        "several": several,
+        "expected": f"{{\n{''.join(entries)}}}" if several
+        else _broken(said[0], _texts(witness) or not plain),
+        "patterns": list(_patterns(witness, formats)),
+        "between": _between(witness, spell),
+        "sign": next((hex(f.sign_bit) for f in formats if isinstance(f, Float)), "0"),
+        "numbers": all(isinstance(word, int) for word in shown),
+        "words": all(isinstance(s.format, Text) for s in (*witness.inputs, *due_strips(witness))),
+    }  # fmt: skip
+
+
+def _is_plain(due: Due) -> bool:
+    """Tell whether an answer is right if it is equal."""
+    if isinstance(due.outputs, str):
+        return due.outputs == REFUSAL
+    return all(
+        len(s.words) == _size(s) and not (any(map(pattern, s.words)) and s.format)
+        for s in due.outputs
+    )
+
+
+def _size(strip: Strip) -> int:
+    size = 1
+    for length in strip.shape:
+        size *= length
+    return size
+
+
+def _due(due: Due, spell: _Spelling, plain: bool) -> str:
+    if isinstance(due.outputs, str):
+        word = "refused" if due.outputs == REFUSAL else "anything"
+        return f"[({word!r}, [], []{'' if plain else ', 0'})]"
+    tensors = (spell.tensor(s, *(() if plain else (s.first,))) for s in due.outputs)
+    return f"[{', '.join(tensors)}]"
+
+
+def _between(witness: Witness, spell: _Spelling) -> str:
+    pairs = [
+        f"({spell.kind(low.type)}, {list(low.shape)!r}, {_words(low)}, {_words(high)}, {low.first})"
+        for low, high in witness.between
+    ]
+    return _broken(f"[{', '.join(pairs)}]", texts=False) if pairs else ""
+
+
+def _patterns(witness: Witness, formats: set[Format | None]) -> Iterator[tuple[str, str]]:
+    """Give each pattern that is due and, in Python, what it asks of `code`."""
+    said = {w for s in due_strips(witness) for w in s.words if isinstance(w, str)}
+    fmt = next((f for f in formats if isinstance(f, Float)), None)
+    for word in sorted(said):
+        if word == ANYTHING:
+            yield repr("anything"), "True"
+        elif fmt is not None and pattern(word):
+            yield repr(pattern(word)), _test(word, fmt)
+
+
+def _test(word: str, fmt: Float) -> str:
+    magnitude, sign = hex(fmt.magnitude_mask), hex(fmt.sign_bit)
+    if word == "<zero>":
+        return f"code & {magnitude} == 0"
+    last = hex(fmt.infinity_code if fmt.nan == "ieee" else fmt.max_magnitude)
+    nan = f"code == {sign}" if fmt.nan == "sign-only" else f"code & {magnitude} > {last}"
+    return f"{nan} and code & {sign} != 0" if word == "<-nan>" else nan

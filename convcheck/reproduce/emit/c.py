@@ -1,0 +1,111 @@
+"""A witness as arrays of C."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from convcheck.judge.result import Strip, Word
+from convcheck.judge.words import clean, form, hexadecimal, pattern, value
+from convcheck.numerics.format import Format, Text
+from convcheck.reproduce.witness import Witness
+
+_PLAIN = frozenset(range(0x20, 0x7F)) - frozenset(b'"\\?')
+_COLUMNS = 8
+_FEW = 4
+
+
+def arrays(witness: Witness) -> list[dict[str, Any]]:
+    """Give the arrays: what stands above each, its type, name, elements and shape as C."""
+    several = len(witness.inputs) > 1
+    found = [
+        _array(f"input_{i}" if several else "input", strip, "")
+        for i, strip in enumerate(witness.inputs)
+    ]
+    for i, due in enumerate(witness.due):
+        name = "expected" if len(witness.due) == 1 else f"expected_{i}"
+        found += _outputs(name, due.outputs, f"under the reading: {due.reading}" if due.reading
+                          else "")  # fmt: skip
+    if witness.got is None:
+        came = f"nothing, {witness.group.verdict} {witness.message}".rstrip()
+        found.append(_note(f"got: {came}"))
+    else:
+        found += _outputs("got", witness.got, "")
+    return found
+
+
+def _note(*about: str) -> dict[str, Any]:
+    return {"about": list(map(_comment, about)), "words": "", "shape": "", "type": "", "name": ""}
+
+
+def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator[dict[str, Any]]:
+    if isinstance(outputs, str):
+        yield _note(f"{name}: {pattern(outputs) or outputs}", *filter(None, [more]))
+        return
+    for i, strip in enumerate(outputs):
+        label = f"{name}_output_{i}" if len(outputs) > 1 else name
+        yield _array(label, strip, more)
+        if any(_is_pattern(strip, word) for word in strip.words):
+            said = [pattern(w) if _is_pattern(strip, w) else "the code" for w in strip.words]
+            yield {
+                **_note(f"what each element of {label} has to be; where not the code, that is 0"),
+                "type": "char *const", "name": f"{label}_is", "words": _braces(map(_text, said)),
+            }  # fmt: skip
+
+
+def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
+    """Describe an array; an array without elements, or a shape of none, C does not have."""
+    texts = isinstance(strip.format, Text)
+    words = [_text(str(w)) if texts and not _is_pattern(strip, w) else _code(strip, w)
+             for w in strip.words]  # fmt: skip
+    return {
+        "about": [_comment(line) for line in (_said(name, strip), more) if line],
+        "type": "char *const" if texts else f"{_storage(strip.format)}",
+        "name": name,
+        "words": _braces(words) if words else "",
+        "shape": _braces(map(str, strip.shape)) if strip.shape else "",
+    }
+
+
+def _is_pattern(strip: Strip, word: Word) -> bool:
+    return bool(pattern(word))
+
+
+def _said(name: str, strip: Strip) -> str:
+    part = f", from element {strip.first} on" if strip.first else ""
+    values = ""
+    if strip.format and 0 < len(strip.words) <= _FEW:
+        said = (value(strip.format, w) or pattern(w) for w in strip.words)
+        values = f": {', '.join(map(str, said))}"
+    return f"{name}: {form(strip)}{part}{values}"
+
+
+def _code(strip: Strip, word: Word) -> str:
+    if isinstance(word, str):
+        return '""' if isinstance(strip.format, Text) else "0"
+    return _hex(strip.format, word)
+
+
+def _hex(fmt: Format | None, code: int) -> str:
+    return hex(code) if fmt is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
+
+
+def _storage(fmt: Format | None) -> str:
+    return f"uint{8 * fmt.storage.itemsize}_t" if fmt else "uint64_t"
+
+
+def _text(text: str) -> str:
+    """Quote a text as C: UTF-8, every byte that could be read otherwise in octal."""
+    return '"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in text.encode()) + '"'
+
+
+def _comment(text: str) -> str:
+    return clean(text).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _braces(words: Any) -> str:
+    items = list(words)
+    if len(items) <= _COLUMNS:
+        return f"{{{', '.join(items)}}}"
+    rows = (", ".join(items[i : i + _COLUMNS]) for i in range(0, len(items), _COLUMNS))
+    return "{\n    " + ",\n    ".join(rows) + "\n}"

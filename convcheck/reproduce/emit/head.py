@@ -1,0 +1,54 @@
+"""What stands at the head of a repro: which finding it is, and who says so."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from convcheck.judge.words import clean
+from convcheck.reproduce.witness import Witness
+
+_WIDTH = 94
+_LINES = 6  # of a sentence
+
+
+def about(witness: Witness, url: str) -> list[str]:
+    """Give the lines of a comment, without control characters, none of them long."""
+    said = (clean(sentence) for sentence in _sentences(witness, url))
+    return [line for one in said for line in _wrapped(one)]
+
+
+def _wrapped(sentence: str) -> list[str]:
+    """Break a sentence at blanks only: an address stays whole."""
+    return textwrap.wrap(
+        sentence, _WIDTH, break_long_words=False, break_on_hyphens=False, max_lines=_LINES
+    )
+
+
+def _sentences(witness: Witness, url: str) -> Iterator[str]:
+    group = witness.group
+    by = group.decision
+    yield f"{witness.case.id}: {_what(witness)}"
+    came = "" if witness.asked else "; taken from a report"
+    yield f"{witness.backend.name}: {witness.backend.version}{came}"
+    if not witness.first:
+        yield "It was seen on a later call of the same model, with dimensions left open."
+    yield f"Rule: {by.name} ({by.level}), {by.place}"
+    yield f'Text: "{by.cite}"'
+    yield f"      {by.source}, {url}".rstrip(", ")
+    if len(witness.due) > 1:
+        yield "The text can be read in several ways; one has to hold for all elements together."
+    elif witness.due[0].reading and by.level == "disputed":
+        yield (
+            "The text can be read in several ways. What is expected is by the one that most other "
+            f"answers agree with: {witness.due[0].reading}"
+        )
+    if group.verdict == "crashed":
+        yield "The call kills its process, or never ends."
+
+
+def _what(witness: Witness) -> str:
+    group, message = witness.group, witness.message
+    if group.verdict == "refused":
+        return f"refused where an answer is due: {message}".rstrip(": ")
+    return group.kind or message or group.verdict

@@ -1,0 +1,95 @@
+"""How a case is put to a runtime in a script: names, attributes, types of words."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from convcheck.judge.result import Strip
+from convcheck.numerics.format import Bool, Format, Text
+from convcheck.reproduce.witness import Witness
+from convcheck.rules.model import Case, DType
+
+_ONNX = "onnx"
+_RESERVED = frozenset(("op_type", "inputs", "outputs", "name", "doc_string", "domain", "overload"))
+
+
+def due_strips(witness: Witness) -> list[Strip]:
+    """Give every output that is due under any reading."""
+    return [s for due in witness.due if not isinstance(due.outputs, str) for s in due.outputs]
+
+
+def packed(witness: Witness) -> bool:
+    """Tell whether a type has fewer than eight bits, several elements a byte."""
+    strips = (*witness.inputs, *due_strips(witness), *(witness.got or ()))
+    formats = (s.format for s in strips if not isinstance(s.format, Text | Bool | None))
+    return any(fmt.bits < 8 for fmt in formats if fmt)
+
+
+def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
+    """Give what the template of the witness's runtime needs of the case."""
+    case = witness.case
+    content: dict[str, Any] = {"op": repr(case.op.partition(".")[2]), "folded": variant == "const"}
+    stated = witness.first and bool(case.outputs)
+    size = "shape" if stated else "[-1] * len(shape)"
+    content["dims"] = f"ov.PartialShape({size})"
+    if witness.backend.name.startswith("openvino"):
+        from convcheck.backends.openvino.backend import CONFIG
+
+        content |= {"config": repr(CONFIG)}
+    if case.op.partition(".")[0] == _ONNX:
+        return {**content, **_of_model(witness)}
+    from convcheck.backends.openvino.graph import attributes_of
+
+    return {
+        **content,
+        "attributes": repr(dict(attributes_of(case))),
+        "opset": repr(f"opset{case.version}"),
+    }
+
+
+def _of_model(witness: Witness) -> dict[str, Any]:
+    from convcheck.backends.onnx.model import build, input_names, output_names
+
+    case = witness.case
+    numbers = {t.name: f"TensorProto.{t.name_in(_ONNX)}" for t in (*case.inputs, *case.outputs)}
+    numeric = [t for t in (*case.inputs, *case.outputs) if not isinstance(t.format, Text)]
+    words = {t.name_in(_ONNX): _word_of(t.format, packed(witness)) for t in numeric}
+    return {
+        "input_names": repr(input_names(case)),
+        "output_names": repr(output_names(case)),
+        "named_inputs": _named(input_names(case), case.inputs, numbers),
+        "named_outputs": _named(output_names(case), case.outputs, numbers),
+        "attributes": _keywords(case, numbers),
+        "opset": case.version,
+        "ir": int(build(case).ir_version),
+        "bits": repr(words) if words else "",
+    }
+
+
+def _named(
+    names: Sequence[str], types: Sequence[DType], numbers: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    return [(repr(name), numbers[t.name]) for name, t in zip(names, types, strict=True)]
+
+
+def _word_of(fmt: Format, packed: bool) -> int | str:
+    """Give an element's width in bits where some are packed, else numpy's name of its word."""
+    assert not isinstance(fmt, Text)  # noqa: S101 texts have no words
+    return (8 if isinstance(fmt, Bool) else fmt.bits) if packed else f"u{fmt.storage.itemsize}"
+
+
+def _keywords(case: Case, numbers: Mapping[str, str]) -> str:
+    """Give the attributes as arguments of helper.make_node."""
+    said: list[tuple[str, str]] = [(name, repr(v)) for name, v in case.attributes]
+    for name, kind in case.carried:
+        output = case.outputs[0]
+        said.append((name, numbers[output.name] if kind == "int" else repr(output.name_in(_ONNX))))
+    if all(_is_keyword(name) for name, _ in said):
+        return "".join(f", {name}={v}" for name, v in said)
+    return f", **{{{', '.join(f'{name!r}: {v}' for name, v in said)}}}"
+
+
+def _is_keyword(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and name not in _RESERVED

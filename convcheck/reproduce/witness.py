@@ -1,0 +1,204 @@
+"""The smallest call that still shows a finding, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from convcheck.ask.type_only import companion
+from convcheck.errors import UsageError
+from convcheck.judge.result import (
+    FAILURES,
+    BackendInfo,
+    CallExample,
+    CaseResult,
+    Example,
+    Group,
+    Strip,
+    Word,
+)
+from convcheck.numerics.format import Bits, Format
+from convcheck.rules.model import Case, DType
+from convcheck.semantics.expected import EXACT, PATTERNS
+
+SHOWN = 64  # elements of an output that is longer
+BEFORE = 3  # of them, those before the first that differs
+REFUSAL, ANYTHING = "<refused>", "<undefined>"
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is right under one reading: outputs, or a pattern's word (REFUSAL, ANYTHING)."""
+
+    reading: str
+    outputs: tuple[Strip, ...] | str
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A finding on one call: the whole inputs, what is right (any of `due`), and what came back.
+
+    `got` is None where nothing did (refused, crashed), or is not known; `message` says more.
+    `between` has pairs of the one output's least and greatest elements: of its shape, what lies
+    between them, widened by an ulp, is tolerated. `first`: it shows on the first call of a fresh
+    backend. `asked` tells an answer seen now from one that a report has.
+    """
+
+    backend: BackendInfo
+    case: Case
+    group: Group
+    inputs: tuple[Strip, ...]
+    due: tuple[Due, ...]
+    got: tuple[Strip, ...] | None
+    message: str = ""
+    between: tuple[tuple[Strip, Strip], ...] = ()
+    first: bool = True
+    asked: bool = True
+
+
+def failing(result: CaseResult) -> list[Group]:
+    """Give the groups of a case that are findings, in the report's order."""
+    return [group for group in result.groups if group.verdict in FAILURES]
+
+
+def whole(dtype: DType, bits: Bits) -> Strip:
+    """Give a tensor with all its elements."""
+    return Strip(dtype.name, dtype.format, bits.shape, 0, tuple(map(word, bits.reshape(-1))))
+
+
+def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | None = None) -> Strip:
+    """Give a tensor, of a long one the elements about element `at`; patterns are words in <>."""
+    first = max(0, at - BEFORE) if bits.size > SHOWN else 0
+    cut = slice(first, first + SHOWN)
+    words = list(map(word, bits.reshape(-1)[cut]))
+    if patterns is not None:
+        said = zip(words, patterns.reshape(-1)[cut].tolist(), strict=True)
+        words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
+    return Strip(name, fmt, bits.shape, first, tuple(words))
+
+
+def word(value: object) -> Word:
+    """Give an array's element as a Python text or number."""
+    return value if isinstance(value, str) else int(cast(int, value))
+
+
+def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
+    """Leave out what another reading wants as well; what all of them want needs no name."""
+    found: dict[object, Due] = {}
+    for due in dues:
+        found.setdefault(due.outputs, due)
+    kept = tuple(found.values())
+    return kept if len(kept) > 1 else tuple(replace(due, reading="") for due in kept)
+
+
+# From a report -------------------------------------------------------------------------------
+
+
+def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
+    """Make the witness of a group's first example, without asking anything.
+
+    `case` is the spec's own. Raises UsageError where the report has too little for that.
+    """
+    if not group.examples:
+        raise ask_again(f"the report has no example of {group.kind or group.verdict}")
+    example = group.examples[0]
+    if isinstance(example, CallExample):
+        return _of_call(backend, case, group, example)
+    return _of_element(backend, case, group, example)
+
+
+def ask_again(said: str) -> UsageError:
+    """Make the error for what a report has too little of."""
+    return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
+
+
+_ALONE = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
+
+
+def _of_element(backend: BackendInfo, case: Case, group: Group, example: Example) -> Witness:
+    shape = _ALONE.get(group.placement)
+    if shape is None or (group.placement == "bulk" and group.verdict == "crashed"):
+        raise ask_again(f"the report says only that it shows in the placement {group.placement!r}")
+    dtype, target = case.inputs[0], case.outputs[0]
+    bits = np.full(shape, example.inputs[0], dtype.format.storage)
+    inputs = [whole(dtype, bits), *(whole(t, b) for t, b in beside(case, shape))]
+    words = (example.expected,) * bits.size
+    due: tuple[Strip, ...] | str = (Strip(target.name, target.format, shape, 0, words),)
+    if example.expected in (REFUSAL, ANYTHING):
+        due = str(example.expected)
+    got = None
+    if example.got is not None:
+        answers = (example.got,) * bits.size
+        got = (Strip(target.name, target.format, shape, 0, answers),)
+    dues = (Due(group.reading, due), *accepted(case))
+    return Witness(
+        backend, case, group, tuple(inputs), dues, got, example.message, asked=False
+    )  # fmt: skip
+
+
+def accepted(case: Case) -> tuple[Due, ...]:
+    """Give a refusal where the text leaves that open."""
+    return (Due("a refusal is accepted, too", REFUSAL),) if case.refusal else ()
+
+
+def beside(case: Case, shape: tuple[int, ...]) -> list[tuple[DType, Bits]]:
+    """Give the inputs of which only the type counts, to go with an input of a shape."""
+    index = np.zeros(shape, np.intp)
+    others = case.inputs[len(case.sources) :]
+    return [(dtype, companion(dtype, index, 1)) for dtype in others]
+
+
+def _of_call(backend: BackendInfo, case: Case, group: Group, example: CallExample) -> Witness:
+    inputs, due, got = example.inputs, example.expected, example.got
+    if any(len(strip.words) < _size(strip) for strip in inputs):
+        inputs, due, got = _at_difference(example)
+    dues = (Due(example.reading, due), *accepted(case))
+    return Witness(backend, case, group, inputs, dues, got, example.message, asked=False)
+
+
+def _at_difference(
+    example: CallExample,
+) -> tuple[tuple[Strip, ...], tuple[Strip, ...] | str, tuple[Strip, ...] | None]:
+    """Cut a call, of which the report has a part, down to the element that differs."""
+    if len(example.arguments) != len(example.inputs):
+        raise ask_again("the report does not have the whole call")
+    inputs = tuple(
+        _one(strip, strip.format, argument)
+        for strip, argument in zip(example.inputs, example.arguments, strict=True)
+    )
+    output, at = example.difference or (0, 0)
+    due, got = example.expected, example.got
+    if not isinstance(due, str):
+        due = tuple(_met(due, i, output, at) for i in range(len(due)))
+    if got is not None:
+        got = tuple(_met(got, i, output, at) for i in range(len(got)))
+    return inputs, due, got
+
+
+def _met(strips: tuple[Strip, ...], i: int, output: int, at: int) -> Strip:
+    """Give of output `i` the element that the arguments of element `at` of `output` decide."""
+    strip = strips[i]
+    if output < len(strips) and strip.shape == strips[output].shape:
+        return _element(strip, at)
+    if _size(strip) == 1:
+        return _element(strip, 0)
+    raise ask_again("the report does not say what the other output has to be")
+
+
+def _one(strip: Strip, fmt: Format | None, one: Word) -> Strip:
+    return Strip(strip.type, fmt, (1,) * len(strip.shape), 0, (one,))
+
+
+def _element(strip: Strip, at: int) -> Strip:
+    """Give the element of a strip at a place in its tensor; what a type tells where at is -1."""
+    place = max(at, strip.first) - strip.first
+    if not 0 <= place < len(strip.words):
+        raise ask_again("the report does not have the element that differs")
+    return _one(strip, strip.format, strip.words[place])
+
+
+def _size(strip: Strip) -> int:
+    return int(np.prod(strip.shape, dtype=np.int64))

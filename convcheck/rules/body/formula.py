@@ -1,0 +1,262 @@
+"""Nodes -> the formula body: how long a sequence is, what its elements are, under which readings.
+
+    formula:
+      length: max(ceil((stop - start) / step), 0)
+      element: start + i * step          # i counts from 0
+      next: last + step                  # the running form: element 0, then `next` of the last
+      convert: {to-float: [nearest-even], to-integer: toward-zero, cite: …}
+      undefined:                         # what holds first decides
+        - {name: zero-step, when: step = 0, cite: …}
+      rules:                             # the first whose `when` holds decides
+        - name: float-output
+          when: {to: float, any: float}
+          level: normative
+          cite: …                        # of the elements, where none is rounded
+          agreed: implied                # the level where readings round, and to the same
+          differing: …                   # of what makes them differ
+          readings:
+            - length: {in: [exact, float64]}
+              element: {in: [exact, output], by: [product, recurrence]}
+      calls: …                           # see convcheck.rules.body.formula_calls
+
+Each word of a list is a reading of its own, and the product of the lists is meant: of lengths,
+elements and conversions. `in` is the type that the arguments are converted to and that every
+operation is rounded to (`exact`, `output` or a type). `of: converted` starts from arguments
+converted to the output's type. `is` states another expression in place of the formula, to be named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from convcheck.errors import Place
+from convcheck.numerics.rounding import MODES
+from convcheck.rules.attributes import elements
+from convcheck.rules.body.formula_calls import (
+    Asked,
+    CallExample,
+    When,
+    read_asked,
+    read_call_example,
+    read_when,
+)
+from convcheck.rules.body.table import Context, read_cite, read_level
+from convcheck.rules.expression import Expression, apply, conversions_in, parse
+from convcheck.rules.model import Cite, DType, Level
+from convcheck.rules.source import Node
+
+__all__ = ["Formula", "FormulaRule", "apply", "parse", "read_formula"]
+
+INDEX, LAST = "i", "last"
+EXACT, OUTPUT = "exact", "output"
+NOT_FINITE, MINUS_ZERO, OVERFLOW, ZERO = "not finite", "-0", "overflow", "zero"
+PRODUCT, RECURRENCE = "product", "recurrence"
+_ZERO = re.compile(r"(\w+) = 0")
+_WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to compute the length or the elements.
+
+    `arithmetic` is a type, 'exact' or 'output'; `running` tells the recurrence from the product;
+    `converted` that the arguments are converted to the output's type first.
+    """
+
+    expression: Expression
+    arithmetic: DType | str
+    running: bool
+    converted: bool
+    conversions: tuple[DType, ...]  # the types that the expression converts to
+    name: str  # '' for one that the rest tells
+    cite: Cite
+
+    def __str__(self) -> str:
+        if self.name:
+            return self.name
+        said = "exact" if self.arithmetic == EXACT else f"in {self.arithmetic}"
+        return f"converted first, {said}" if self.converted else said
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A condition under which nothing is expected.
+
+    `when` is 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an integer
+    output, or of any reading's computation), or 'zero' (of `argument` in the output's type).
+    """
+
+    name: str
+    when: str
+    argument: str
+    level: Level
+    cite: Cite
+    place: Place
+
+
+@dataclass(frozen=True)
+class FormulaRule:
+    """How a family of cases is computed: pairs of the ways to a length and to the elements."""
+
+    name: str
+    when: When
+    level: Level
+    agreed: Level
+    cite: Cite
+    differing: Cite
+    between: bool
+    readings: tuple[tuple[Way, Way], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The formula body. Expressions are over the inputs' names; see the module's docstring."""
+
+    arguments: tuple[str, ...]
+    length: Expression
+    element: Expression
+    next: Expression | None
+    to_float: tuple[str, ...]
+    to_integer: str
+    convert_cite: Cite
+    undefined: tuple[Undefined, ...]
+    rules: tuple[FormulaRule, ...]
+    asked: Asked
+    examples: tuple[CallExample, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What the readings of a rule need to know."""
+
+    arguments: tuple[str, ...]
+    context: Context
+    length: Expression
+    element: Expression
+    next: Expression | None
+
+
+def read_formula(root: Node, context: Context) -> Formula:
+    """Build the formula of a spec file's root node. Raises SpecError with file and line."""
+    node = root.need("formula")
+    node.only("length", "element", "next", "convert", "undefined", "rules", "calls")
+    arguments = tuple(root.need("inputs").items())
+    following = node.get("next")
+    scope = _Scope(
+        arguments,
+        context,
+        parse(node.need("length"), arguments, context.types.types),
+        parse(node.need("element"), (*arguments, INDEX)),
+        parse(following, (*arguments, LAST)) if following else None,
+    )
+    convert = node.need("convert", "how a value becomes one of another type")
+    convert.only("to-float", "to-integer", "cite")
+    modes = [e.word(tuple(MODES), "rounding mode") for e in convert.need("to-float").elements()]
+    return Formula(
+        arguments,
+        scope.length,
+        scope.element,
+        scope.next,
+        tuple(modes),
+        convert.need("to-integer").word(tuple(MODES), "rounding mode"),
+        read_cite(convert.need("cite"), context),
+        tuple(_undefined(e, scope) for e in elements(node.get("undefined"))),
+        tuple(_rule(e, scope) for e in node.need("rules").elements()),
+        read_asked(node.need("calls", "arguments worth asking"), arguments, context),
+        tuple(read_call_example(e, arguments, context) for e in elements(root.get("examples"))),
+        node.place,
+    )
+
+
+def _undefined(node: Node, scope: _Scope) -> Undefined:
+    node.only("name", "when", "level", "cite")
+    when, level = node.need("when"), node.get("level")
+    zero = _ZERO.fullmatch(when.text())
+    if zero and zero[1] not in scope.arguments:
+        raise when.error(f"unknown input {zero[1]!r}", f"inputs: {', '.join(scope.arguments)}")
+    word = ZERO if zero else when.word((NOT_FINITE, MINUS_ZERO, OVERFLOW), "condition")
+    return Undefined(
+        node.need("name").text(),
+        word,
+        zero[1] if zero else "",
+        read_level(level) if level else "undefined",
+        read_cite(node.need("cite"), scope.context),
+        node.place,
+    )
+
+
+def _rule(node: Node, scope: _Scope) -> FormulaRule:
+    node.only("name", "when", "level", "agreed", "cite", "differing", "between", "readings")
+    between, level = node.get("between"), read_level(node.need("level"))
+    agreed = node.get("agreed")
+    cite = read_cite(node.need("cite"), scope.context)
+    return FormulaRule(
+        node.need("name").text(),
+        read_when(node.need("when"), scope.context),
+        level,
+        read_level(agreed) if agreed else level,
+        cite,
+        read_cite(node.need("differing"), scope.context),
+        between is not None and between.word(("tolerated",), "word") == "tolerated",
+        tuple(pair for e in node.need("readings").elements() for pair in _pairs(e, scope)),
+        node.place,
+    )
+
+
+def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[Way, Way]]:
+    node.only("length", "element", "cite")
+    cite = read_cite(node.need("cite", "the sentence that allows the reading"), scope.context)
+    lengths = [w for e in node.need("length").elements() for w in _ways(e, "length", cite, scope)]
+    values = [w for e in node.need("element").elements() for w in _ways(e, "element", cite, scope)]
+    return product(lengths, values)
+
+
+def _ways(node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope) -> list[Way]:
+    node.only(*_WAY_KEYS)
+    own, start, by = node.get("cite"), node.get("of"), node.get("by")
+    cite = read_cite(own, scope.context) if own else cite
+    converted = start is not None and start.word(("given", "converted"), "word") == "converted"
+    forms = [e.word((PRODUCT, RECURRENCE), "form") for e in by.elements()] if by else [PRODUCT]
+    name = node.get("name")
+    ways = []
+    for arithmetic, form in product(_arithmetics(node.need("in"), scope), forms):
+        said = _expression(node, of, form, scope)
+        types = tuple(scope.context.types.types[n] for n in sorted(conversions_in(said)))
+        ways.append(
+            Way(
+                said,
+                arithmetic,
+                form == RECURRENCE,
+                converted,
+                types,
+                name.text() if name else "",
+                cite,
+            )
+        )
+    return ways
+
+
+def _arithmetics(node: Node, scope: _Scope) -> list[DType | str]:
+    types = scope.context.types.types
+    words = [e.word((EXACT, OUTPUT, *types), "arithmetic") for e in node.elements()]
+    return [types.get(word, word) for word in words]
+
+
+def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:
+    stated = node.get("is")
+    if of == "length":
+        types = scope.context.types.types
+        return parse(stated, scope.arguments, types) if stated else scope.length
+    if stated:
+        raise stated.error("another expression for the elements", "only lengths have any")
+    if form == PRODUCT:
+        return scope.element
+    if scope.next is None:
+        raise node.error("a recurrence without `next`", "write next: last + …")
+    return scope.next

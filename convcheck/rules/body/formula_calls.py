@@ -1,0 +1,108 @@
+"""Nodes -> which calls a formula is asked, and the calls that its text has as examples.
+
+calls:
+  limit: stop                        # the argument that the sequence does not reach
+  lists:
+    - listed: [[0, 5, 1]]            # asked as they are
+      around: [[0, 3, 1]]            # and with the limit a unit in the last place off
+    - when: {to: bfloat16}
+      listed: [[0, 261, 1]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from convcheck.errors import Place
+from convcheck.rules.attributes import elements
+from convcheck.rules.body.table import Context
+from convcheck.rules.model import DType
+from convcheck.rules.source import Node
+
+
+@dataclass(frozen=True)
+class When:
+    """Types for which something holds: of the output, of all inputs, of any (None: all types)."""
+
+    to: frozenset[str] | None = None
+    all: frozenset[str] | None = None
+    any: frozenset[str] | None = None
+
+    def holds(self, inputs: Sequence[DType], output: DType) -> bool:
+        """Tell whether a case is of these types."""
+        names = {dtype.name for dtype in inputs}
+        return (
+            (self.to is None or output.name in self.to)
+            and (self.all is None or names <= self.all)
+            and (self.any is None or bool(names & self.any))
+        )
+
+
+@dataclass(frozen=True)
+class CallList:
+    """Arguments of calls, as decimals: asked as they are, or around a whole number of steps."""
+
+    when: When
+    listed: tuple[tuple[str, ...], ...]
+    around: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The calls worth asking; `limit` is the argument that the sequence does not reach."""
+
+    limit: str
+    lists: tuple[CallList, ...]
+
+
+@dataclass(frozen=True)
+class CallExample:
+    """An example of the text: these inputs, of these types, give this sequence."""
+
+    inputs: tuple[DType, ...]
+    output: DType
+    x: tuple[str, ...]
+    gives: tuple[str, ...]
+    place: Place
+
+
+def read_when(node: Node | None, context: Context) -> When:
+    """Build a condition on types. Raises SpecError."""
+    if node is None:
+        return When()
+    node.only("to", "all", "any")
+    return When(**{k: frozenset(context.types.names(v)) for k, v in node.items().items()})
+
+
+def read_asked(node: Node, arguments: Sequence[str], context: Context) -> Asked:
+    """Build the calls worth asking. Raises SpecError."""
+    node.only("limit", "lists")
+    limit = node.need("limit").word(tuple(arguments), "input")
+    lists = node.need("lists").elements()
+    return Asked(limit, tuple(_list(e, len(arguments), context) for e in lists))
+
+
+def read_call_example(node: Node, arguments: Sequence[str], context: Context) -> CallExample:
+    """Build an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
+    node.only("from", "to", "x", "gives")
+    types = context.types
+    inputs = [types.names(e)[0] for e in node.need("from").elements()]
+    x, gives = (tuple(e.text() for e in node.need(k).elements()) for k in ("x", "gives"))
+    if not len(inputs) == len(x) == len(arguments):
+        raise node.error("the example has too few or too many arguments", "a type and an x each")
+    output = types.types[types.names(node.need("to"))[0]]
+    return CallExample(tuple(types.types[n] for n in inputs), output, x, gives, node.place)
+
+
+def _list(node: Node, count: int, context: Context) -> CallList:
+    node.only("when", "listed", "around")
+    rows = (_rows(node.get(key), count) for key in ("listed", "around"))
+    return CallList(read_when(node.get("when"), context), *rows)
+
+
+def _rows(node: Node | None, count: int) -> tuple[tuple[str, ...], ...]:
+    rows = tuple(tuple(e.text() for e in row.elements()) for row in elements(node))
+    if node and any(len(row) != count for row in rows):
+        raise node.error("a call with another number of arguments", f"{count} each")
+    return rows

@@ -1,0 +1,292 @@
+"""`matrix` of a spec file: the type that two inputs have in common, a cell for each pair.
+
+    matrix:
+      names: openvino                        # types are spelled as this runtime spells them
+      refused-unless: {promote_unsafe: true} # what `!` in a cell means
+      targets: {$u64: u64_integer_promotion_target}  # a type that an attribute names
+      tables:
+        - name: promotion
+          triangle:                          # columns in the order of the rows
+            i8: [ i8 ]
+            u8: [ i16!, u8 ]
+          cells:                             # the first that names a pair rules it
+            - {of: [fixed, fixed], level: normative, cite: "...", refused: {cite: "..."}}
+
+`T` is the common type; `T!` is that too, but refused unless the attributes allow it; `T|T!` may be
+either. A `square` is for a table in which the two inputs have parts, which `ranks` in `when` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from convcheck.errors import Place
+from convcheck.rules.body.table import Context, read_cite, read_level
+from convcheck.rules.model import Attributes, Cite, DType, Level, Value
+from convcheck.rules.source import Node
+from convcheck.rules.types import RUNTIMES
+
+RANKS = ("dimensioned", "scalar")  # a rank other than 0, and rank 0
+REFUSED = "refused"
+_CELL = re.compile(r"(\$?[a-z0-9]+)(!?)(?:\|(\$?[a-z0-9]+)!)?")
+_RULING_KEYS = ("level", "cite", "accepted", "refused", "disputed")
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """The level and the sentence that a cell's answer rests on."""
+
+    level: Level
+    cite: Cite
+
+
+@dataclass(frozen=True)
+class CellReading:
+    """A reading of a cell: its name ('' for the only one), and whether the pair is refused."""
+
+    name: str
+    refused: bool
+    cite: Cite
+
+
+@dataclass(frozen=True)
+class CellAnswer:
+    """What a cell answers: in one reading, or in two that are disputed."""
+
+    ruling: Ruling
+    readings: tuple[CellReading, ...]
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """The common type of a pair: a type's name, or a target such as '$u64'."""
+
+    gives: str
+    free: CellAnswer  # where the attributes allow everything
+    guarded: CellAnswer  # where they do not
+    text: str  # as it is written in the spec file
+    place: Place
+
+
+@dataclass(frozen=True)
+class MatrixTable:
+    """A table by (row type, column type).
+
+    Without `ranks` it is a triangle, which has each pair once, in either order. With them it is a
+    square: the row is the input of the first rank, the column that of the second.
+    """
+
+    name: str
+    when: tuple[tuple[str, frozenset[Value]], ...]
+    ranks: tuple[str, ...]
+    types: tuple[str, ...]
+    cells: Mapping[tuple[str, str], MatrixCell]
+    place: Place
+
+
+@dataclass(frozen=True)
+class MatrixExample:
+    """An example of the text: inputs, in a layout ('' for any), give this type, or REFUSED."""
+
+    inputs: tuple[str, ...]
+    layout: str
+    attributes: Attributes
+    gives: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Tables tried in order, and what their cells refer to."""
+
+    refused_unless: tuple[tuple[str, str], ...]
+    targets: Mapping[str, str]  # '$u64' -> the attribute that names the type
+    named: Mapping[str, DType]  # types by the spelling of the spec's runtime
+    tables: tuple[MatrixTable, ...]
+    examples: tuple[MatrixExample, ...]
+
+
+@dataclass(frozen=True)
+class _Names:
+    """How the words of a matrix are read."""
+
+    named: Mapping[str, DType]
+    targets: Mapping[str, str]
+    context: Context
+
+    def type_of(self, node: Node, word: str) -> str:
+        """Give the type's name, or the target itself. Raises SpecError for an unknown word."""
+        if word in self.targets:
+            return word
+        if word not in self.named:
+            known = ", ".join([*self.named, *self.targets])
+            raise node.error(f"unknown type {word!r}", f"known here: {known}")
+        return self.named[word].name
+
+    def family(self, node: Node) -> frozenset[str]:
+        """Give the types that a word or a list of them names, families included."""
+        found: set[str] = set()
+        for element in node.elements():
+            members = self.context.types.sets.get(element.text())
+            found |= set(members) if members else {self.type_of(element, element.text())}
+        return frozenset(found)
+
+
+def read_matrix(node: Node, context: Context) -> Matrix:
+    """Build the matrix of a spec file from its root. Raises SpecError with file and line."""
+    body = node.need("matrix")
+    body.only("names", "refused-unless", "targets", "tables")
+    runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")
+    known = context.types.types.values()
+    named = {name: t for t in known if (name := t.name_in(runtime))}
+    names = _Names(named, _targets(body.get("targets"), context), context)
+    tables = tuple(_table(t, names) for t in body.need("tables").elements())
+    listed = node.get("examples")
+    layouts = tuple(found.items()) if (found := node.get("layouts")) else ()
+    examples = tuple(_example(e, layouts, names) for e in (listed.elements() if listed else ()))
+    return Matrix(
+        _unless(body.get("refused-unless"), context), names.targets, named, tables, examples
+    )
+
+
+def _targets(node: Node | None, context: Context) -> dict[str, str]:
+    entries = node.items() if node else {}
+    return {k: v.word(tuple(context.attributes), "attribute") for k, v in entries.items()}
+
+
+def _unless(node: Node | None, context: Context) -> tuple[tuple[str, str], ...]:
+    if node is None:
+        return ()
+    node.only(*context.attributes)
+    entries = node.items().items()
+    return tuple((k, v.word(context.attributes[k], f"value of {k}")) for k, v in entries)
+
+
+def _table(node: Node, names: _Names) -> MatrixTable:
+    node.only("name", "when", "triangle", "square", "cells")
+    when, ranks = _when(node.get("when"), names.context)
+    kind, other = ("square", "triangle") if ranks else ("triangle", "square")
+    if found := node.get(other):
+        raise found.error(f"a {other} here", "`ranks` tells rows from columns of a square")
+    rows = node.need(kind, "square with `ranks`, triangle without").items()
+    types = tuple(names.type_of(row, label) for label, row in rows.items())
+    blocks = node.need("cells", "what the cells rest on").elements()
+    cells: dict[tuple[str, str], MatrixCell] = {}
+    used = set()
+    for index, row in enumerate(rows.values()):
+        width = len(types) if ranks else index + 1
+        for column, cell in zip(types, _row(row, width), strict=False):
+            pair = (types[index], column)
+            block = _block_of(cell, pair, blocks, names)
+            used.add(block.place)
+            cells[pair] = _cell(cell, block, names)
+    for block in blocks:
+        if block.place not in used:
+            raise block.error("this rules no cell", "entries above it have all of its pairs")
+    return MatrixTable(node.need("name").text(), when, ranks, types, cells, node.place)
+
+
+def _when(
+    node: Node | None, context: Context
+) -> tuple[tuple[tuple[str, frozenset[Value]], ...], tuple[str, ...]]:
+    if node is None:
+        return (), ()
+    node.only("ranks", *context.attributes)
+    ranks = tuple(e.word(RANKS, "kind of rank") for e in _elements(node.get("ranks")))
+    if len(ranks) not in (0, 2):
+        raise node.need("ranks").error("two ranks are needed", "of the row and of the column")
+    conditions = []
+    for key, value in node.items().items():
+        if key != "ranks":
+            allowed = (e.word(context.attributes[key], f"value of {key}") for e in value.elements())
+            conditions.append((key, frozenset[Value](allowed)))
+    return tuple(conditions), ranks
+
+
+def _elements(node: Node | None) -> list[Node]:
+    return node.elements() if node else []
+
+
+def _row(node: Node, width: int) -> list[Node]:
+    cells = node.elements()
+    if len(cells) != width:
+        raise node.error(
+            f"a row of {len(cells)} cells where {width} are due", "columns are as the rows"
+        )
+    return cells
+
+
+def _block_of(node: Node, pair: tuple[str, str], blocks: list[Node], names: _Names) -> Node:
+    for block in blocks:
+        block.only("of", *_RULING_KEYS)
+        of = block.need("of").elements()
+        if len(of) != 2:
+            raise block.need("of").error("a pair is needed", "of: [types, types]")
+        a, b = (names.family(side) for side in of)
+        if (pair[0] in a and pair[1] in b) or (pair[0] in b and pair[1] in a):
+            return block
+    raise node.error(f"no entry of `cells` has {' and '.join(pair)}", "cite what the cell rests on")
+
+
+def _cell(node: Node, block: Node, names: _Names) -> MatrixCell:
+    """Read a cell, under the ruling of its block or its own: {gives: i16!, level: ..., ...}."""
+    written, rules = node, block
+    if isinstance(node.value, dict):
+        node.only("gives", *_RULING_KEYS)
+        written = node.need("gives")
+        rules = Node({**block.items(), **node.items()}, node.place)
+    text = written.text()
+    match = _CELL.fullmatch(text)
+    if match is None or (match[3] and (match[2] or match[3] != match[1])):
+        raise written.error(f"{text!r} is no cell", "`i8`, `i8!`, or `i8|i8!` for either")
+    ruling = _ruling(rules, names.context)
+    word = "disputed" if match[3] else REFUSED if match[2] else "accepted"
+    gives = names.type_of(written, match[1])
+    free = CellAnswer(ruling, (CellReading("", False, ruling.cite),))
+    return MatrixCell(gives, free, _guarded(rules, word, ruling, names.context), text, node.place)
+
+
+def _ruling(node: Node, context: Context, default: Ruling | None = None) -> Ruling:
+    level, cite = node.get("level"), node.get("cite")
+    if default is None:
+        return Ruling(read_level(node.need("level")), read_cite(node.need("cite"), context))
+    return Ruling(
+        read_level(level) if level else default.level,
+        read_cite(cite, context) if cite else default.cite,
+    )
+
+
+def _guarded(rules: Node, word: str, ruling: Ruling, context: Context) -> CellAnswer:
+    own = rules.get(word)
+    if word == "disputed":
+        own = rules.need(word, "cite what either reading rests on")
+        own.only("accept", "refuse")
+        readings = tuple(
+            CellReading(name, name == "refuse", read_cite(own.need(name).need("cite"), context))
+            for name in ("accept", "refuse")
+        )
+        return CellAnswer(Ruling("disputed", readings[0].cite), readings)
+    if own:
+        own.only("level", "cite")
+    elif word == REFUSED:
+        raise rules.error("a refusal is not cited", "refused: {cite: the sentence}")
+    found = _ruling(own, context, ruling) if own else ruling
+    return CellAnswer(found, (CellReading("", word == REFUSED, found.cite),))
+
+
+def _example(node: Node, layouts: tuple[str, ...], names: _Names) -> MatrixExample:
+    attributes = names.context.attributes
+    node.only("inputs", "layout", "gives", *attributes)
+    inputs = tuple(names.type_of(e, e.text()) for e in node.need("inputs").elements())
+    layout = node.get("layout")
+    said = ((k, node.items()[k].word(v, k)) for k, v in attributes.items() if node.get(k))
+    gives = node.need("gives")
+    return MatrixExample(
+        inputs,
+        layout.word(layouts, "layout") if layout else "",
+        tuple(said),
+        REFUSED if gives.text() == REFUSED else names.type_of(gives, gives.text()),
+        node.place,
+    )

@@ -1,0 +1,253 @@
+"""The body of a spec whose output is computed in steps: arithmetic, and conversions by a rule.
+
+    steps:
+      lines:
+        - {let: NAME, be: EXPRESSION}
+        - {let: NAME, be: EXPRESSION, with: INPUT, without: EXPRESSION}
+        - {let: NAME, convert: NAME, by: RULE, to: {ATTRIBUTE: {VALUE: TYPE}}}
+      readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], cite: …}]
+
+The last line is the output. `with` names an input that a question may leave out. A reading says
+where results are rounded: by default after each operation, to the type of the first input; `in`
+names a wider type by that type; `once` lines whose expression is rounded as a whole; `narrow`
+lines whose result is rounded to the type of the first input all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from convcheck.errors import Place
+from convcheck.rules.body.table import Context, read_cite, read_level
+from convcheck.rules.expression import Expression, parse
+from convcheck.rules.model import Attributes, Cite, DType, Level, Value
+from convcheck.rules.source import Node
+
+Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line: an expression, or the conversion of `source` by a rule, or neither where left out.
+
+    `needs` is the input that the expression has besides those always there, '' for none; without
+    it the line is `otherwise`. `targets` maps values of the attribute `to` to types.
+    """
+
+    name: str
+    be: Expression | None
+    needs: str
+    otherwise: Expression | None
+    source: str
+    rule: str
+    to: str
+    targets: tuple[tuple[str, DType], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class StepsReading:
+    """Where results are rounded: see the module's docstring. `within` maps a type's name."""
+
+    name: str
+    within: tuple[tuple[str, DType], ...]
+    once: frozenset[str]
+    narrow: frozenset[str]
+    cite: Cite
+    place: Place
+
+    def type_for(self, data: DType) -> DType:
+        """Give the type in which operations are done for a type of the first input."""
+        return dict(self.within).get(data.name, data)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Layouts and types of the first input that have to be refused."""
+
+    name: str
+    layouts: frozenset[str]
+    types: frozenset[str]
+    level: Level
+    cite: Cite
+    place: Place
+
+
+@dataclass(frozen=True)
+class StepsExample:
+    """An example: inputs as words, or their shapes alone; what they give, as words or a shape."""
+
+    type: str
+    layout: str
+    attributes: Attributes
+    shapes: tuple[tuple[str, Sizes], ...]
+    values: tuple[tuple[str, tuple[str, ...]], ...]
+    gives: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A steps body. `free_zero`: a zero output has either sign; `free_rest`: one that is not
+    finite is undefined. `ask` and `ask_little` are values of the inputs after the first.
+    """
+
+    lines: tuple[Line, ...]
+    readings: tuple[StepsReading, ...]
+    level: Level
+    cite: Cite
+    free_zero: bool
+    free_rest: bool
+    refusals: tuple[Refusal, ...]
+    ask: tuple[Words, ...]
+    ask_little: tuple[Words, ...]
+    examples: tuple[StepsExample, ...]
+    place: Place
+
+
+def read_steps(node: Node, context: Context) -> Steps:
+    """Build the steps of a spec file's root node. Raises SpecError with file and line."""
+    inputs = list(node.need("inputs").items())
+    body = node.need("steps")
+    body.only(
+        "lines", "readings", "level", "cite", "zero", "not-finite", "refused", "ask", "ask-a-little"
+    )
+    lines = _lines(body.need("lines"), inputs, context)
+    names = [line.name for line in lines]
+    return Steps(
+        lines=lines,
+        readings=tuple(_reading(e, names, context) for e in body.need("readings").elements()),
+        level=read_level(body.need("level")),
+        cite=read_cite(body.need("cite"), context),
+        free_zero=_choice(body, "zero", "signed", "either-sign"),
+        free_rest=_choice(body, "not-finite", "exact", "undefined"),
+        refusals=tuple(_refusal(e, context) for e in _elements(body.get("refused"))),
+        ask=tuple(_words(e, inputs[1:]) for e in body.need("ask").elements()),
+        ask_little=tuple(_words(e, inputs[1:]) for e in _elements(body.get("ask-a-little"))),
+        examples=tuple(_example(e, inputs, context) for e in _elements(node.get("examples"))),
+        place=body.place,
+    )
+
+
+def _elements(node: Node | None) -> list[Node]:
+    return node.elements() if node else []
+
+
+def _choice(node: Node, key: str, no: str, yes: str) -> bool:
+    return node.need(key, f"{no} or {yes}").word((no, yes), key) == yes
+
+
+def _lines(node: Node, inputs: Sequence[str], context: Context) -> tuple[Line, ...]:
+    optional = {e.need("with").text() for e in node.elements() if e.get("with")}
+    known = [name for name in inputs if name not in optional]
+    lines: list[Line] = []
+    for entry in node.elements():
+        line = _line(entry, known, inputs, context)
+        if line.name in (*known, *inputs):
+            raise entry.error(f"{line.name!r} is there already", "each line has a new name")
+        known.append(line.name)
+        lines.append(line)
+    return tuple(lines)
+
+
+def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Context) -> Line:
+    name = node.need("let", "the name of the line").text()
+    if node.get("convert"):
+        return _conversion(node, name, known, context)
+    node.only("let", "be", "with", "without")
+    needs, without = node.get("with"), node.get("without")
+    if (needs is None) != (without is None):
+        raise node.error("`with` and `without` go together", "with: INPUT, without: EXPRESSION")
+    extra = [needs.word(tuple(inputs), "input")] if needs else []
+    be = parse(node.need("be"), [*known, *extra])
+    otherwise = parse(without, known) if without else None
+    return Line(name, be, "".join(extra), otherwise, "", "", "", (), node.place)
+
+
+def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> Line:
+    node.only("let", "convert", "by", "to")
+    source = node.need("convert").word(tuple(known), "name")
+    rule = node.need("by", "the rule that converts").text()
+    to = node.need("to", "{ATTRIBUTE: {VALUE: TYPE}}")
+    if len(to.items()) != 1:
+        raise to.error("one attribute names the type", "{ATTRIBUTE: {VALUE: TYPE}}")
+    to.only(*context.attributes)
+    [(attribute, types)] = to.items().items()
+    types.only(*context.attributes[attribute])
+    targets = tuple((value, _type(t, context)) for value, t in types.items().items())
+    return Line(name, None, "", None, source, rule, attribute, targets, node.place)
+
+
+def _type(node: Node, context: Context) -> DType:
+    return context.types.types[node.word(tuple(context.types.types), "dtype")]
+
+
+def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading:
+    node.only("name", "in", "once", "narrow", "cite")
+    within = node.get("in")
+    if within:
+        within.only(*context.types.types)
+    types = within.items().items() if within else ()
+    return StepsReading(
+        node.need("name").text(),
+        tuple((source, _type(target, context)) for source, target in types),
+        frozenset(e.word(tuple(lines), "line") for e in _elements(node.get("once"))),
+        frozenset(e.word(tuple(lines), "line") for e in _elements(node.get("narrow"))),
+        read_cite(node.need("cite", "the sentence that the reading rests on"), context),
+        node.place,
+    )
+
+
+def _refusal(node: Node, context: Context) -> Refusal:
+    node.only("name", "layouts", "types", "level", "cite")
+    types = node.get("types")
+    return Refusal(
+        node.need("name").text(),
+        frozenset(e.text() for e in _elements(node.get("layouts"))),
+        frozenset(context.types.names(types) if types else ()),
+        read_level(node.need("level")),
+        read_cite(node.need("cite"), context),
+        node.place,
+    )
+
+
+def _words(node: Node, inputs: Sequence[str]) -> Words:
+    node.only(*inputs)
+    return tuple((name, node.need(name, "a value").text()) for name in inputs)
+
+
+def _example(node: Node, inputs: Sequence[str], context: Context) -> StepsExample:
+    node.only("type", "layout", "shapes", "values", "gives", *context.attributes)
+    attributes: list[tuple[str, Value]] = [
+        (name, node.need(name).word(values, f"value of {name}"))
+        for name, values in context.attributes.items()
+    ]
+    return StepsExample(
+        _type(node.need("type"), context).name,
+        node.need("layout").text(),
+        tuple(attributes),
+        tuple((name, _sizes(e)) for name, e in _by_input(node, "shapes", inputs)),
+        tuple(
+            (n, tuple(w.text() for w in e.elements())) for n, e in _by_input(node, "values", inputs)
+        ),
+        _texts(node.need("gives")),
+        node.place,
+    )
+
+
+def _by_input(node: Node, key: str, inputs: Sequence[str]) -> list[tuple[str, Node]]:
+    entries = node.get(key)
+    if entries is None:
+        return []
+    entries.only(*inputs)
+    return list(entries.items().items())
+
+
+def _sizes(node: Node) -> Sizes:
+    return tuple(e.integer() for e in node.elements())
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple(e.text() for e in node.elements())

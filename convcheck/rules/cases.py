@@ -1,0 +1,118 @@
+"""Which questions a spec asks: every combination of types, layouts and attribute values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from convcheck.rules.model import Attribute, Attributes, Case, DType, Layout, Spec
+
+Types = Mapping[str, DType]  # input or output -> its type
+OUTPUT = "output"  # in `combinations`: the type of the output itself
+
+
+def cases(spec: Spec) -> Iterator[Case]:
+    """Enumerate the cases of a spec, in the order of its type lists."""
+    for types in _bindings(spec):
+        for layout in spec.layouts or (None,):
+            yield from _cases_of(spec, types, layout)
+
+
+def make_case(
+    spec: Spec, source: DType, target: DType, attributes: Attributes, refusal: bool = False
+) -> Case:
+    """Make a case of an operator that converts elements; attributes are put in order."""
+    types = {name: target for name, _ in (*spec.inputs, *spec.outputs)}
+    return _case(spec, {**types, spec.inputs[0][0]: source}, None, attributes, refusal)
+
+
+def defaults(spec: Spec, target: DType) -> Attributes:
+    """Give the default values of the attributes that apply to a destination."""
+    applying = _applying(spec, (target,))
+    return tuple((a.name, a.default) for a in applying if a.default is not None)
+
+
+def _bindings(spec: Spec) -> Iterator[Types]:
+    """Bind the type variables: what shares one has one type. One without types is an answer."""
+    tensors = (*spec.inputs, *spec.outputs)
+    if spec.combinations:
+        yield from _combined(spec)
+        return
+    variables = dict.fromkeys(v for _, v in tensors if v in spec.types)
+    for types in product(*(spec.types[v] for v in variables)):
+        bound = dict(zip(variables, types, strict=True))
+        yield {name: bound[variable] for name, variable in tensors if variable in bound}
+
+
+def _combined(spec: Spec) -> Iterator[Types]:
+    """Bind the inputs as the spec combines them, under each type of the output."""
+    output, variable = spec.outputs[0]
+    known = {t.name: t for types in spec.types.values() for t in types}
+    for target in spec.types[variable]:
+        rows = {tuple(target if w == OUTPUT else known[w] for w in row): 0
+                for row in spec.combinations}  # fmt: skip
+        for row in rows:
+            names = (name for name, _ in spec.inputs)
+            yield {**dict(zip(names, row, strict=True)), output: target}
+
+
+def _case(
+    spec: Spec,
+    types: Types,
+    layout: Layout | None,
+    attributes: Attributes,
+    refusal: bool = False,
+) -> Case:
+    order = [a.name for a in spec.attributes]
+    ordered = tuple(sorted(attributes, key=lambda item: order.index(item[0])))
+    carried = tuple((a.name, a.kind) for a in spec.attributes if a.carries)
+    shapes = dict(layout.shapes) if layout else {}
+    asked = [name for name, _ in spec.inputs if layout is None or name in shapes]
+    inputs = tuple(types[name] for name in asked)
+    outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
+    return Case(
+        spec.id, spec.op, spec.version, inputs, outputs, ordered, carried, refusal,
+        layout=layout.name if layout and len(spec.layouts) > 1 else "",
+        ranks=tuple(len(shapes[name]) for name in asked) if layout else (),
+        bound=spec.outputs[0][1] in [variable for _, variable in spec.inputs],
+        shapes=spec.shapes,
+    )  # fmt: skip
+
+
+def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
+    return [
+        a
+        for a in spec.attributes
+        if not a.carries and (not outputs or outputs[0].name in a.applies)
+    ]
+
+
+def _ends(spec: Spec, types: Types) -> tuple[str, str]:
+    """Name the types of the first input and the first output."""
+    return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
+
+
+def _cases_of(spec: Spec, types: Types, layout: Layout | None) -> Iterator[Case]:
+    outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
+    applying = _applying(spec, outputs)
+    if spec.pairs and spec.pairs.word(*_ends(spec, types)) == "unlisted":
+        yield _case(spec, types, layout, defaults(spec, outputs[0]), refusal=True)
+        return
+    for values in product(*(a.values for a in applying)):
+        names = (a.name for a in applying)
+        yield _case(spec, types, layout, tuple(zip(names, values, strict=True)))
+    for attribute in spec.attributes:
+        yield from _asked_besides(spec, attribute, types, layout)
+
+
+def _asked_besides(
+    spec: Spec, attribute: Attribute, types: Types, layout: Layout | None
+) -> Iterator[Case]:
+    """Values outside the list, and pairs to which the attribute does not apply."""
+    for asking in attribute.also:
+        source, target = types[spec.inputs[0][0]], types[spec.outputs[0][0]]
+        if source.name in asking.sources and target.name in asking.targets:
+            others = tuple((n, v) for n, v in defaults(spec, target) if n != attribute.name)
+            for value in asking.values:
+                attributes = (*others, (attribute.name, value))
+                yield _case(spec, types, layout, attributes, asking.refusal)

@@ -1,0 +1,123 @@
+"""What changed between two versions of an operator: by type, attribute, rule and row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from convcheck.rules.model import Attribute, Cell, Rule, Spec
+from convcheck.rules.types import Types
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: what it is about, and what stood there and stands there now ('' for nothing)."""
+
+    about: str
+    before: str = ""
+    after: str = ""
+
+
+def diff(old: Spec, new: Spec, types: Types) -> list[Change]:
+    """List the changes that lead from one spec to another, in the order of a spec file."""
+    return [*_types(old, new), *_attributes(old, new, types), *_rules(old, new, types)]
+
+
+def _types(old: Spec, new: Spec) -> Iterator[Change]:
+    for variable in dict.fromkeys([*old.types, *new.types]):
+        before = [t.name for t in old.types.get(variable, ())]
+        after = [t.name for t in new.types.get(variable, ())]
+        gone = [name for name in before if name not in after]
+        come = [name for name in after if name not in before]
+        if gone or come:
+            yield Change(f"type {variable}", ", ".join(gone), ", ".join(come))
+
+
+def _attributes(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
+    before = {a.name: attribute_text(a, types) for a in old.attributes}
+    after = {a.name: attribute_text(a, types) for a in new.attributes}
+    for name in dict.fromkeys([*before, *after]):
+        if before.get(name) != after.get(name):
+            yield Change(f"attribute {name}", before.get(name, ""), after.get(name, ""))
+
+
+def attribute_text(attribute: Attribute, types: Types) -> str:
+    """Say what an attribute is: type, values, default, where it applies."""
+    if attribute.carries:
+        return f"{attribute.kind}, the type {attribute.carries}"
+    values = ", ".join(map(str, attribute.values))
+    default = "" if attribute.default is None else f"; default {attribute.default}"
+    everywhere = attribute.applies >= types.types.keys()
+    applies = "" if everywhere else f"; to {', '.join(types.folded(attribute.applies))}"
+    return f"{attribute.kind}: {values}{default}{applies}"
+
+
+def _rules(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
+    before, after = ({r.name: r for r in spec.rules} for spec in (old, new))
+    for name in dict.fromkeys([*before, *after]):
+        if name not in after:
+            yield Change(f"rule {name}", before=_summary(before[name], types))
+        elif name not in before:
+            yield Change(f"rule {name}", after=_summary(after[name], types))
+        else:
+            yield from _rule(before[name], after[name], types)
+
+
+def _summary(rule: Rule, types: Types) -> str:
+    rows = f"{len(rule.rows)} row{'s' if len(rule.rows) > 1 else ''}"
+    return f"{condition(rule, types)}; {rows}"
+
+
+def condition(rule: Rule, types: Types) -> str:
+    """Say when a rule applies: types by their families, and attributes."""
+    parts = []
+    for key, allowed in rule.when:
+        words = map(str, allowed)
+        parts.append(f"{key} {', '.join(types.folded(words) if _of_types(key) else sorted(words))}")
+    if rule.same_type:
+        parts.append("to itself")
+    return "; ".join(parts)
+
+
+def _of_types(key: str) -> bool:
+    return key in ("from", "to")
+
+
+def rounding(rule: Rule) -> str:
+    """Say how a rule rounds, '' where it does not."""
+    if rule.rounding.by:
+        modes = ", ".join(f"{value}: {mode}" for value, mode in rule.rounding.modes)
+        return f"by {rule.rounding.by} ({modes})"
+    return rule.rounding.mode
+
+
+def _rule(old: Rule, new: Rule, types: Types) -> Iterator[Change]:
+    about = f"rule {new.name}"
+    for what, before, after in (
+        ("when", condition(old, types), condition(new, types)),
+        ("round", rounding(old), rounding(new)),
+    ):
+        if before != after:
+            yield Change(f"{about}, {what}", before, after)
+    rows_before, rows_after = ({row.label: row.cells for row in r.rows} for r in (old, new))
+    for label in dict.fromkeys([*rows_before, *rows_after]):
+        cells = [rows.get(label, ()) for rows in (rows_before, rows_after)]
+        before, after = _texts(cells[0]), _texts(cells[1])
+        if before != after:
+            yield Change(f"{about}, row {label}", before, after)
+        before, after = (_levels(c) for c in cells)
+        if before and after and before != after:
+            yield Change(f"{about}, row {label}, level", before, after)
+
+
+def _texts(cells: tuple[Cell, ...]) -> str:
+    return " | ".join(_merged([cell.text for cell in cells]))
+
+
+def _levels(cells: tuple[Cell, ...]) -> str:
+    return " | ".join(_merged([cell.level for cell in cells]))
+
+
+def _merged(words: list[str]) -> list[str]:
+    """A row that says the same in every column says it once."""
+    return words[:1] if len(set(words)) == 1 else words

@@ -1,0 +1,159 @@
+"""Arithmetic expressions of spec files: a whitelist of Python's syntax tree, never evaluated.
+
+`parse` reads text such as ``max(ceil((stop - start) / step), 0)`` into a small tree of names,
+whole numbers and the operations below, and refuses everything else. `apply` walks the tree with
+whatever arithmetic the caller brings: exact fractions, numbers rounded to a format, arrays.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from convcheck.errors import Place, SpecError
+from convcheck.rules.source import Node
+
+T = TypeVar("T")
+
+NAME, NUMBER, CONVERT = "name", "number", "convert"
+FUNCTIONS = {"ceil": 1, "max": 2}  # name of a function, which is its operation -> arguments
+_BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+}
+_LONGEST = 300  # characters
+_DEEPEST = 12
+_LARGEST = 1 << 64
+_KNOWN = "names, whole numbers, + - * / and ceil(x), max(x, y)"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node of an expression.
+
+    `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type's name
+    in `name`), or one of add, subtract, multiply, divide, negate, ceil, max; `parts` are the
+    operands in order.
+    """
+
+    operation: str
+    parts: tuple[Expression, ...] = ()
+    name: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class _Reader:
+    names: Collection[str]
+    types: Collection[str]
+    place: Place | None
+
+    def error(self, message: str, hint: str) -> SpecError:
+        return SpecError(message, place=self.place, hint=hint)
+
+
+def parse(source: Node | str, names: Collection[str], types: Collection[str] = ()) -> Expression:
+    """Read an expression over `names`; a call of one of `types` converts to that type.
+
+    Raises SpecError, with the file and line of a Node, for a name that is not among them, for
+    everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``
+    or ``max``, and for text longer or nested deeper than any rule needs.
+    """
+    text = source if isinstance(source, str) else source.text()
+    reader = _Reader(names, types, None if isinstance(source, str) else source.place)
+    if len(text) > _LONGEST:
+        raise reader.error(
+            f"an expression of {len(text)} characters", f"{_LONGEST} are enough for a rule"
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `1if` and the like are refused below
+            tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise reader.error(f"{text!r} is not an expression", f"known: {_KNOWN}") from None
+    return _read(tree.body, reader, 0)
+
+
+def apply(
+    expression: Expression,
+    values: Mapping[str, T],
+    operations: Mapping[str, Callable[..., T]],
+) -> T:
+    """Compute an expression: `values` has its names, `operations` its operations.
+
+    Operations are keyed add, subtract, multiply, divide, negate, ceil, max; 'number' makes a T of
+    an int, and 'convert' takes (type name, T). Only those that the expression has are looked up.
+    """
+    if expression.operation == NAME:
+        return values[expression.name]
+    if expression.operation == NUMBER:
+        return operations[NUMBER](expression.number)
+    parts = [apply(part, values, operations) for part in expression.parts]
+    if expression.operation == CONVERT:
+        return operations[CONVERT](expression.name, *parts)
+    return operations[expression.operation](*parts)
+
+
+def names_in(expression: Expression) -> frozenset[str]:
+    """Give the names that an expression uses."""
+    if expression.operation == NAME:
+        return frozenset({expression.name})
+    return frozenset().union(*(names_in(part) for part in expression.parts))
+
+
+def conversions_in(expression: Expression) -> frozenset[str]:
+    """Give the names of the types that an expression converts to."""
+    own = {expression.name} if expression.operation == CONVERT else set()
+    return frozenset(own).union(*(conversions_in(part) for part in expression.parts))
+
+
+def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
+    if depth > _DEEPEST:
+        raise reader.error("nested too deeply", f"{_DEEPEST} levels are enough for a rule")
+    if isinstance(node, ast.Name):
+        return _name(node, reader)
+    if isinstance(node, ast.Constant):
+        return _number(node, reader)
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        operands = (node.left, node.right)
+        parts = tuple(_read(part, reader, depth + 1) for part in operands)
+        return Expression(_BINARY[type(node.op)], parts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return Expression("negate", (_read(node.operand, reader, depth + 1),))
+    if isinstance(node, ast.Call):
+        return _call(node, reader, depth)
+    raise reader.error(f"{ast.unparse(node)!r} is not known in an expression", f"known: {_KNOWN}")
+
+
+def _name(node: ast.Name, reader: _Reader) -> Expression:
+    if node.id not in reader.names:
+        raise reader.error(f"unknown name {node.id!r}", f"known: {', '.join(reader.names)}")
+    return Expression(NAME, name=node.id)
+
+
+def _number(node: ast.Constant, reader: _Reader) -> Expression:
+    if type(node.value) is not int or node.value >= _LARGEST:
+        raise reader.error(
+            f"{ast.unparse(node)} is no whole number below 2^64", "write 1 / 2 for a half"
+        )
+    return Expression(NUMBER, number=node.value)
+
+
+def _call(node: ast.Call, reader: _Reader, depth: int) -> Expression:
+    name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+    wanted = 1 if name in reader.types else FUNCTIONS.get(name)
+    if wanted is None:
+        raise reader.error(f"unknown function {name!r}", f"known: {', '.join(FUNCTIONS)}")
+    if node.keywords or len(node.args) != wanted:
+        raise reader.error(
+            f"{name} takes {wanted} arguments", f"write {name}({'x, y'[: wanted * 3 - 2]})"
+        )
+    parts = tuple(_read(part, reader, depth + 1) for part in node.args)
+    if name in reader.types:
+        return Expression(CONVERT, parts, name=name)
+    return Expression(name, parts)

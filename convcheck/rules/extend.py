@@ -1,0 +1,133 @@
+"""`extends`: a version file states only what changed. Merging happens on nodes, places kept.
+
+Mappings merge key by key; lists of types grow by `add` and shrink by `remove`; a rule with the
+name of a parent's rule changes the keys that it states, a new rule goes to the end, or `before:`
+or `after:` the rule it names. Examples are the file's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from convcheck.rules.source import Node
+
+_MERGED = ("sources", "literals")
+
+
+def extend(parent: Node, child: Node) -> Node:
+    """Merge a child's file over its parent's resolved file. Raises SpecError."""
+    entries = dict(parent.items())
+    entries.pop("examples", None)
+    for key, node in child.items().items():
+        before = entries.get(key)
+        if before is None or key not in (*_MERGED, "types", "attributes", "rules", "notes"):
+            entries[key] = node
+        elif key == "types":
+            entries[key] = _types(before, node)
+        elif key == "attributes":
+            entries[key] = _attributes(before, node)
+        elif key == "rules":
+            entries[key] = _rules(before, node)
+        elif key == "notes":
+            entries[key] = replace(before, value=[*before.elements(), *node.elements()])
+        else:
+            entries[key] = _update(before, node)
+    return replace(child, value=entries)
+
+
+def standalone(root: Node) -> Node:
+    """Check a file that extends nothing: it has no edit verbs."""
+    for rule in rules_of(root):
+        for verb in ("before", "after"):
+            if node := rule.get(verb):
+                raise node.error(f"`{verb}` in a file that extends nothing", "rules match in order")
+    return root
+
+
+def rules_of(root: Node) -> list[Node]:
+    """Give the rules of a file."""
+    rules = root.get("rules")
+    return rules.elements() if rules else []
+
+
+def _update(before: Node, node: Node) -> Node:
+    return replace(node, value={**before.items(), **node.items()})
+
+
+def _types(before: Node, node: Node) -> Node:
+    entries = dict(before.items())
+    verbs = {key: value for key, value in node.items().items() if key in ("add", "remove")}
+    if not verbs:
+        return _update(before, node)
+    node.only("add", "remove")
+    for verb, changes in verbs.items():
+        for variable, types in changes.items().items():
+            if variable not in entries:
+                raise types.error(
+                    f"the parent has no type variable {variable!r}", f"it has {', '.join(entries)}"
+                )
+            entries[variable] = _changed(entries[variable], types, verb)
+    return replace(before, value=entries)
+
+
+def _changed(before: Node, node: Node, verb: str) -> Node:
+    if verb == "add":
+        return replace(before, value=[*before.elements(), *node.elements()])
+    gone = {element.text() for element in node.elements()}
+    missing = gone - {element.text() for element in before.elements()}
+    if missing:
+        raise node.error(
+            f"the parent does not list {', '.join(sorted(missing))}", "see its `types`"
+        )
+    return replace(before, value=[e for e in before.elements() if e.text() not in gone])
+
+
+def _attributes(before: Node, node: Node) -> Node:
+    entries = dict(before.items())
+    changes = dict(node.items())
+    for gone in changes.pop("remove", replace(node, value=[])).elements():
+        if entries.pop(gone.text(), None) is None:
+            raise gone.error(f"the parent has no attribute {gone.text()!r}", "see its `attributes`")
+    for name, attribute in changes.items():
+        entries[name] = _update(entries[name], attribute) if name in entries else attribute
+    return replace(node, value=entries)
+
+
+def _rules(before: Node, node: Node) -> Node:
+    rules = list(before.elements())
+    changes = node
+    if isinstance(node.value, dict):
+        node.only("remove", "change")
+        rules = _without(rules, node.get("remove"))
+        changes = node.items().get("change", replace(node, value=[]))
+    for rule in changes.elements():
+        _place(rules, rule)
+    return replace(before, value=list(rules))
+
+
+def _without(rules: list[Node], names: Node | None) -> list[Node]:
+    for name in names.elements() if names else ():
+        rules.pop(_position(rules, name))  # raises for a name that is not there
+    return rules
+
+
+def _place(rules: list[Node], rule: Node) -> None:
+    """Put one rule of a child among the parent's."""
+    name = rule.need("name")
+    known = [r.need("name").text() for r in rules]
+    if name.text() in known:
+        index = known.index(name.text())
+        rules[index] = replace(rule, value={**rules[index].items(), **rule.items()})
+    elif at := rule.get("before"):
+        rules.insert(_position(rules, at), rule)
+    elif at := rule.get("after"):
+        rules.insert(_position(rules, at) + 1, rule)
+    else:
+        rules.append(rule)
+
+
+def _position(rules: list[Node], name: Node) -> int:
+    known = [r.need("name").text() for r in rules]
+    if name.text() not in known:
+        raise name.error(f"there is no rule {name.text()!r} here", f"rules: {', '.join(known)}")
+    return known.index(name.text())

@@ -1,0 +1,135 @@
+"""One case by its id, or by its types and attribute values, as a person writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from convcheck.errors import UsageError
+from convcheck.rules.body.table import OTHER
+from convcheck.rules.cases import cases, defaults, make_case
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Attribute, Case, DType, Spec, Value
+
+
+def find_spec(catalog: Catalog, name: str) -> Spec:
+    """Find a spec by its id. Raises UsageError with close matches."""
+    if name not in catalog.specs:
+        hint = f"{_close(name, catalog.specs)}; `convcheck list specs`"
+        raise UsageError(f"there is no spec {name!r}", hint=hint)
+    return catalog.specs[name]
+
+
+def find_case(
+    catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
+) -> Case:
+    """Find a case: `name` is an id, or a spec's with the rest given. Attributes have defaults.
+
+    Raises UsageError for what does not exist, with what does.
+    """
+    head, slash, rest = name.partition("/")
+    spec = find_spec(catalog, head)
+    if not slash and spec.body != "table":
+        hint = f"`convcheck list cases {spec.id}`, such as {next(cases(spec)).id}"
+        raise UsageError(f"which case of {spec.id}?", hint=hint)
+    if not slash:
+        if source is None or target is None:
+            missing = "--from" if source is None else "--to"
+            hint = f"give --from and --to, or a case's id: {next(cases(spec)).id}"
+            raise UsageError(f"which types? {missing} is missing", hint=hint)
+        return _made(catalog, spec, source, target, where)
+    if source or target or where:
+        raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
+    if spec.body != "table" or spec.likes:
+        return _listed(spec, name)
+    types, *attributes = rest.split("/")
+    before, to, after = types.partition("-to-")
+    if not to:
+        hint = f"write {head}/SOURCE-to-DESTINATION, such as {next(cases(spec)).id}"
+        raise UsageError(f"{name!r} is not a case", hint=hint)
+    return _made(catalog, spec, before, after, attributes)
+
+
+def _listed(spec: Spec, name: str) -> Case:
+    """Give the case of an id; what is left out of it is as in the first case with the rest."""
+    parts = name.split("/")
+    known = list(cases(spec))
+    found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
+    if found is None or found.id.split("/")[1] != parts[1]:
+        hint = f"{_close(name, [c.id for c in known])}; `convcheck list cases {spec.id}`"
+        raise UsageError(f"{name!r} is not a case", hint=hint[:400])
+    return found
+
+
+def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:
+    """Give the listed case, else the one with an attribute value outside the spec's lists."""
+    types = (_type(catalog, spec, source, spec.inputs), _type(catalog, spec, target, spec.outputs))
+    said = _said(spec, where)
+    values = {**dict(defaults(spec, types[1])), **said}
+    case = make_case(spec, *types, tuple(values.items()))
+    listed = next((c for c in cases(spec) if c.id == case.id), None)
+    if listed is None:
+        for name, value in said.items():
+            _check(spec, name, value, types[1])
+    return listed or case
+
+
+def _type(catalog: Catalog, spec: Spec, name: str, tensors: tuple[tuple[str, str], ...]) -> DType:
+    known = {t.name: t for t in spec.types[tensors[0][1]]}
+    if name in known:
+        return known[name]
+    if name in catalog.types.sets:
+        members = ", ".join(t for t in catalog.types.sets[name] if t in known)
+        raise UsageError(f"{name} is a family of types", hint=f"choose one of {members}")
+    if name in catalog.types.types:
+        hint = f"its {tensors[0][0]} may be {', '.join(known)}"
+        raise UsageError(f"{spec.id} has no {name} as its {tensors[0][0]}", hint=hint)
+    raise UsageError(
+        f"unknown type {name!r}", hint=f"{_close(name, known)}; `convcheck list types`"
+    )
+
+
+def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
+    attributes = {a.name: a for a in spec.attributes if not a.carries}
+    said: dict[str, Value] = {}
+    for word in where:
+        name, equals, value = word.partition("=")
+        if not equals or name not in attributes:
+            hint = f"{spec.id} has {', '.join(attributes) or 'no attributes to choose'}"
+            raise UsageError(f"{word!r} is not NAME=VALUE of an attribute", hint=hint)
+        if name in said:
+            raise UsageError(f"{name} is given twice", hint="one value makes one case")
+        said[name] = _value(attributes[name], value)
+    return said
+
+
+def _value(attribute: Attribute, word: str) -> Value:
+    if attribute.kind != "int":
+        return word
+    try:
+        return int(word)
+    except ValueError:
+        raise _outside(attribute, word) from None
+
+
+def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
+    """Refuse an attribute that does not apply, and a value of which the spec says nothing."""
+    attribute = next(a for a in spec.attributes if a.name == name)
+    if target.name not in attribute.applies:
+        hint = f"it applies to {', '.join(sorted(attribute.applies))}"
+        raise UsageError(f"{name} does not apply to {target}", hint=hint)
+    others = any(OTHER in allowed for r in spec.rules for k, allowed in r.when if k == name)
+    if value not in attribute.values and not others:
+        raise _outside(attribute, str(value))
+
+
+def _outside(attribute: Attribute, word: str) -> UsageError:
+    values = ", ".join(map(str, attribute.values))
+    return UsageError(f"{attribute.name} cannot be {word!r}", hint=f"its values are {values}")
+
+
+def _close(word: str, known: Iterable[str]) -> str:
+    """Name what is spelled nearly so, else everything."""
+    names = list(known)
+    close = get_close_matches(word, names, 3, 0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"

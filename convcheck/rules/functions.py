@@ -1,0 +1,121 @@
+"""`calls` of a spec file: which function of a library is the operator, and what it can be asked.
+
+A library that runs no graphs has functions instead of operators, and none of the operator's
+attributes: each function does one thing, which may be what some attribute values say. `calls`
+names the function by runtime, and in `where` the questions that it answers:
+
+    calls:
+      torch:
+        function: to
+        where:
+          - {to: float8e4m3fn, saturate: 1}
+          - {from: float32, to: [float16, bfloat16], mode: any}
+
+A row holds for a case of its types (all, where it names none) whose every attribute has a value
+that the row names; a case without attributes needs a row without any. No `where` is one such row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from convcheck.rules.source import Node
+
+if TYPE_CHECKING:
+    from convcheck.rules.body.table import Context
+    from convcheck.rules.model import Case, DType, Spec
+
+ANY = "any"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of `where`: source and destination types (None: all), and attribute values by name.
+
+    An attribute's values are as written; None for any.
+    """
+
+    sources: frozenset[str] | None = None
+    targets: frozenset[str] | None = None
+    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+
+    def of_types(self, case: Case) -> bool:
+        """Tell whether all of a case's types are the row's."""
+        return _among(case.inputs, self.sources) and _among(case.outputs, self.targets)
+
+    def holds(self, case: Case) -> bool:
+        """Tell whether the row answers for a case."""
+        known = dict(self.attributes)
+        return self.of_types(case) and all(
+            name in known and ((allowed := known[name]) is None or str(value) in allowed)
+            for name, value in case.attributes
+        )
+
+    def __str__(self) -> str:
+        return ", ".join(f"{n}={'|'.join(v) if v else ANY}" for n, v in self.attributes)
+
+
+@dataclass(frozen=True)
+class Calling:
+    """The function of a runtime that is the operator, and the questions that it answers."""
+
+    function: str
+    claims: tuple[Claim, ...] = (Claim(),)
+
+
+def read_calls(node: Node | None, context: Context) -> dict[str, Calling]:
+    """Build the callings by runtime. Raises SpecError with file and line."""
+    return {
+        runtime: _calling(entry, context)
+        for runtime, entry in (node.items() if node else {}).items()
+    }
+
+
+def why_not(spec: Spec | None, runtime: str, case: Case) -> str:
+    """Say why a runtime's function cannot be asked a case; '' where it can."""
+    calling = spec.calls.get(runtime) if spec else None
+    if calling is None:
+        return f"{runtime} has no function for {case.spec}"
+    for dtype in (*case.inputs, *case.outputs):
+        if not dtype.name_in(runtime):
+            return f"{runtime} has no type {dtype}"
+    if any(claim.holds(case) for claim in calling.claims):
+        return ""
+    asked = ", ".join(f"{name}={value}" for name, value in case.attributes)
+    does = " or ".join(filter(None, (str(c) for c in calling.claims if c.of_types(case))))
+    beside = f": what it does is {does}" if does else ""
+    return f"{runtime}'s {calling.function} has no {asked or 'such pair of types'}{beside}"
+
+
+def _calling(node: Node, context: Context) -> Calling:
+    node.only("function", "where")
+    function = node.need("function", "the name of the runtime's function").text()
+    where = node.get("where")
+    if where is None:
+        return Calling(function)
+    return Calling(function, tuple(_claim(row, context) for row in where.elements()))
+
+
+def _claim(node: Node, context: Context) -> Claim:
+    node.only("from", "to", *context.attributes)
+    types = {key: frozenset(context.types.names(node.need(key))) for key in _types_of(node)}
+    attributes = tuple(
+        (name, _values(value, (*context.attributes[name], ANY)))
+        for name, value in node.items().items()
+        if name not in ("from", "to")
+    )
+    return Claim(types.get("from"), types.get("to"), attributes)
+
+
+def _types_of(node: Node) -> list[str]:
+    return [key for key in ("from", "to") if node.get(key)]
+
+
+def _values(node: Node, known: tuple[str, ...]) -> tuple[str, ...] | None:
+    words = tuple(element.word(known, "value of an attribute") for element in node.elements())
+    return None if ANY in words else words
+
+
+def _among(types: tuple[DType, ...], allowed: frozenset[str] | None) -> bool:
+    return allowed is None or all(dtype.name in allowed for dtype in types)

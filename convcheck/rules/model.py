@@ -1,0 +1,299 @@
+"""The model of a spec file. Everything loaded remembers its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from convcheck.errors import Place
+from convcheck.numerics.format import Format
+
+if TYPE_CHECKING:
+    from convcheck.rules.body.formula import Formula
+    from convcheck.rules.body.matrix import Matrix
+    from convcheck.rules.body.steps import Steps
+    from convcheck.rules.functions import Calling
+
+Level = Literal["normative", "implied", "disputed", "undefined"]
+LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
+Body = Literal["table", "matrix", "formula", "steps"]
+Value = int | str
+Attributes = tuple[tuple[str, Value], ...]
+REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
+
+
+@dataclass(frozen=True)
+class DType:
+    """A type: its name, its format, and its name in each runtime ('' where it has none)."""
+
+    name: str
+    format: Format
+    names: tuple[tuple[str, str], ...]
+    place: Place
+
+    def name_in(self, runtime: str) -> str:
+        """Give the type's name in a runtime ('onnx', 'openvino', 'pypto'), '' for none."""
+        return dict(self.names).get(runtime, "")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Cite:
+    """A sentence and where it stands: `source` is a key of the spec's sources."""
+
+    text: str
+    source: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell gives under one reading: a word of the vocabulary with its argument."""
+
+    word: str
+    argument: str = ""
+    round: str = ""  # overrides the rule's rounding mode; '' for none
+    reading: str = ""  # the reading's name; '' where there is only one
+    cite: Cite | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: an outcome, or one per reading, with its level and citation."""
+
+    outcomes: tuple[Outcome, ...]
+    level: Level
+    cite: Cite
+    place: Place
+    text: str  # as it is written in the spec file
+
+
+@dataclass(frozen=True)
+class Row:
+    """A case and its cells, one per column of the rule."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """A rounding mode, or one chosen by an attribute's value."""
+
+    mode: str = ""
+    by: str = ""
+    modes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A table with the condition under which it applies.
+
+    `when` maps 'from', 'to' and attribute names to the allowed words; `columns` maps one or
+    more of the same keys to parallel tuples, one entry a column.
+    """
+
+    name: str
+    when: tuple[tuple[str, frozenset[Value]], ...]
+    same_type: bool
+    rounding: Rounding
+    columns: tuple[tuple[str, tuple[Value, ...]], ...]
+    rows: tuple[Row, ...]
+    level: Level
+    place: Place
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Attribute values to ask for on some pairs only: values outside the list, or a pair to
+    which the attribute does not apply. `refusal` tells whether a refusal is accepted.
+    """
+
+    values: tuple[Value, ...]
+    sources: frozenset[str]
+    targets: frozenset[str]
+    refusal: bool
+    cite: Cite
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of the operator.
+
+    `carries` names the type variable whose type it holds (ONNX Cast's `to`); such an attribute
+    is not part of a case's id. `applies` is the set of destinations to which it applies.
+    """
+
+    name: str
+    kind: Literal["int", "string", "bool"]
+    carries: str
+    values: tuple[Value, ...]
+    default: Value | None
+    applies: frozenset[str]
+    also: tuple[Asking, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A spelling of a text: a regular expression for the whole of it, and texts that match."""
+
+    matches: str
+    samples: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document that citations quote."""
+
+    key: str
+    title: str
+    section: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example of the text: this input, under these attributes, gives that."""
+
+    source: str
+    target: str
+    attributes: Attributes
+    x: str
+    gives: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Per input of a call, if it has it, its dimensions: numbers or letters ('n')."""
+
+    name: str
+    shapes: tuple[tuple[str, tuple[str, ...]], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of source and destination that a text supports, where they are no product.
+
+    Others are asked under the attributes' defaults only, and a refusal of them is accepted.
+    """
+
+    listed: frozenset[tuple[str, str]]
+    cite: Cite
+
+    def word(self, source: str, target: str) -> str:
+        """Give the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
+        return "listed" if (source, target) in self.listed else "unlisted"
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The shapes that a text supports: what is asked in any other is undefined."""
+
+    ranks: frozenset[int]
+    empty: bool  # whether a tensor may have no elements
+    cite: Cite
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configured question. Its id is stable: people filter, cite and list it.
+
+    `attributes` are those in the id, in order; `carried` maps attribute names to the kind ('int' or
+    'string') in which they carry the output type. `outputs` is empty where the type of the output
+    is the answer. `layout` ('' for the only one) and `ranks` are those of a whole call's inputs.
+    """
+
+    spec: str
+    op: str
+    version: int
+    inputs: tuple[DType, ...]
+    outputs: tuple[DType, ...]
+    attributes: Attributes
+    carried: tuple[tuple[str, str], ...] = ()
+    refusal: bool = False  # a refusal is accepted, and recorded
+    layout: str = ""
+    ranks: tuple[int, ...] = ()
+    bound: bool = False  # the inputs' types tell the output's, which is not in the id
+    shapes: Shapes | None = None  # those supported, None for all
+
+    @cached_property
+    def name(self) -> str:
+        """The id within the spec: float32-to-float8e4m3fn/saturate=0."""
+        return self._named(self.inputs, self.bound)
+
+    @property
+    def question(self) -> str:
+        """The name that it would have without the inputs of which only the type counts."""
+        return self._named(self.sources, bound=False)
+
+    def _named(self, inputs: tuple[DType, ...], bound: bool) -> str:
+        types = "-".join(t.name for t in inputs)
+        if self.outputs and not bound:
+            types += f"-to-{self.outputs[0].name}"
+        attributes = (f"{k}={v}" for k, v in self.attributes)
+        return "/".join([types, *filter(None, [self.layout]), *attributes])
+
+    @property
+    def sources(self) -> tuple[DType, ...]:
+        """The types of the inputs whose values count: one may be there for its type alone."""
+        return self.inputs[:1] if self.bound and not self.whole_calls else self.inputs
+
+    @property
+    def whole_calls(self) -> bool:
+        """Whether the question is a whole call, not one element: then the ranks are stated."""
+        return bool(self.ranks)
+
+    @cached_property
+    def id(self) -> str:
+        """The id: onnx.Cast-21/float32-to-float8e4m3fn/saturate=0."""
+        return f"{self.spec}/{self.name}"
+
+    def attribute(self, name: str) -> Value | None:
+        """Give an attribute's value, None where the case does not set it."""
+        return dict(self.attributes).get(name)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One version of one operator, `extends` resolved."""
+
+    id: str  # onnx.Cast-21; the operator alone where it has no versions
+    op: str  # onnx.Cast
+    version: int  # 0 where it has none
+    extends: str  # the id of the parent, '' for none
+    sources: Mapping[str, Source]  # 'text' is the operator's own
+    output_cite: Cite
+    types: Mapping[str, tuple[DType, ...]]  # type variable -> its types, in the text's order
+    inputs: tuple[tuple[str, str], ...]  # input name -> type variable
+    outputs: tuple[tuple[str, str], ...]
+    attributes: tuple[Attribute, ...]
+    literals: Mapping[str, Spelling]
+    rules: tuple[Rule, ...]
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...]
+    place: Place
+    digest: str = field(compare=False, default="")  # hash of what decides vectors
+    likes: tuple[str, ...] = ()  # inputs of which only the type counts
+    layouts: tuple[Layout, ...] = ()
+    combinations: tuple[tuple[str, ...], ...] = ()  # input types asked with each output type
+    matrix: Matrix | None = None
+    formula: Formula | None = None
+    steps: Steps | None = None
+    calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> its function
+    pairs: Pairs | None = None  # None for every source with every destination
+    shapes: Shapes | None = None  # None for all
+
+    @property
+    def body(self) -> Body:
+        """What decides its answers; all but a table decide whole calls."""
+        bodies: tuple[Body, ...] = ("matrix", "formula", "steps")
+        return next((name for name in bodies if getattr(self, name)), "table")

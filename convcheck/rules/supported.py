@@ -1,0 +1,44 @@
+"""Nodes -> what a text supports: pairs of types that are no product, and shapes."""
+
+from __future__ import annotations
+
+from convcheck.rules.body.table import Context, read_cite
+from convcheck.rules.model import Pairs, Shapes
+from convcheck.rules.source import Node
+
+
+def read_pairs(node: Node | None, context: Context) -> Pairs | None:
+    """Build the supported pairs: `{cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
+
+    Raises SpecError for an unknown type.
+    """
+    if node is None:
+        return None
+    node.only("cite", "listed")
+    rows = node.need("listed", "source -> its destinations")
+    listed = {
+        (source, target)
+        for source, targets in rows.items().items()
+        for target in context.types.names(targets)
+    }
+    unknown = [source for source in rows.items() if source not in context.types.types]
+    if unknown:
+        raise rows.error(
+            f"unknown dtype {unknown[0]!r}", f"known: {', '.join(context.types.types)}"
+        )
+    return Pairs(frozenset(listed), read_cite(node.need("cite"), context))
+
+
+def read_shapes(shape: Node, context: Context) -> Shapes | None:
+    """Build the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
+
+    Raises SpecError for what is no rank.
+    """
+    shape.only("cite", "supported")
+    node = shape.get("supported")
+    if node is None:
+        return None
+    node.only("ranks", "empty", "cite")
+    ranks = frozenset(e.integer() for e in node.need("ranks").elements())
+    empty = node.need("empty", "whether a tensor may have no elements: yes or no").flag()
+    return Shapes(ranks, empty, read_cite(node.need("cite"), context))

@@ -1,0 +1,102 @@
+"""specs/dtypes.yaml -> DTypes and families of types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.rules.model import DType
+from convcheck.rules.source import Node
+
+GRAPHS = ("onnx", "openvino", "pypto")  # have operators
+LIBRARIES = ("torch", "ml_dtypes")  # have functions
+RUNTIMES = (*GRAPHS, *LIBRARIES)
+_FLOAT_KEYS = (
+    "exponent", "mantissa", "bias", "infinity", "nan", "negative_zero", "signed", "zero",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Types:
+    """The known types by name, and the families of types, resolved to type names in order."""
+
+    types: Mapping[str, DType]
+    sets: Mapping[str, tuple[str, ...]]
+
+    def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Resolve a word or list of types and families; raises SpecError for an unknown one."""
+        found: list[str] = []
+        for element in node.elements():
+            word = element.text()
+            if word in self.sets:
+                found += self.sets[word]
+            elif word in self.types or word in pseudo:
+                found.append(word)
+            else:
+                known = ", ".join([*self.types, *self.sets, *pseudo])
+                raise element.error(f"unknown dtype {word!r}", f"known: {known}")
+        return tuple(dict.fromkeys(found))
+
+    def folded(self, names: Iterable[str]) -> list[str]:
+        """Name types by their families where a whole family is there, the largest first."""
+        left = dict.fromkeys(names)
+        found: list[str] = []
+        for family, members in sorted(self.sets.items(), key=lambda item: -len(item[1])):
+            if all(member in left for member in members):
+                found.append(family)
+                left = {name: None for name in left if name not in members}
+        known = list(self.types)
+        rest = sorted(left, key=lambda name: known.index(name) if name in known else len(known))
+        return [*found, *rest]
+
+
+def read_types(root: Node) -> Types:
+    """Build the types of a dtypes.yaml. Raises SpecError with file and line."""
+    root.only("floats", "integers", "others", "sets")
+    types: dict[str, DType] = {}
+    for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):
+        section = root.get(kind)
+        for name, node in section.items().items() if section else ():
+            if name in types:
+                raise node.error(f"dtype {name!r} is defined twice", "keep one of them")
+            names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
+            types[name] = DType(name, reader(node), names, node.place)
+    return Types(types, _sets(root.get("sets"), types))
+
+
+def _float(node: Node) -> Format:
+    node.only(*_FLOAT_KEYS, *RUNTIMES)
+    nan = node.need("nan").word(("ieee", "all-ones", "sign-only", "none"), "kind of NaN")
+    widths = {key: node.need(key).integer() for key in ("exponent", "mantissa", "bias")}
+    flags = {
+        key: value.flag()
+        for key in ("infinity", "negative_zero", "signed", "zero")
+        if (value := node.get(key))
+    }
+    if not (1 <= widths["exponent"] <= 11 and 0 <= widths["mantissa"] <= 52):
+        raise node.error("the format is too wide", "1 to 11 exponent, 0 to 52 mantissa bits")
+    return Float(**widths, nan=nan, **flags)  # type: ignore[arg-type]  # `word` checked it
+
+
+def _integer(node: Node) -> Format:
+    node.only("bits", "signed", *RUNTIMES)
+    bits = node.need("bits").integer()
+    if not 1 <= bits <= 64:
+        raise node.need("bits").error("the integer is too wide", "1 to 64 bits")
+    return Int(bits, node.need("signed").flag())
+
+
+def _other(node: Node) -> Format:
+    node.only("kind", *RUNTIMES)
+    return Bool() if node.need("kind").word(("bool", "text"), "kind") == "bool" else Text()
+
+
+def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[str, ...]]:
+    sets: dict[str, tuple[str, ...]] = {}
+    for name, node in section.items().items() if section else ():
+        if name in types:
+            raise node.error(f"{name!r} is a dtype already", "choose another name")
+        # Families are resolved in order, so a family may name those before it, and none itself.
+        sets[name] = Types(types, sets).names(node)
+    return sets

@@ -1,0 +1,203 @@
+"""A formula's case -> what each call is expected to give, under every reading.
+
+Values are exact fractions; a reading rounds its operations to a type by the rounding modes of the
+numerics. A call is undefined as a whole where a condition of the spec holds, or where any reading
+of it overflows: nobody is accused on the strength of the other readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from convcheck.errors import SpecError
+from convcheck.numerics.decimal import spell_special, value_of
+from convcheck.numerics.format import Bits, Numeric
+from convcheck.numerics.scalar import BeyondError
+from convcheck.rules.body.formula import (
+    MINUS_ZERO,
+    NOT_FINITE,
+    OVERFLOW,
+    ZERO,
+    Formula,
+    FormulaRule,
+    Undefined,
+    Way,
+)
+from convcheck.rules.model import Case, Cite, Level, Spec
+from convcheck.semantics.body.sequence import Sequences
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+
+# Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
+PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
+LONGEST = 1 << 24  # elements of one sequence that `expect` makes
+
+
+class TooLongError(ValueError):
+    """A call whose sequence is longer than `expect` makes; `size` tells without making it."""
+
+
+class _UndefinedError(Exception):
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
+    """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
+    formula = cast(Formula, spec.formula)
+    output = case.outputs[0]
+    rule = next((r for r in formula.rules if r.when.holds(case.inputs, output)), None)
+    if rule is None:
+        raise SpecError(
+            f"no rule of {spec.id} is for {case.name}", place=formula.place, hint="add one"
+        )
+    return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
+
+
+def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Decision]:
+    for u in formula.undefined:
+        yield _decision(spec, ("undefined", u.name), u.level, u.cite, u)
+    yield _decision(spec, (rule.name, PLAIN), rule.level, rule.cite, rule)
+    yield _decision(spec, (rule.name, AGREED), rule.agreed, rule.differing, rule)
+    yield _decision(spec, (rule.name, DIFFERING), "disputed", rule.differing, rule)
+
+
+def _decision(
+    spec: Spec, names: tuple[str, str], level: Level, cite: Cite, at: Undefined | FormulaRule
+) -> Decision:
+    source = spec.sources[cite.source]
+    said = f"{source.title}, {source.section}"
+    return Decision(*names, level, cite.text, said, at.place, trail=(names,))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of a call: the number of elements, and their codes."""
+
+    name: str
+    length: int
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class FormulaCalls:
+    """A case of a formula, ready to be asked. The last three decisions are the rule's."""
+
+    formula: Formula
+    rule: FormulaRule
+    case: Case
+    decisions: tuple[Decision, ...]
+
+    def size(self, inputs: Sequence[Bits]) -> int:
+        """Count the elements of the longest reading; 1 where the call is undefined.
+
+        Raises SpecError as `expect` does.
+        """
+        try:
+            return self._longest(self._sequences(inputs))
+        except (_UndefinedError, BeyondError):
+            return 1
+        except ZeroDivisionError:
+            raise self._undecided("a division by zero") from None
+
+    def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
+        """Say what is expected of a call of one scalar per input, codes of shape ().
+
+        Raises TooLongError beyond LONGEST elements, and SpecError for what no condition covers:
+        a division by zero, an overflow, an argument that is no number.
+        """
+        try:
+            sequences = self._sequences(inputs)
+            if (size := self._longest(sequences)) > LONGEST:
+                raise TooLongError(f"a sequence of {size} elements, of {LONGEST} at most")
+            readings = list(self._distinct(sequences))
+        except BeyondError:
+            return _undefined(self._row(OVERFLOW))
+        except _UndefinedError as undefined:
+            return _undefined(undefined.row)
+        except ZeroDivisionError:
+            raise self._undecided("a division by zero") from None
+        row = len(self.decisions) - 1
+        if len(readings) == 1:
+            plain = sequences.plain(readings[0].length)
+            row -= 2 if plain else 1
+            readings = [replace(readings[0], name="")]
+        between = self.rule.between and self.decisions[row].row != PLAIN
+        return ExpectedCall(row, tuple(self._told(r) for r in readings), between)
+
+    def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
+        """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""
+        formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
+        codes = [int(bits.reshape(-1)[0]) for bits in inputs]
+        special = {spell_special(fmt, code) for fmt, code in zip(formats, codes, strict=True)}
+        if special - {"", "-0"}:
+            raise _UndefinedError(self._row(NOT_FINITE))
+        if "-0" in special:
+            raise _UndefinedError(self._row(MINUS_ZERO))
+        values = (value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True))
+        arguments = dict(zip(self.formula.arguments, values, strict=True))
+        sequences = Sequences(self.formula, cast(Numeric, self.case.outputs[0].format), arguments)
+        self._check(sequences)
+        return sequences
+
+    def _check(self, sequences: Sequences) -> None:
+        """Raise for an argument that is zero, or outside an integer type, once it is converted."""
+        for mode in self.formula.to_float:
+            arguments = sequences.converted(mode)
+            for row, undefined in enumerate(self.formula.undefined):
+                if undefined.when == ZERO and arguments[undefined.argument] == 0:
+                    raise _UndefinedError(row)
+
+    @cached_property
+    def _lengths(self) -> tuple[Way, ...]:
+        return tuple({id(way): way for way, _ in self.rule.readings}.values())
+
+    def _longest(self, sequences: Sequences) -> int:
+        modes = self.formula.to_float
+        return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
+
+    def _distinct(self, sequences: Sequences) -> Iterator[Reading]:
+        """Give the readings that differ in outcome, each under its first name."""
+        seen: set[tuple[int, ...]] = set()
+        for mode in self.formula.to_float:
+            for length, element in self.rule.readings:
+                n = sequences.length(length, mode)
+                codes = sequences.codes(element, mode, n)
+                if codes not in seen:
+                    seen.add(codes)
+                    yield Reading(self._name(length, element, mode), n, codes)
+
+    def _name(self, length: Way, element: Way, mode: str) -> str:
+        form = "by a running sum" if element.running else "by index"
+        name = f"length {length}; elements {element}, {form}"
+        return f"{name}; conversions {mode}" if len(self.formula.to_float) > 1 else name
+
+    def _told(self, reading: Reading) -> CallReading:
+        dtype = self.case.outputs[0]
+        codes = np.array(reading.codes, dtype.format.storage)
+        patterns = np.full(reading.length, EXACT, np.uint8)
+        return CallReading(reading.name, (Due(dtype, (reading.length,), codes, patterns),))
+
+    def _row(self, when: str) -> int:
+        """Find the condition that decides a call. Raises SpecError where there is none."""
+        for row, undefined in enumerate(self.formula.undefined):
+            if undefined.when == when:
+                return row
+        raise self._undecided(when)
+
+    def _undecided(self, what: str) -> SpecError:
+        return SpecError(
+            f"{self.case.name}: {what}, and no condition says what such a call gives",
+            place=self.formula.place,
+            hint="undefined: [{name: …, when: …, cite: …}]",
+        )
+
+
+def _undefined(row: int) -> ExpectedCall:
+    return ExpectedCall(row, (CallReading("", (), UNDEFINED),))

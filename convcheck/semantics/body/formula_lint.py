@@ -1,0 +1,171 @@
+"""Is a formula total over its domain, is every rule and condition reached, do examples replay?
+
+Representatives of each input are its special values and a few ordinary ones. With every
+combination of the ordinary ones, and every special value among ordinary ones, each case either
+falls under a condition of `undefined` or has a whole number of elements under every reading, and
+short sequences are made in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import cast
+
+import numpy as np
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Numeric
+from convcheck.numerics.neighbours import special_codes
+from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, Way
+from convcheck.rules.body.formula_calls import CallExample
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body.formula import FormulaCalls, compile_formula
+from convcheck.semantics.body.table_lint import Finding
+from convcheck.semantics.expected_calls import Call
+
+_ORDINARY = ("0", "1", "-2", "2.5", "7")
+_SHORT = 50  # elements of a sequence that is made in full
+
+
+def lint_formula(spec: Spec) -> list[Finding]:
+    """Check the formula of a spec."""
+    formula = cast(Formula, spec.formula)
+    asked = list(cases(spec))
+    found = [*_undecided(spec, asked), *_unreached(formula, asked), *_unasked(formula, asked)]
+    if not found:
+        found += [*_not_total(spec, formula, asked), *_alike(formula, asked)]
+    for example in formula.examples:
+        found += _replay(spec, example)
+    return list(dict.fromkeys(found))
+
+
+def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Finding]:
+    for case in asked:
+        try:
+            compile_formula(spec, case)
+        except SpecError as error:
+            yield _of(error, spec)
+
+
+def _of(error: SpecError, spec: Spec) -> Finding:
+    return Finding(error.place or spec.place, error.message, error.hint)
+
+
+def _rule_of(formula: Formula, case: Case) -> FormulaRule | None:
+    return next((r for r in formula.rules if r.when.holds(case.inputs, case.outputs[0])), None)
+
+
+def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+    reached = {id(_rule_of(formula, case)) for case in asked}
+    for rule in formula.rules:
+        if id(rule) not in reached:
+            hint = "an earlier rule is for all of its cases, or it is for none"
+            yield Finding(rule.place, f"rule {rule.name} is unreachable", hint)
+
+
+def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+    """Every call that is listed is one of some case."""
+    for entry in formula.asked.lists:
+        here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
+        for row in (*entry.listed, *entry.around):
+            if not any(_codes(case.inputs, row) for case in here):
+                hint = "no case has types that hold these arguments"
+                yield Finding(formula.place, f"the call {', '.join(row)} is never asked", hint)
+
+
+def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
+    """Give a call's codes, None where an input's type has no such number."""
+    try:
+        return tuple(
+            np.array(code_of(cast(Numeric, t.format), word)[0], t.format.storage)
+            for t, word in zip(types, words, strict=True)
+        )
+    except OutsideFormatError:
+        return None
+
+
+# Totality ------------------------------------------------------------------------------------
+
+
+def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+    """One case stands for those of the same rule and output type."""
+    chosen = {(id(_rule_of(formula, c)), c.outputs[0].name): c for c in asked}
+    reached: set[int] = set()
+    for case in chosen.values():
+        compiled = compile_formula(spec, case)
+        for call in _representatives(case):
+            try:
+                if compiled.size(call) <= _SHORT:
+                    reached.add(compiled.expect(call).row)
+            except SpecError as error:
+                yield _of(error, spec)
+                break
+    for row, undefined in enumerate(formula.undefined):
+        if row not in reached:
+            message = f"the condition {undefined.name!r} is unreachable"
+            yield Finding(undefined.place, message, "a condition above it holds wherever it does")
+
+
+def _representatives(case: Case) -> Iterator[Call]:
+    """Combine ordinary values, and put each special value among ordinary ones."""
+    ordinary = [
+        [call[0] for word in _ORDINARY if (call := _codes([dtype], [word]))]
+        for dtype in case.inputs
+    ]
+    yield from product(*ordinary)
+    for at, dtype in enumerate(case.inputs):
+        fmt = cast(Numeric, dtype.format)
+        around = [codes[1] for codes in ordinary]
+        for code in special_codes(fmt):
+            yield (*around[:at], np.array(code, fmt.storage), *around[at + 1 :])
+
+
+def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+    """No reading stands twice: `output` beside the name of the type that it is."""
+    for case in asked:
+        rule = _rule_of(formula, case)
+        for length, element in rule.readings if rule else ():
+            pair = _resolved(case, length), _resolved(case, element)
+            others = [p for p in rule.readings if p != (length, element)] if rule else []
+            if pair in [(_resolved(case, a), _resolved(case, b)) for a, b in others]:
+                place = rule.place if rule else formula.place
+                message = f"{case.name}: the reading `{length}; {element}` stands twice"
+                yield Finding(place, message, "drop one of them")
+                break
+
+
+def _resolved(case: Case, way: Way) -> tuple[object, ...]:
+    name = case.outputs[0].name if way.arithmetic == OUTPUT else str(way.arithmetic)
+    return way.expression, name, way.running, way.converted
+
+
+# Examples ------------------------------------------------------------------------------------
+
+
+def _replay(spec: Spec, example: CallExample) -> Iterator[Finding]:
+    """Evaluate an example of the text, and hold every reading to it."""
+    try:
+        compiled, call = _example(spec, example)
+        fmt = cast(Numeric, example.output.format)
+        due = [code_of(fmt, word)[0] for word in example.gives]
+        readings = compiled.expect(call).readings
+    except (OutsideFormatError, SpecError) as error:
+        yield Finding(example.place, f"example: {error}")
+        return
+    given = [r.outputs[0].codes.tolist() if r.outputs else None for r in readings]
+    if any(codes != due for codes in given):
+        message = f"example: {spec.id} gives {given} for {', '.join(example.x)}, not {due}"
+        yield Finding(example.place, message, "the formula, or the example, is wrong")
+
+
+def _example(spec: Spec, example: CallExample) -> tuple[FormulaCalls, Call]:
+    for case in cases(spec):
+        if (case.inputs, case.outputs) == (example.inputs, (example.output,)):
+            call = _codes(case.inputs, example.x)
+            if call is None:
+                raise SpecError("an argument is outside its type", place=example.place)
+            return compile_formula(spec, case), call
+    raise SpecError("no case is of these types", place=example.place, hint="add a combination")

@@ -1,0 +1,230 @@
+"""A matrix: two inputs are converted to the type that they have in common, or refused.
+
+A call that only asks for the type (each value is 0 or 1, which every type has) is decided by the
+pair's cell; one that asks for values, by the row of the value rules that decides them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Bits, Codes, Float, Format
+from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
+from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import REFUSED, UNDEFINED, Decision, Expected, Reading
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.program import Program, compile_conversion
+
+Pair = tuple[str, str]
+_KEPT = 4096  # small calls of a conversion whose expectation is remembered
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a matrix answers: the cell, its pair as (row, column), and the common type.
+
+    `answer` says whether it is refused, under these attributes.
+    """
+
+    table: MatrixTable
+    pair: Pair
+    cell: MatrixCell
+    answer: CellAnswer
+    target: DType
+
+    @property
+    def certain(self) -> bool:
+        """Whether there is one answer, and no refusal."""
+        return [r.refused for r in self.answer.readings] == [False]
+
+
+def find(
+    spec: Spec, inputs: Sequence[DType], ranks: Sequence[int], attributes: Attributes
+) -> Found:
+    """Look up the common type of two inputs. Raises SpecError where no table has the pair."""
+    matrix = cast(Matrix, spec.matrix)
+    said = dict(attributes)
+    for table in matrix.tables:
+        if all(said.get(name) in allowed for name, allowed in table.when):
+            pair = _pair(table, (inputs[0].name, inputs[1].name), ranks)
+            if pair:
+                cell = table.cells[pair]
+                answer = _answer(matrix, cell, said)
+                return Found(table, pair, cell, answer, _target(spec, matrix, cell, said))
+    names = " and ".join(t.name for t in inputs)
+    message = f"{spec.id}: no table has {names} of ranks {', '.join(map(str, ranks))}"
+    raise SpecError(message, place=spec.place, hint="add the pair to a table, or a table")
+
+
+def _pair(table: MatrixTable, names: Pair, ranks: Sequence[int]) -> Pair | None:
+    """Give the names as (row, column), None where the table has no cell for them."""
+    for first, second in ((0, 1), (1, 0)):
+        pair = (names[first], names[second])
+        kinds = tuple("dimensioned" if ranks[i] else "scalar" for i in (first, second))
+        if pair in table.cells and table.ranks in ((), kinds):
+            return pair
+    return None
+
+
+def _answer(matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> CellAnswer:
+    if matrix.refused_unless and all(said.get(k) == v for k, v in matrix.refused_unless):
+        return cell.free
+    return cell.guarded
+
+
+def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> DType:
+    if cell.gives not in matrix.targets:
+        return next(t for t in matrix.named.values() if t.name == cell.gives)
+    word = str(said.get(matrix.targets[cell.gives], ""))
+    if word not in matrix.named:
+        message = f"{spec.id}: {matrix.targets[cell.gives]} names no type: {word!r}"
+        raise SpecError(message, place=cell.place, hint=f"known: {', '.join(matrix.named)}")
+    return matrix.named[word]
+
+
+# Values --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Became:
+    """What codes become, and the rows that decide those of them that are not beyond doubt."""
+
+    reading: Reading
+    rows: frozenset[int]
+
+
+@dataclass(eq=False)
+class Conversion:
+    """How values of one type become another, with what small calls of it were found to give."""
+
+    source: DType
+    target: DType
+    program: Program
+    known: dict[bytes, Became] = field(default_factory=dict)
+
+    def expect(self, codes: Bits) -> Became:
+        """Say what codes of shape (n,) become."""
+        key = codes.tobytes()
+        if key not in self.known:
+            if len(self.known) > _KEPT:
+                self.known.clear()
+            self.known[key] = self._became(codes)
+        return self.known[key]
+
+    def _became(self, codes: Bits) -> Became:
+        expected = self.run(codes)
+        special = ~np.isin(codes, plain_codes(self.source.format))
+        return Became(expected.readings[0], frozenset(expected.rows[special].tolist()))
+
+    def run(self, codes: Bits) -> Expected:
+        """Evaluate the value rules on codes of shape (n,)."""
+        return run_conversion(self.program, self.source.format, self.target.format, codes)
+
+
+_CONVERSIONS: dict[int, tuple[Spec, dict[Pair, Conversion]]] = {}
+
+
+def conversion(spec: Spec, source: DType, target: DType) -> Conversion:
+    """Compile a conversion by the spec's value rules, once for all cases that need it."""
+    if id(spec) not in _CONVERSIONS:
+        if len(_CONVERSIONS) > 8:  # each is kept alive, so that its id stays its own
+            _CONVERSIONS.clear()
+        _CONVERSIONS[id(spec)] = (spec, {})
+    known = _CONVERSIONS[id(spec)][1]
+    pair = (source.name, target.name)
+    if pair not in known:
+        known[pair] = Conversion(source, target, compile_conversion(spec, source, target))
+    return known[pair]
+
+
+def plain_codes(fmt: Format) -> Codes:
+    """Give the codes of 0 and 1, which convert to any type beyond doubt."""
+    one = fmt.bias << fmt.mantissa if isinstance(fmt, Float) else 1
+    return np.array([0, one], fmt.storage)
+
+
+# Calls ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CompiledMatrix:
+    """A case, ready: `decisions` are the cell's, then those of the two conversions."""
+
+    found: Found
+    conversions: tuple[Conversion, ...]
+    decisions: tuple[Decision, ...]
+    offsets: tuple[int, ...]  # of each conversion's decisions among all
+
+    def size(self, inputs: Sequence[Bits]) -> int:
+        """Count the elements of the larger output: as many as its input has."""
+        return max(bits.size for bits in inputs)
+
+    def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
+        """Say what a call of two tensors of codes gives."""
+        pairs = zip(self.conversions, inputs, strict=True)
+        values = [each.expect(bits.reshape(-1)) for each, bits in pairs]
+        row = self._row(values)
+        free = self.decisions[row].level == "undefined"
+        outputs = tuple(
+            _due(self.found.target, bits.shape, became.reading, free)
+            for bits, became in zip(inputs, values, strict=True)
+        )
+        return ExpectedCall(
+            row,
+            tuple(
+                CallReading(r.name, pattern=REFUSED) if r.refused else CallReading(r.name, outputs)
+                for r in self.found.answer.readings
+            ),
+        )
+
+    def _row(self, values: Sequence[Became]) -> int:
+        """Choose what decides the call: the weakest row of its values that leaves nothing open."""
+        pairs = zip(self.offsets, values, strict=True)
+        rows = [offset + row for offset, became in pairs for row in became.rows]
+        if not rows or not self.found.certain:
+            return 0
+        known = [row for row in rows if self.decisions[row].level != "undefined"] or rows
+        return max(known, key=lambda row: (LEVELS.index(self.decisions[row].level), -row))
+
+
+def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> Due:
+    """Say what an output has to be; where `free`, its elements are left open."""
+    patterns = np.full_like(reading.patterns, UNDEFINED) if free else reading.patterns
+    return Due(target, shape, reading.codes, patterns)
+
+
+def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:
+    """Look up a case, and compile its two conversions. Raises SpecError with the place of what is
+    missing.
+    """
+    found = find(spec, case.inputs, case.ranks, case.attributes)
+    conversions = tuple(conversion(spec, source, found.target) for source in case.inputs)
+    decisions = [_decision(spec, found)]
+    offsets = []
+    for each in conversions:
+        offsets.append(len(decisions))
+        decisions += each.program.decisions
+    return CompiledMatrix(found, conversions, tuple(decisions), tuple(offsets))
+
+
+def _decision(spec: Spec, found: Found) -> Decision:
+    ruling, table = found.answer.ruling, found.table
+    parts = zip(found.pair, table.ranks or ("", ""), strict=True)
+    row = " x ".join(f"{name} {rank}".strip() for name, rank in parts)
+    source = spec.sources[ruling.cite.source]
+    return Decision(
+        table.name,
+        row,
+        ruling.level,
+        ruling.cite.text,
+        f"{source.title}, {source.section}",
+        found.cell.place,
+        tuple(r.name for r in found.answer.readings),
+        ((table.name, row),),
+    )

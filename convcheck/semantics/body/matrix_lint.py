@@ -1,0 +1,141 @@
+"""Is a matrix complete and reached, are its values decided, do the examples replay?
+
+The cases are all there is to ask for a type, so each of them is looked up. What values become is
+proved for each conversion that a case needs, as it is for a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from convcheck.errors import SpecError
+from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.matrix import Conversion, Found, conversion, find
+from convcheck.semantics.body.table_lint import Finding, representatives
+
+
+def lint_matrix(spec: Spec) -> list[Finding]:
+    """Check the matrix of a spec; what no table decides is not looked at any further."""
+    asked = list(cases(spec))
+    decided, found = _decided(spec, asked)
+    found += _shape(spec)
+    if not found:
+        found += [*_unreached(spec, decided), *_values(spec, asked, decided)]
+    for example in cast(Matrix, spec.matrix).examples:
+        found += _replay(spec, example, asked)
+    return list(dict.fromkeys(found))
+
+
+def _decided(spec: Spec, asked: list[Case]) -> tuple[list[Found], list[Finding]]:
+    """Look every case up; gives what was found, and a finding where nothing was."""
+    decided, found = [], []
+    for case in asked:
+        if len(case.inputs) != 2:
+            found.append(Finding(spec.place, f"{spec.id}: a matrix is of two inputs"))
+            break
+        try:
+            decided.append(find(spec, case.inputs, case.ranks, case.attributes))
+        except SpecError as error:
+            found.append(Finding(error.place or spec.place, error.message, error.hint))
+    return decided, found
+
+
+def _shape(spec: Spec) -> Iterator[Finding]:
+    """Names of tables differ, and what is refused can be allowed."""
+    matrix = cast(Matrix, spec.matrix)
+    names = [table.name for table in matrix.tables]
+    for table in matrix.tables:
+        if names.count(table.name) > 1:
+            yield Finding(table.place, f"two tables are named {table.name!r}", "name them apart")
+        for cell in table.cells.values():
+            if any(r.refused for r in cell.guarded.readings) and not matrix.refused_unless:
+                yield Finding(
+                    cell.place, f"{cell.text!r} can be allowed by nothing", "refused-unless"
+                )
+
+
+def _unreached(spec: Spec, decided: list[Found]) -> Iterator[Finding]:
+    """Every cell decides a case, and every target stands in a cell."""
+    matrix = cast(Matrix, spec.matrix)
+    reached = {(found.table.name, found.pair) for found in decided}
+    for table in matrix.tables:
+        for pair, cell in table.cells.items():
+            if (table.name, pair) not in reached:
+                message = f"{spec.id}: cell {' x '.join(pair)} of {table.name} is unreachable"
+                yield Finding(cell.place, message, "no case has the types, or an earlier table")
+    for target in matrix.targets.keys() - {found.cell.gives for found in decided}:
+        yield Finding(spec.place, f"{spec.id}: target {target} stands in no cell")
+
+
+# Values --------------------------------------------------------------------------------------
+
+
+def _values(spec: Spec, asked: list[Case], decided: list[Found]) -> Iterator[Finding]:
+    """Every conversion is decided, in one reading, and every row of the rules is reached."""
+    reached: set[tuple[str, str]] = set()
+    needed = {(t, found.target): 0 for case, found in zip(asked, decided, strict=True)
+              for t in case.inputs}  # fmt: skip
+    for source, target in needed:
+        try:
+            each = conversion(spec, source, target)
+        except SpecError as error:
+            yield Finding(error.place or spec.place, error.message, error.hint)
+            continue
+        yield from _single(each)
+        reached |= _rows(spec, each, asked[0])
+    yield from _rows_unreached(spec, reached)
+
+
+def _single(each: Conversion) -> Iterator[Finding]:
+    for decision in each.program.decisions:
+        if len(decision.readings) > 1:
+            message = f"{decision.name}: values beside a common type have one reading"
+            yield Finding(decision.place, message, "a reading is of a whole call")
+
+
+def _rows(spec: Spec, each: Conversion, case: Case) -> set[tuple[str, str]]:
+    """Name the rows that decide what stands for all inputs of a conversion."""
+    alone = replace(case, inputs=(each.source,), outputs=(each.target,))
+    rows = np.unique(each.run(representatives(spec, alone)).rows)
+    return {step for row in rows for step in each.program.decisions[row].trail}
+
+
+def _rows_unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Finding]:
+    for rule in spec.rules:
+        for row in rule.rows:
+            if (rule.name, row.label) not in reached:
+                message = f"{spec.id}: row {row.label!r} of {rule.name} is unreachable"
+                yield Finding(row.place, message, "no conversion needs it, or rows above match")
+
+
+# Examples ------------------------------------------------------------------------------------
+
+
+def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Finding]:
+    """Look an example up in its layout, or in all, under the defaults of what it does not say."""
+    said = dict(example.attributes)
+    attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
+    replayed = 0
+    for case in asked:
+        types = tuple(t.name for t in case.inputs)
+        here = (types, case.attributes) == (example.inputs, attributes)
+        if here and example.layout in ("", case.layout):
+            replayed += 1
+            yield from _held(spec, example, case)
+    if not replayed:
+        yield Finding(example.place, "example: no case asks it", "types, layout, attributes")
+
+
+def _held(spec: Spec, example: MatrixExample, case: Case) -> Iterator[Finding]:
+    found = find(spec, case.inputs, case.ranks, case.attributes)
+    given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
+    if given != {example.gives}:
+        gives = " or ".join(sorted(given))
+        message = f"example: {spec.id} gives {gives} for {case.name}, not {example.gives}"
+        yield Finding(example.place, message, "the matrix, or the example, is wrong")

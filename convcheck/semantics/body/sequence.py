@@ -1,0 +1,126 @@
+"""One call of a formula: its length and its elements under each way to compute them.
+
+Most ways give the same numbers, so what has been computed is kept, by the type it is computed in
+and by the arguments as that type has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import cast
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.scalar import BeyondError
+from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, Way
+from convcheck.rules.expression import apply
+from convcheck.rules.model import DType
+from convcheck.semantics.typed_arithmetic import NEAREST, Typed, grid, operations, typed_operations
+
+Values = Mapping[str, Fraction]
+_Key = tuple[bool, Numeric | None, tuple[Fraction, ...]]
+
+
+@cache
+def _typed(conversions: tuple[DType, ...]) -> Mapping[str, Callable[..., Typed]]:
+    return typed_operations({t.name: cast(Numeric, t.format) for t in conversions})
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """A call's exact arguments and the output's format.
+
+    Methods raise BeyondError on overflow, ZeroDivisionError, and SpecError for an odd length.
+    """
+
+    formula: Formula
+    output: Numeric
+    arguments: Values
+    _started: dict[tuple[int, str], _Key] = field(default_factory=dict)
+    _lengths: dict[tuple[int, str], int] = field(default_factory=dict)
+    _elements: dict[_Key, list[Fraction]] = field(default_factory=dict)
+    _codes: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+
+    def converted(self, mode: str) -> Values:
+        """Give the arguments in the output's type; a float type is rounded to by `mode`."""
+        fit = grid(self.output, self._mode(self.output, mode)).round
+        return {name: fit(value) for name, value in self.arguments.items()}
+
+    def length(self, way: Way, mode: str) -> int:
+        """Count the elements, arguments being converted to float types by `mode`."""
+        key = id(way), mode
+        if key not in self._lengths:  # the ways belong to the rule, and outlive the call
+            _, fmt, values = self._start(way, mode)
+            arguments = zip(self.arguments, values, strict=True)
+            typed = {name: Typed(value, fmt) for name, value in arguments}
+            n = apply(way.expression, typed, _typed(way.conversions)).value
+            self._lengths[key] = self._whole(n)
+        return self._lengths[key]
+
+    def _whole(self, n: Fraction) -> int:
+        if n.denominator == 1 and n >= 0:
+            return int(n)
+        raise SpecError(
+            f"a length of {n}",
+            place=self.formula.place,
+            hint="max(ceil(…), 0) makes a number of elements of it",
+        )
+
+    def codes(self, way: Way, mode: str, n: int) -> tuple[int, ...]:
+        """Give the codes of the first n elements, converted to the output's type by `mode`."""
+        known = self._codes.setdefault((id(way), mode), [])
+        if len(known) < n:
+            code = grid(self.output, self._mode(self.output, mode)).code
+            known += map(code, self._values(way, self._start(way, mode), n)[len(known) :])
+        return tuple(known[:n])
+
+    def plain(self, n: int) -> bool:
+        """Tell whether the output's type has each of the first n elements exactly."""
+        fit, exact = grid(self.output, self._mode(self.output, NEAREST)).round, operations(None)
+        try:
+            return all(
+                fit(value) == value
+                for i in range(n)
+                for value in [
+                    apply(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, exact)
+                ]
+            )
+        except BeyondError:
+            return False
+
+    def _mode(self, fmt: Numeric, mode: str) -> str:
+        return mode if isinstance(fmt, Float) else self.formula.to_integer
+
+    def _start(self, way: Way, mode: str) -> _Key:
+        """Give the type that a way computes in, None for exactly, and the arguments in it."""
+        key = id(way), mode
+        if key not in self._started:
+            arguments = self.converted(mode) if way.converted else self.arguments
+            values = tuple(arguments.values())
+            fmt = self._format(way)
+            if fmt is not None:
+                values = tuple(map(grid(fmt, self._mode(fmt, mode)).round, values))
+            self._started[key] = way.running, fmt, values
+        return self._started[key]
+
+    def _format(self, way: Way) -> Numeric | None:
+        if way.arithmetic == EXACT:
+            return None
+        dtype = way.arithmetic
+        return cast(Numeric, dtype.format) if isinstance(dtype, DType) else self.output
+
+    def _values(self, way: Way, key: _Key, n: int) -> list[Fraction]:
+        known = self._elements.setdefault(key, [])
+        work = operations(key[1])
+        arguments = dict(zip(self.arguments, key[2], strict=True))
+        while len(known) < n:
+            if way.running and known:
+                value = apply(way.expression, {**arguments, LAST: known[-1]}, work)
+            else:
+                index = work["number"](len(known))
+                value = apply(self.formula.element, {**arguments, INDEX: index}, work)
+            known.append(value)
+        return known[:n]

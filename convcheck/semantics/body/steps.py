@@ -1,0 +1,266 @@
+"""(Spec, Case) -> what is expected of calls of an operator that is computed in steps.
+
+The arithmetic is exact on integers, rounded where a reading says so, and done for all elements at
+once; conversions are run by the rule that the spec names for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.errors import Place, SpecError
+from convcheck.numerics import arithmetic
+from convcheck.numerics.arithmetic import rounded, rounded_codes, take
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.number import Numbers
+from convcheck.rules.body.steps import Line, Refusal, Steps, StepsReading
+from convcheck.rules.expression import Expression, apply
+from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import ANY_ZERO, EXACT, REFUSED, UNDEFINED, Decision
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.program import Program, compile_conversion
+
+Mask = NDArray[np.bool_]
+Operation = Callable[..., Numbers]
+OPERATIONS: Mapping[str, Operation] = {
+    "add": arithmetic.add,
+    "subtract": arithmetic.subtract,
+    "multiply": arithmetic.multiply,
+    "divide": arithmetic.divide,
+    "negate": arithmetic.negate,
+}
+AGREE, DIFFER, OPEN = range(3)  # rows: all readings agree, they differ, nothing is defined
+
+
+@dataclass(frozen=True)
+class CompiledSteps:
+    """A case of a steps spec: the programs of its conversions, by type and line."""
+
+    case: Case
+    steps: Steps
+    names: tuple[str, ...]  # of the inputs in the question
+    refusal: Refusal | None
+    decisions: tuple[Decision, ...]
+    programs: Mapping[tuple[str, str], Program]
+
+    @property
+    def data(self) -> DType:
+        """The type of the first input, which is the output's."""
+        return self.case.inputs[0]
+
+    def size(self, inputs: Sequence[Bits]) -> int:
+        """Count the elements of the output: those of the first input."""
+        return inputs[0].size
+
+    def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
+        """Say what is expected of tensors of codes, those after the first broadcast to its shape.
+
+        Raises SpecError where they do not broadcast to it, unless the case is refused.
+        """
+        if self.refusal is not None:
+            return ExpectedCall(AGREE, (CallReading("", pattern=REFUSED),))
+        values = self._decoded(inputs)
+        readings: list[CallReading] = []
+        for reading in self.steps.readings:
+            found = CallReading(reading.name, (self._due(reading, values, inputs[0].shape),))
+            if not any(_same(found, other) for other in readings):
+                readings.append(found)
+        patterns = [reading.outputs[0].patterns for reading in readings]
+        if patterns[0].size and all((p == UNDEFINED).all() for p in patterns):
+            return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
+        return ExpectedCall(AGREE if len(readings) == 1 else DIFFER, tuple(readings))
+
+    def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> Due:
+        """Give what one reading expects of a call."""
+        return self._due(reading, self._decoded(inputs), inputs[0].shape)
+
+    def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
+        """Give the values, of shape (n,), that the last conversion gets of a call."""
+        last = self._last_conversion()
+        values, _ = self._run(reading, self._decoded(inputs), self.steps.lines[:last])
+        return values[self.steps.lines[last].source]
+
+    def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
+        """Give what the lines after the last conversion make of codes of the first input's type.
+
+        `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
+        the ones before, this is the data that the conversion gets these values of.
+        """
+        lines, last = self.steps.lines, self._last_conversion()
+        fmt = cast(Float, self.data.format)
+        start = {**others, lines[last].name: decode(fmt, converted)}
+        values, _ = self._run(self.steps.readings[0], start, lines[last + 1 :])
+        return rounded_codes(values[lines[-1].name], fmt)
+
+    def _last_conversion(self) -> int:
+        return max(i for i, line in enumerate(self.steps.lines) if line.rule)
+
+    def _decoded(self, inputs: Sequence[Bits]) -> dict[str, Numbers]:
+        """Give the exact values of the inputs by name, of shape (n,), broadcast to the first."""
+        shape = inputs[0].shape
+        values = {}
+        for name, dtype, bits in zip(self.names, self.case.inputs, inputs, strict=True):
+            index = np.arange(bits.size).reshape(bits.shape)
+            try:
+                places = np.broadcast_to(index, shape).ravel()
+            except ValueError:
+                problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
+                raise SpecError(problem, place=self.steps.place) from None
+            values[name] = take(decode(dtype.format, bits.reshape(-1)), places)
+        return values
+
+    def _due(
+        self, reading: StepsReading, inputs: Mapping[str, Numbers], shape: tuple[int, ...]
+    ) -> Due:
+        values, undefined = self._run(reading, inputs, self.steps.lines)
+        output = values[self.steps.lines[-1].name]
+        if undefined is None:
+            undefined = np.zeros(len(output), bool)
+        return self._finished(
+            rounded_codes(output, cast(Float, self.data.format)), undefined, shape
+        )
+
+    def _run(
+        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[Line]
+    ) -> tuple[dict[str, Numbers], Mask | None]:
+        """Compute lines; gives values by name, and where a conversion left them open."""
+        values = dict(inputs)
+        undefined: Mask | None = None
+        for line in lines:
+            if line.be is None:
+                values[line.name], bad = self._convert(line, reading, values[line.source])
+                undefined = bad if undefined is None else undefined | bad
+            else:
+                values[line.name] = self._line(line, reading, values)
+        return values, undefined
+
+    def _finished(self, codes: Codes, undefined: Mask, shape: tuple[int, ...]) -> Due:
+        """Put in what the output leaves open; codes that do not count are 0."""
+        fmt = cast(Float, self.data.format)
+        magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
+        patterns = np.full(len(codes), EXACT, np.uint8)
+        if self.steps.free_zero:
+            patterns[magnitude == 0] = ANY_ZERO
+        if self.steps.free_rest:
+            undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
+        patterns[undefined] = UNDEFINED
+        codes = np.where(patterns == EXACT, codes, 0).astype(codes.dtype)
+        return Due(self.data, shape, codes, patterns)
+
+    def _line(self, line: Line, reading: StepsReading, values: Mapping[str, Numbers]) -> Numbers:
+        """Compute a line, rounding every operation of it, or only the whole."""
+        there = not line.needs or line.needs in values
+        expression = cast(Expression, line.be if there else line.otherwise)
+        fmt = cast(Float, reading.type_for(self.data).format)
+        if line.name in reading.once:
+            result = rounded(apply(expression, values, OPERATIONS), fmt)
+        else:
+            operations = {name: _rounding(f, fmt) for name, f in OPERATIONS.items()}
+            result = apply(expression, values, operations)
+        if line.name in reading.narrow:
+            result = rounded(result, cast(Float, self.data.format))
+        return result
+
+    def _convert(self, line: Line, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
+        """Convert by the line's rule; gives the values, and where the rule leaves them open."""
+        source = reading.type_for(self.data)
+        target = target_of(line, self.case)
+        bits = rounded_codes(x, cast(Float, source.format))
+        program = self.programs[source.name, line.name]
+        answer = run_conversion(program, source.format, target.format, bits).readings[0]
+        return decode(target.format, answer.codes), answer.patterns == UNDEFINED
+
+
+def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
+    """Compile a case of a steps spec.
+
+    Raises SpecError with its place for a rule that is not there or does not decide a conversion,
+    and for an attribute's value that names no type.
+    """
+    steps = cast(Steps, spec.steps)
+    layout = layout_of(spec, case)
+    refusal = refusal_of(steps, layout, case)
+    programs = {} if refusal else _programs(spec, case)
+    names = tuple(name for name, _ in layout.shapes)
+    return CompiledSteps(case, steps, names, refusal, _decisions(spec, refusal), programs)
+
+
+def layout_of(spec: Spec, case: Case) -> Layout:
+    """Give the layout of a case; a spec's only one is not named in its cases."""
+    return next(x for x in spec.layouts if x.name == case.layout or not case.layout)
+
+
+def refusal_of(steps: Steps, layout: Layout, case: Case) -> Refusal | None:
+    """Give the reason for which a case has to be refused, None where an answer is due."""
+    for refusal in steps.refusals:
+        if layout.name in refusal.layouts or case.inputs[0].name in refusal.types:
+            return refusal
+    return None
+
+
+def target_of(line: Line, case: Case) -> DType:
+    """Give the type to which a line of a case converts: an attribute's value names it."""
+    value = str(case.attribute(line.to))
+    targets = dict(line.targets)
+    if value not in targets:
+        known = ", ".join(targets)
+        raise SpecError(
+            f"{line.to}={value} names no type", place=line.place, hint=f"known: {known}"
+        )
+    return targets[value]
+
+
+def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
+    steps = cast(Steps, spec.steps)
+    programs = {}
+    for line in (line for line in steps.lines if line.rule):
+        rules = tuple(rule for rule in spec.rules if rule.name == line.rule)
+        if not rules:
+            known = ", ".join(rule.name for rule in spec.rules)
+            message = f"no rule is named {line.rule!r}"
+            raise SpecError(message, place=line.place, hint=f"rules: {known}")
+        for source in {r.type_for(case.inputs[0]).name: r.type_for(case.inputs[0]) for r in
+                       steps.readings}.values():  # fmt: skip
+            program = compile_conversion(spec, source, target_of(line, case), (), rules)
+            programs[source.name, line.name] = program
+    return programs
+
+
+def _decisions(spec: Spec, refusal: Refusal | None) -> tuple[Decision, ...]:
+    """Rows AGREE, DIFFER and OPEN; of a case that is refused, the refusal alone."""
+    steps = cast(Steps, spec.steps)
+    if refusal is not None:
+        said = (refusal.level, refusal.cite, refusal.place)
+        return (_decision(spec, f"refused: {refusal.name}", *said),)
+    names = tuple(reading.name for reading in steps.readings)
+    return (
+        _decision(spec, "readings agree", steps.level, steps.cite, steps.place),
+        _decision(spec, "readings differ", "disputed", steps.cite, steps.place, names),
+        _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
+    )
+
+
+def _decision(
+    spec: Spec, row: str, level: Level, cite: Cite, place: Place, readings: tuple[str, ...] = ("",)
+) -> Decision:
+    source = spec.sources[cite.source]
+    document = f"{source.title}, {source.section}"
+    return Decision("steps", row, level, cite.text, document, place, readings, (("steps", row),))
+
+
+def _rounding(operation: Operation, fmt: Float) -> Operation:
+    """Round what an operation gives."""
+    return lambda *operands: rounded(operation(*operands), fmt)
+
+
+def _same(a: CallReading, b: CallReading) -> bool:
+    """Tell whether two readings expect the same of the one output."""
+    one, other = a.outputs[0], b.outputs[0]
+    return np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)

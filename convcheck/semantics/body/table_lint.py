@@ -1,0 +1,230 @@
+"""Are the tables complete, unambiguous, reachable, cited; do the examples replay?
+
+The space of (source type, destination type, attributes, case class) is finite: case words compare
+x or [x] with a handful of thresholds of the destination, so the real line falls into intervals
+within which every word says the same. The lowest value of a source in each interval, the values
+at the thresholds and the special values stand for all inputs. A program ends with `else`, so every
+input is decided, and by the first row that matches; what no representative reaches, nothing does.
+Texts are represented by the samples of the spellings, and by the thresholds as decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from convcheck.errors import Place, SpecError
+from convcheck.numerics.decimal import spell_fraction
+from convcheck.numerics.format import Bits, Float, Format, Numeric, Text, Texts
+from convcheck.numerics.neighbours import around, special_codes
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.rules.cases import cases, defaults, make_case
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, Example, Spec, Value
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.semantics.program import compile_case
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with a spec file."""
+
+    place: Place
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+
+
+@dataclass
+class Proof:
+    """What linting a spec went through."""
+
+    spec: str
+    cases: int = 0
+    points: int = 0  # (case, representative input) pairs, each decided by one row
+    findings: list[Finding] = field(default_factory=list)
+
+
+def lint_spec(catalog: Catalog, spec: Spec) -> Proof:
+    """Check one spec: every case decided, every row reached, levels, spellings, examples."""
+    proof = Proof(spec.id)
+    reached: set[tuple[str, str]] = set()
+    for case in cases(spec):
+        proof.cases += 1
+        try:
+            program = compile_case(spec, case)
+        except SpecError as error:
+            proof.findings.append(_of_error(error, spec))
+            continue
+        bits = representatives(spec, case)
+        rows = run_program(program, case, bits).rows
+        proof.points += len(bits)
+        for row in np.unique(rows):
+            reached.update(program.decisions[row].trail)
+    if not proof.findings:
+        proof.findings += _unreached(spec, reached)
+    proof.findings += [*_levels(spec), *_spellings(spec), *_attributes(spec)]
+    for example in spec.examples:
+        proof.findings += _replay(catalog, spec, example)
+    proof.findings = list(dict.fromkeys(proof.findings))
+    return proof
+
+
+def _of_error(error: SpecError, spec: Spec) -> Finding:
+    return Finding(error.place or spec.place, error.message, error.hint)
+
+
+# Representatives ------------------------------------------------------------------------------
+
+
+def representatives(spec: Spec, case: Case) -> Bits:
+    """Give inputs that stand for every case class of a case (see the module's docstring)."""
+    thresholds = _thresholds(spec, case.outputs[0].format)
+    source = case.inputs[0].format
+    if isinstance(source, Text):
+        return _texts(spec, thresholds)
+    numbers = from_fractions(sorted({abs(t) for t in thresholds}))
+    return np.unique(np.concatenate([around(source, numbers), special_codes(source)]))
+
+
+def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
+    """Every number at which a case word or a rounding mode can change its answer."""
+    powers = {
+        m for r in spec.rules for row in r.rows for m in re.findall(r"x < 2\^(-?\d+)", row.label)
+    }
+    found = [Fraction(0), *(Fraction(2) ** int(p) for p in powers)]
+    if isinstance(target, Text):
+        return found
+    top = _steps_past_max(target)
+    low = target.value(1) if isinstance(target, Float) else Fraction(1)
+    return [*found, *top, low / 2, low, target.min, target.min - Fraction(1, 2), target.min - 1]
+
+
+def _steps_past_max(target: Numeric) -> list[Fraction]:
+    """Max, the midpoint to the next value of the grid, and that value."""
+    after = target.value(target.max_magnitude + 1) if isinstance(target, Float) else target.max + 1
+    return [target.max, (target.max + after) / 2, after]
+
+
+def _texts(spec: Spec, thresholds: list[Fraction]) -> Texts:
+    texts = ["", "?", "0", "-0"]
+    for literal in spec.literals.values():
+        texts += literal.samples
+    for value in sorted({abs(t) for t in thresholds}):
+        for factor in (Fraction(1), Fraction(99, 100), Fraction(101, 100)):
+            word = spell_fraction(value * factor, 15).lstrip("~")
+            texts += [word, f"-{word}"]
+        whole = int(value)
+        texts += [str(whole), str(whole + 1), str(-whole), str(-whole - 1)]
+    texts += ["1" * (int(n) + 1) for n in _digit_limits(spec)]
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    return array
+
+
+def _digit_limits(spec: Spec) -> set[str]:
+    labels = [row.label for rule in spec.rules for row in rule.rows]
+    return {label.removeprefix("digits > ") for label in labels if label.startswith("digits > ")}
+
+
+# Findings -------------------------------------------------------------------------------------
+
+
+def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Finding]:
+    for rule in spec.rules:
+        rows = [row for row in rule.rows if (rule.name, row.label) not in reached]
+        if len(rows) == len(rule.rows):
+            hint = "an earlier rule decides everything that it applies to, or it applies to nothing"
+            yield Finding(rule.place, f"{spec.id}: rule {rule.name} is unreachable", hint)
+        else:
+            for row in rows:
+                hint = "rows above it match everything that it would"
+                yield Finding(row.place, f"{spec.id}: row {row.label!r} is unreachable", hint)
+
+
+def _levels(spec: Spec) -> Iterator[Finding]:
+    """An undefined outcome is of level undefined; readings have names of their own."""
+    for rule in spec.rules:
+        for cell in (cell for row in rule.rows for cell in row.cells):
+            free = all(outcome.word == "undefined" for outcome in cell.outcomes)
+            if free != (cell.level == "undefined"):
+                message = f"outcome {cell.text!r} at level {cell.level}"
+                yield Finding(cell.place, message, "`undefined` is an outcome of that level only")
+            names = [outcome.reading for outcome in cell.outcomes]
+            if len(set(names)) != len(names):
+                yield Finding(cell.place, "two readings have the same name")
+
+
+def _spellings(spec: Spec) -> Iterator[Finding]:
+    for name, literal in spec.literals.items():
+        for sample in literal.samples:
+            if re.fullmatch(literal.matches, sample) is None:
+                yield Finding(literal.place, f"{sample!r} is no {name}: it does not match")
+
+
+def _attributes(spec: Spec) -> Iterator[Finding]:
+    for attribute in spec.attributes:
+        if not attribute.carries and attribute.default not in attribute.values:
+            message = f"the default {attribute.default!r} is not among the values"
+            yield Finding(attribute.place, message)
+        if attribute.carries and attribute.carries not in spec.types:
+            yield Finding(attribute.place, f"no type variable {attribute.carries!r}")
+
+
+# Examples -------------------------------------------------------------------------------------
+
+
+def _replay(catalog: Catalog, spec: Spec, example: Example) -> Iterator[Finding]:
+    """Evaluate an example of the text, and hold what it gives against what the spec gives."""
+    try:
+        case = _case_of(catalog, spec, example)
+        bits = _bits_of(case.inputs[0].format, example.x)
+        due, got = example.gives, _given(spec, case, bits)
+        right = got == due or got == _canonical(case.outputs[0].format, due)
+    except (OutsideFormatError, SpecError) as error:
+        yield Finding(example.place, f"example: {error}")
+        return
+    if not right:
+        message = f"example: {spec.id} gives {got} for {example.x}, not {due}"
+        yield Finding(example.place, message, "the rules, or the example, are wrong")
+
+
+def _case_of(catalog: Catalog, spec: Spec, example: Example) -> Case:
+    source, target = (catalog.types.types[name] for name in (example.source, example.target))
+    kinds = {a.name: a.kind for a in spec.attributes}
+    said: dict[str, Value] = dict(defaults(spec, target))
+    for name, value in example.attributes:
+        said[name] = int(cast(str, value)) if kinds[name] == "int" else value
+    return make_case(spec, source, target, tuple(said.items()))
+
+
+def _bits_of(source: Format, word: str) -> Bits:
+    if isinstance(source, Text):
+        texts = np.empty(1, object)
+        texts[0] = word
+        return texts
+    return np.array([code_of(source, word)[0]], source.storage)
+
+
+def _given(spec: Spec, case: Case, bits: Bits) -> str:
+    expected = run_program(compile_case(spec, case), case, bits)
+    reading = expected.readings[0]
+    if reading.patterns[0] != EXACT:
+        return PATTERNS[reading.patterns[0]]
+    return f"{reading.codes[0]:#x}" if not isinstance(reading.codes[0], str) else reading.codes[0]
+
+
+def _canonical(target: Format, word: str) -> str:
+    """Give the code that an example's result names, in the form of `_given`."""
+    if isinstance(target, Text) or word in PATTERNS:
+        return word
+    return f"{code_of(target, word)[0]:#x}"

@@ -1,0 +1,77 @@
+"""What is expected of a whole call: of a sequence, a tensor, a promotion.
+
+A reading holds for all outputs of the call together, never element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Bits
+from convcheck.rules.model import DType
+from convcheck.semantics.expected import EXACT, Decision
+
+Call = tuple[Bits, ...]  # a tensor of codes for each input, in its shape
+
+
+@dataclass(frozen=True)
+class Due:
+    """What one output has to be: its type and shape, and the code and pattern of each element.
+
+    `codes` and `patterns` are flat, of `prod(shape)` elements in C order.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    codes: Bits
+    patterns: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class CallReading:
+    """A call's answer under one reading: outputs (EXACT), a refusal (REFUSED), or UNDEFINED."""
+
+    name: str
+    outputs: tuple[Due, ...] = ()
+    pattern: int = EXACT
+
+
+@dataclass(frozen=True)
+class ExpectedCall:
+    """What is expected of one call; `row` indexes the decisions that come with it.
+
+    The readings differ in outcome. Where `between`, an answer that is none of them, but with every
+    element between the least and the greatest reading widened by an ulp, is tolerated.
+    """
+
+    row: int
+    readings: tuple[CallReading, ...]
+    between: bool = False
+
+
+class CompiledCalls(Protocol):
+    """A case of an operator whose question is a whole call, ready to be asked of the spec."""
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The rows that may decide a call of the case."""
+        ...
+
+    def size(self, inputs: Sequence[Bits]) -> int:
+        """Count the elements that the largest output has under any reading, without making it."""
+        ...
+
+    def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
+        """Say what is expected of a call. Raises SpecError where the spec does not decide it."""
+        ...
+
+
+def elements(expected: ExpectedCall) -> int:
+    """Count the elements of the outputs under the first reading."""
+    return sum(prod(due.shape) for due in expected.readings[0].outputs)

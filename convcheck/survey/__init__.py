@@ -1,0 +1,1 @@
+"""What backends do where a standard leaves it free, told as laws."""

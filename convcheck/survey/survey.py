@@ -1,0 +1,56 @@
+"""What a backend does where a standard leaves it free: in undefined and in disputed rows.
+
+`survey` is a judge: it runs in the worker, next to the answers, and keeps of them what a parent
+needs to compare backends (`survey_merge`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
+from convcheck.pool.messages import Corpus
+from convcheck.rules.model import Case
+from convcheck.survey import calls as survey_calls
+from convcheck.survey import elements as survey_elements
+from convcheck.survey.model import OPEN, CaseSurvey
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+
+
+def survey(vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
+    """Say what was answered in a case's open rows. Nothing is held against it: no groups."""
+    if isinstance(vectors, CallSet):
+        rows = survey_calls.rows_of(vectors, cast(CallAnswers, answers))
+    else:
+        rows = survey_elements.rows_of(vectors, cast(Answers, answers))
+    asked = int((answers.state != NOT_ASKED).sum())
+    return CaseSurvey(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """A corpus cut down to what undefined and disputed rows decide."""
+
+    corpus: Corpus
+
+    def vectors(self, case: Case) -> Vectors:
+        """Give a case's inputs in such rows, perhaps none."""
+        whole = self.corpus.vectors(case)
+        return _calls(whole) if isinstance(whole, CallSet) else _elements(whole)
+
+
+def _elements(whole: VectorSet) -> VectorSet:
+    levels = np.array([d.level in OPEN for d in whole.expected.decisions], bool)
+    index = np.flatnonzero(levels[whole.expected.rows])
+    inputs = tuple(tensor[index] for tensor in whole.inputs)
+    return replace(whole, inputs=inputs, expected=whole.expected.take(index))
+
+
+def _calls(whole: CallSet) -> CallSet:
+    both = zip(whole.calls, whole.expected, strict=True)
+    kept = [(call, due) for call, due in both if whole.decisions[due.row].level in OPEN]
+    calls, expected = tuple(call for call, _ in kept), tuple(due for _, due in kept)
+    return replace(whole, calls=calls, expected=expected)

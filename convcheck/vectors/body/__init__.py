@@ -1,0 +1,1 @@
+"""Which calls are worth asking, by the body of the spec."""

@@ -1,0 +1,178 @@
+"""Which calls are worth asking where the answer is a common type.
+
+Every case is asked for its type, with values that any type has. What values become depends on the
+types and ranks alone, so it is asked in the first case that gives a type: one call for each row of
+the value rules, of the values that tell right from wrong there.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric
+from convcheck.numerics.neighbours import at, special_codes
+from convcheck.numerics.number import from_fractions
+from convcheck.rules.model import Attributes, Case, Layout, Spec
+from convcheck.semantics.body.matrix import Conversion, Found, conversion, find, plain_codes
+from convcheck.semantics.expected_calls import Call
+from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.model import Tier
+
+_RANDOM = 4
+_AT_EDGE = 18  # values a row of a tensor
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row of a scalar, and of one that may be rounded
+_MORE = 32  # times as many in other tiers
+
+Row = tuple[str, str]
+Groups = dict[Row, Codes]
+
+
+def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
+    """Give the calls of a case: one for the type, and in the first case that gives it, values.
+
+    A scalar holds one value, so that its rows are asked in calls of their own.
+    """
+    shapes = _layout(spec, case)
+    plain = [plain_codes(t.format) for t in case.inputs]
+    # as few elements as the shapes allow: a tensor of one is no scalar
+    calls = [_call(shapes, [c[-_least(s) :] for c, s in zip(plain, shapes, strict=True)], -1)]
+    found = find(spec, case.inputs, case.ranks, case.attributes)
+    if not _asks_values(spec, case, found):
+        return calls
+    conversions = [conversion(spec, t, found.target) for t in case.inputs]
+    groups = [_groups(each, tier, seed) for each in conversions]
+    for row in dict.fromkeys([*groups[0], *groups[1]]):
+        codes = [g.get(row, p) for g, p in zip(groups, plain, strict=True)]
+        sides = zip(groups, conversions, shapes, strict=True)
+        turns = [min(len(g[row]), _turns(c, tier)) for g, c, s in sides if row in g and not s]
+        calls += [_call(shapes, codes, turn) for turn in range(max([1, *turns]))]
+    return calls
+
+
+def _turns(each: Conversion, tier: Tier) -> int:
+    """Count the values of a row that a scalar is asked."""
+    rounds = isinstance(each.target.format, Float) and each.source != each.target
+    return (_OF_ROUNDED if rounds else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
+
+
+def _layout(spec: Spec, case: Case) -> list[tuple[str, ...]]:
+    named: list[Layout] = [x for x in spec.layouts if case.layout in ("", x.name)]
+    return [dims for _, dims in named[0].shapes]
+
+
+def _call(shapes: Sequence[tuple[str, ...]], codes: Sequence[Codes], turn: int) -> Call:
+    """Put codes into the shapes of a layout; a scalar takes the one whose turn it is."""
+    return tuple(
+        _tensor(dims, c) if dims else np.array(c[turn % len(c)])
+        for dims, c in zip(shapes, codes, strict=True)
+    )
+
+
+def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
+    """Put codes into a shape whose first letter is as long as it takes; others are 1."""
+    letters = [d for d in dims if not d.isdigit()]
+    lengths = dict.fromkeys(letters, 1)
+    if letters:
+        lengths[letters[0]] = -(-len(codes) // _least(dims))
+    return np.resize(codes, [int(d) if d.isdigit() else lengths[d] for d in dims])
+
+
+def _least(dims: tuple[str, ...]) -> int:
+    """Count the elements of a shape whose letters are 1."""
+    return prod(int(d) for d in dims if d.isdigit())
+
+
+def _asks_values(spec: Spec, case: Case, found: Found) -> bool:
+    """Tell whether no case before this one surely gives the same type to the same inputs."""
+    if not found.certain:
+        return False
+    for attributes in _combinations(spec):
+        if attributes == case.attributes:
+            return True
+        other = find(spec, case.inputs, case.ranks, attributes)
+        if other.certain and other.target == found.target:
+            return False
+    return True  # a case that the spec does not enumerate
+
+
+@lru_cache(maxsize=4)
+def _products(lists: tuple[tuple[str, tuple[int | str, ...]], ...]) -> tuple[Attributes, ...]:
+    names = [name for name, _ in lists]
+    values = product(*(values for _, values in lists))
+    return tuple(tuple(zip(names, each, strict=True)) for each in values)
+
+
+def _combinations(spec: Spec) -> tuple[Attributes, ...]:
+    """Give the attributes of the cases of two inputs, in the spec's order."""
+    return _products(tuple((a.name, a.values) for a in spec.attributes))
+
+
+# Values --------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
+    """Give the values to ask of a conversion, by the row that decides them."""
+    codes = _candidates(each, tier, seed)
+    codes = codes[~np.isin(codes, plain_codes(each.source.format))]
+    rows = each.run(codes).rows
+    most = _AT_EDGE if tier == "edge" else _AT_EDGE * _MORE
+    groups: Groups = {}
+    for row in np.unique(rows):
+        decision = each.program.decisions[row]
+        groups[decision.rule, decision.row] = codes[rows == row][:most]
+    return groups
+
+
+def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
+    """Give codes of the source, the most telling first, each once."""
+    source, target = each.source.format, each.target.format
+    assert isinstance(source, Float | Int | Bool)  # noqa: S101  a matrix has no texts
+    assert isinstance(target, Float | Int | Bool)  # noqa: S101
+    pair = zlib.crc32(f"{source!r} {target!r}".encode())
+    rng = np.random.Generator(np.random.PCG64([seed, pair]))
+    negative_zero = source.sign_bit if isinstance(source, Float) else 0
+    parts = [
+        _ties(source, target),
+        np.array([negative_zero], source.storage),
+        special_codes(source)[::-1],  # negative ones first
+    ]
+    if tier != "edge":
+        parts.append(numeric_inputs(source, target, "edge", seed)[0])
+    top = (1 << source.bits) - 1
+    parts.append(rng.integers(0, top, _RANDOM, np.uint64, endpoint=True).astype(source.storage))
+    codes: Codes = np.concatenate(parts)
+    return codes[np.sort(np.unique(codes, return_index=True)[1])]
+
+
+def _ties(source: Numeric, target: Numeric) -> Codes:
+    """Give codes at and next to ties of a float target, low, high and smallest, in both signs.
+
+    One step beside a high tie of a wide source is lost on the way through a type between the two.
+    """
+    if not isinstance(target, Float) or source == target:
+        return np.empty(0, source.storage)
+    half = Fraction(1, 2 << target.mantissa)  # of the unit in the last place, at 1
+    high = min(source.max.numerator.bit_length() - 2, target.highest_exponent - 1)
+    low = Fraction(1) if isinstance(source, Float) else Fraction(2 << target.mantissa)
+    ties = [base * (1 + k * half) for base in (low, Fraction(2) ** high) for k in (1, 3)]
+    ties += [target.value(1) * k / 2 for k in (1, 3)]
+    turns = [(0, 0, 1, -1, 0, 0), (1, -1, 0, 0, 1, -1), (-1, 1, -1, 1, -1, 1)]  # steps beside each
+    parts = [_beside(source, ties, steps, turn % 2) for turn, steps in enumerate(turns)]
+    return np.concatenate(parts)
+
+
+def _beside(source: Numeric, ties: list[Fraction], steps: tuple[int, ...], sign: int) -> Codes:
+    inside = [(tie, step) for tie, step in zip(ties, steps, strict=True) if tie <= source.max]
+    if not inside:
+        return np.empty(0, source.storage)
+    offsets = np.array([step for _, step in inside], np.int64)
+    negative = np.arange(len(inside)) % 2 == sign
+    return at(source, from_fractions([tie for tie, _ in inside]), offsets, negative)

@@ -1,0 +1,235 @@
+"""Which calls are worth asking of an operator that is computed in steps around a conversion.
+
+The values worth asking of a conversion are known (see inputs.py). Under each set of values of the
+other inputs that the spec names, what the lines after the conversion make of those values is the
+data to ask: the lines before bring it back to a boundary, or next to one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.arithmetic import subtract, take
+from convcheck.numerics.codec import decode, decode_magnitudes
+from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.neighbours import at
+from convcheck.numerics.number import FAR, FINITE, Numbers
+from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.numerics.words import code_of
+from convcheck.rules.body.steps import Steps, Words
+from convcheck.rules.model import Case, Layout, Spec
+from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of, target_of
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs
+from convcheck.vectors.model import Tier
+
+Sizes = tuple[int, ...]  # of a layout's letters, in order
+Places = NDArray[np.intp]
+WHOLE = -1  # as many elements as there are values to ask
+# Odd sizes, since kernels have tails; axes of one size, since one can be taken for another.
+_EDGE: Mapping[int, tuple[Sizes, ...]] = {
+    0: ((),) * 70,
+    1: ((WHOLE,), (131,), (97,), (128,), (101,), (64,), (113,), (1,), (3,), (7,), (17,), (0,)),
+    3: ((2, 3, 17), (1, 7, 33), (6, 6, 6), (1, 5, 64)),
+    4: ((1, 3, 5, 7), (2, 4, 4, 4)),
+}
+_BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
+_LITTLE = 5  # values asked where little is defined
+_OPEN = 12  # and of those that a set leaves undefined
+_TIES, _NEAR = 12, 12  # values on a midpoint, and next to one, looked for under each reading
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What the choice of calls depends on."""
+
+    compiled: CompiledSteps
+    layout: Layout
+    tier: Tier
+    seed: int
+
+    @property
+    def data(self) -> Float:
+        return cast(Float, self.compiled.data.format)
+
+
+def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[tuple[Bits, ...]]:
+    """Choose the calls of a case: a tensor of codes for each input in the question.
+
+    The same arguments give the same calls everywhere.
+    """
+    steps = cast(Steps, spec.steps)
+    asking = _Asking(compile_steps(spec, case), layout_of(spec, case), tier, seed)
+    much, little = (_sets(asking, words) for words in (steps.ask, steps.ask_little))
+    if asking.compiled.refusal is not None:
+        sizes = tuple(range(2, 2 + len(_letters(asking.layout))))
+        ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
+        return [_call(asking, much[:1], [ones], 0, sizes)]
+    pools = [_pool(asking, one) for one in much]
+    chosen = _sizes(asking, _EDGE if tier == "edge" else _BOUNDARY)
+    calls = [_call(asking, much, pools, k, sizes) for k, sizes in enumerate(chosen)]
+    if tier != "edge" and chosen[0] == (WHOLE,):
+        calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
+    return [*calls, *_little(asking, little, pools[0])]
+
+
+def _sizes(asking: _Asking, known: Mapping[int, tuple[Sizes, ...]]) -> tuple[Sizes, ...]:
+    return known[len(_letters(asking.layout))]
+
+
+def _letters(layout: Layout) -> list[str]:
+    dims = (dim for _, shape in layout.shapes for dim in shape)
+    return list(dict.fromkeys(dim for dim in dims if dim.isalpha()))
+
+
+def _sets(asking: _Asking, asked: Sequence[Words]) -> list[dict[str, int]]:
+    """Give the distinct sets of codes of the other inputs that are in the question."""
+    inside = asking.compiled.names[1:]
+    sets = [{n: code_of(asking.data, w)[0] for n, w in words if n in inside} for words in asked]
+    return [one for i, one in enumerate(sets) if one not in sets[:i]]
+
+
+# The data to ask under a set of the other inputs ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Data worth asking, shuffled, so that any part of it is a sample.
+
+    `sharp` is what brings the conversion on a boundary, or closest to one.
+    """
+
+    sharp: Codes
+    rest: Codes
+
+
+def _pool(asking: _Asking, one: Mapping[str, int]) -> _Pool:
+    case = asking.compiled.case
+    target = next(target_of(line, case) for line in asking.compiled.steps.lines if line.rule)
+    wanted, coverage = numeric_inputs(asking.data, target.format, asking.tier, asking.seed)
+    rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
+    sharp = _sharp(asking, one, cast(Float, target.format), rng)
+    if coverage == "exhaustive":
+        return _Pool(sharp, rng.permutation(np.setdiff1d(wanted, sharp)))
+    codes = np.setdiff1d(_undone(asking, one, wanted), sharp)
+    return _Pool(sharp, _mostly_defined(asking, one, rng.permutation(codes)))
+
+
+def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
+    """Give the data of which the conversion gets the values wanted, or nearly."""
+    everywhere = np.zeros(len(wanted), np.intp)
+    others = {
+        name: take(decode(asking.data, np.array([code], asking.data.storage)), everywhere)
+        for name, code in one.items()
+    }
+    return asking.compiled.undone(wanted, others)
+
+
+def _sharp(
+    asking: _Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
+) -> Codes:
+    """Look next to every boundary for the data that is closest to it, under each reading."""
+    finer, past, _ = boundaries_of(target)
+    boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
+    zero = np.zeros(past, np.int64)
+    wanted = [at(asking.data, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
+    data = _undone(asking, one, np.concatenate(wanted))
+    codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
+                                     + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
+    chosen = []
+    for reading in asking.compiled.steps.readings:
+        x = asking.compiled.reaching(reading, _inputs(codes, one))
+        chosen.append(codes[_closest(x, target, finer, rng)])
+    return rng.permutation(np.unique(np.concatenate(chosen)))
+
+
+def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) -> Places:
+    """Choose some of the values that are on a midpoint, and those closest to one otherwise."""
+    magnitude = round_to(x, finer, nearest_even).magnitude
+    inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
+    midpoint = inside & (magnitude % np.uint64(2) == 1)
+    positive = Numbers(x.kind, np.zeros(len(x), bool), x.exponent, x.significand)
+    off = subtract(positive, decode_magnitudes(finer, np.where(midpoint, magnitude, 0)))
+    ties = np.flatnonzero(midpoint & (off.significand == 0))
+    order = np.argsort(np.where(midpoint, off.exponent - x.exponent, FAR), kind="stable")
+    near = order[midpoint[order] & (off.significand[order] != 0)][:_NEAR]
+    return np.concatenate([rng.permutation(ties)[:_TIES], near])
+
+
+def _inputs(codes: Codes, one: Mapping[str, int]) -> list[Bits]:
+    return [codes, *(np.array(code, codes.dtype) for code in one.values())]
+
+
+def _mostly_defined(asking: _Asking, one: Mapping[str, int], codes: Codes) -> Codes:
+    """Keep few of the values for which nothing is expected."""
+    due = asking.compiled.answer(asking.compiled.steps.readings[0], _inputs(codes, one))
+    undefined = due.patterns == UNDEFINED
+    keep = ~undefined | (np.cumsum(undefined) <= _OPEN)
+    kept: Codes = codes[keep]
+    return kept
+
+
+# Tensors -------------------------------------------------------------------------------------
+
+
+def _call(
+    asking: _Asking, sets: Sequence[Mapping[str, int]], pools: Sequence[_Pool], k: int, sizes: Sizes
+) -> tuple[Bits, ...]:
+    """Make the k-th call: the other inputs have the sets in turn, the k-th one first."""
+    if sizes == (WHOLE,):
+        pool = pools[k % len(pools)]
+        sizes = (len(pool.sharp) + len(pool.rest),)
+    letters = dict(zip(_letters(asking.layout), sizes, strict=True))
+    shapes = {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in asking.layout.shapes}
+    first, *others = asking.compiled.names
+    turns = {name: (np.arange(prod(shapes[name])) + k) % len(sets) for name in others}
+    tensors = [
+        np.array([sets[i][name] for i in turns[name].tolist()], asking.data.storage).reshape(
+            shapes[name]
+        )
+        for name in others
+    ]
+    which = np.zeros(shapes[first], np.intp)
+    if asking.compiled.refusal is None and others:
+        which = np.broadcast_to(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
+    return (_filled(asking.data, which, pools, k), *tensors)
+
+
+def _filled(fmt: Numeric, which: Places, pools: Sequence[_Pool], k: int) -> Codes:
+    """Fill a tensor of which each element says the pool that it is from, in order of values."""
+    codes = np.zeros(which.shape, fmt.storage)
+    for index in np.unique(which):
+        here = which == index
+        codes[here] = in_order(fmt, _some(pools[index], int(here.sum()), k, len(pools)))
+    return codes
+
+
+def _some(pool: _Pool, count: int, k: int, pools: int) -> Codes:
+    """Take as much of what is sharp as of the rest, going on where the last call stopped."""
+    half = (count + 1 - k // pools % 2) // 2  # of one element: by turns
+    sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
+    one = _window(pool.sharp, k // pools * sharp, sharp)
+    return np.concatenate([one, _window(pool.rest, k * 37, count - sharp)])
+
+
+def _window(codes: Codes, start: int, count: int) -> Codes:
+    """Take `count` codes from `start` on, around the end."""
+    return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
+
+
+def _little(
+    asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool
+) -> list[tuple[Bits, ...]]:
+    """Ask a few values under each set that leaves little defined, of layouts with one element."""
+    _, *others = asking.layout.shapes
+    if any(dim != "1" for _, dims in others for dim in dims) or not _letters(asking.layout):
+        return []
+    sizes = (_LITTLE,) * len(_letters(asking.layout))
+    return [_call(asking, [one], [pool], 0, sizes) for one in sets]

@@ -1,0 +1,1 @@
+"""Vector files: canonical JSON, written and read back."""

@@ -1,0 +1,149 @@
+"""Vector files and their manifest, read back and held against their hashes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from convcheck.errors import Place, VectorError
+from convcheck.numerics.format import Format, Text
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
+from convcheck.vectors.generate import form
+from convcheck.vectors.model import VectorSet
+from convcheck.vectors.store.hex_words import bits_of_words
+from convcheck.vectors.store.write import FORMAT, MANIFEST, sha256
+from convcheck.vectors.store.write_calls import file_key
+
+_REGENERATE = "run `convcheck generate`, or get the file again from its source"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A vectors folder's table of contents."""
+
+    seed: int
+    tier: str
+    specs: Mapping[str, Any]
+    files: Mapping[str, Any]
+    digest: str
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a folder's manifest. Raises VectorError."""
+    data, text = _read(folder / MANIFEST)
+    _check_version(data, "convcheck-manifest", folder / MANIFEST)
+    try:
+        _check_entries(data)
+        return Manifest(data["seed"], data["tier"], data["specs"], data["files"], sha256(text))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise broken(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
+
+
+def _check_entries(data: Mapping[str, Any]) -> None:
+    """Touch what will be looked up later, so that a gap is found here."""
+    for entry in data["specs"].values():
+        entry["spec_sha256"], entry["cases"].keys()
+    for entry in data["files"].values():
+        entry["sha256"]
+
+
+def _read(path: Path) -> tuple[dict[str, Any], str]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise broken(path, f"cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 0)
+        raise broken(path, f"truncated or edited, not JSON: {error}", line) from None
+    if not isinstance(data, dict):
+        raise broken(path, "not a JSON object")
+    return data, text
+
+
+def broken(path: Path, what: str, line: int = 0) -> VectorError:
+    """Make the error for a damaged file."""
+    return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
+
+
+def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
+    version = data.get(key)
+    if not isinstance(version, int):
+        raise broken(path, f"not a convcheck file: no {key!r}")
+    if version > FORMAT:
+        raise VectorError(
+            f"vector file of format {version}; this convcheck reads up to {FORMAT}",
+            place=Place(str(path), 1),
+            hint="upgrade convcheck",
+        )
+
+
+def read_vectors(
+    folder: Path, manifest: Manifest, spec: Spec, case: Case, decisions: tuple[Decision, ...]
+) -> VectorSet:
+    """Read the vectors of a case; `decisions` are those that the case's rows may be decided by.
+
+    Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
+    """
+    name = manifest.specs[spec.id]["cases"].get(file_key(case))
+    if name is None:
+        raise broken(folder / MANIFEST, f"it has no vectors of {case.id}")
+    data = verified(folder, name, manifest.files.get(name, {}).get("sha256"))
+    try:
+        return _vector_set(data, spec, case, decisions)
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
+        raise broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
+
+
+def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
+    """Read a vector file and hold it against its hash. Raises VectorError."""
+    path = folder / name
+    data, text = _read(path)
+    _check_version(data, "convcheck-vectors", path)
+    if sha256(text) != sha:
+        raise broken(path, "its hash is not the one in the manifest: truncated or edited")
+    return data
+
+
+def _vector_set(
+    data: Mapping[str, Any], spec: Spec, case: Case, decisions: tuple[Decision, ...]
+) -> VectorSet:
+    by_name = {(d.rule, d.row, d.level): d for d in decisions}
+    rules = tuple(by_name[tuple(rule[:3])] for rule in data["rules"])
+    columns = list(zip(*data["vectors"], strict=True))
+    inputs = tuple(
+        bits_of_words(t.format, words) for t, words in zip(case.sources, columns[:-2], strict=True)
+    )
+    rows = np.array(columns[-1], np.int16)
+    count = max(len(rule.readings) for rule in rules)
+    fmt = case.outputs[0].format
+    readings = tuple(_reading(fmt, columns[-2], r) for r in range(count))
+    expected = Expected(rows, rules, readings)
+    return VectorSet(case, inputs, expected, data["coverage"], form(spec))
+
+
+def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
+    words = [word if isinstance(word, str) else word[min(r, len(word) - 1)] for word in said]
+    if isinstance(fmt, Text):
+        patterns = [EXACT if w.startswith("=") else PATTERNS.index(w) for w in words]
+        texts = np.empty(len(words), object)
+        texts[:] = [w[1:] if w.startswith("=") else "" for w in words]
+        return Reading(texts, np.array(patterns, np.uint8))
+    known = {word: index for index, word in enumerate(PATTERNS)}
+    found = [known.get(word, EXACT) for word in words]
+    blank = "0"
+    codes = [word if p == EXACT else blank for word, p in zip(words, found, strict=True)]
+    return Reading(bits_of_words(fmt, codes), np.array(found, np.uint8))
+
+
+def verify_files(folder: Path, manifest: Manifest, cases: Sequence[Case]) -> None:
+    """Hold the files of cases against the manifest. Raises VectorError for the first that fails."""
+    for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
+        if name is not None:
+            verified(folder, name, manifest.files.get(name, {}).get("sha256"))

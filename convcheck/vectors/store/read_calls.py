@@ -1,0 +1,89 @@
+"""Vector files of whole calls, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from math import prod
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body import compile_calls
+from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.vectors.generate import form
+from convcheck.vectors.model import CallSet, Coverage
+from convcheck.vectors.store.hex_words import bits_of_words
+from convcheck.vectors.store.read import Manifest, broken, verified
+from convcheck.vectors.store.write import MANIFEST
+from convcheck.vectors.store.write_calls import BETWEEN, case_key, file_key, rows_of
+
+Types = Mapping[str, DType]
+
+
+def read_calls(folder: Path, manifest: Manifest, spec: Spec, case: Case, types: Types) -> CallSet:
+    """Read the calls of a case; `types` are those that an output may have.
+
+    Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
+    """
+    name = manifest.specs[spec.id]["cases"].get(file_key(case))
+    if name is None:
+        raise broken(folder / MANIFEST, f"it has no vectors of {case.id}")
+    data = _file(folder, name, manifest.files.get(name, {}).get("sha256"))
+    try:
+        return _call_set(data, spec, case, types)
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
+        raise broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
+
+
+@lru_cache(maxsize=4)
+def _file(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
+    """Read a file that many cases share, which come one after the other."""
+    return verified(folder, name, sha)
+
+
+def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
+    decisions = compile_calls(spec, case).decisions
+    known = rows_of(decisions)
+    coverage, number = data["cases"][case_key(case)]
+    rules = dict(enumerate(tuple(rule) for rule in data["rules"]))  # of all cases of the file
+    calls, expected = [], []
+    for inputs, rule, readings, *flags in data["sets"][number]:
+        calls.append(tuple(_inputs(case, inputs)))
+        said = tuple(_reading(reading, types) for reading in readings)
+        _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
+        expected.append(ExpectedCall(known[rules[rule]], said, bool(flags)))
+    _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
+    return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form(spec))
+
+
+def _check(holds: object, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
+
+
+def _inputs(case: Case, inputs: list[Any]) -> Iterator[Any]:
+    tensors = zip(case.inputs, case.ranks, inputs, strict=True)
+    for dtype, rank, (shape, words) in tensors:
+        _check(len(shape) == rank, f"shape {shape} where the rank is {rank}")
+        yield bits_of_words(dtype.format, words.split()).reshape(shape)
+
+
+def _reading(reading: list[Any], types: Types) -> CallReading:
+    name, said = reading
+    if isinstance(said, str):
+        _check(said in (PATTERNS[REFUSED], PATTERNS[UNDEFINED]), f"a call that is {said!r}")
+        return CallReading(name, pattern=PATTERNS.index(said))
+    outputs = (_due(types[t], tuple(shape), words.split()) for t, shape, words in said)
+    return CallReading(name, tuple(outputs))
+
+
+def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> Due:
+    _check(len(words) == prod(shape), f"{len(words)} elements in shape {shape}")
+    known = {word: index for index, word in enumerate(PATTERNS)}
+    patterns = np.array([known.get(word, EXACT) for word in words], np.uint8)
+    codes = [w if p == EXACT else "0" for w, p in zip(words, patterns, strict=True)]
+    return Due(dtype, shape, bits_of_words(dtype.format, codes), patterns)

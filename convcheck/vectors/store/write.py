@@ -1,0 +1,234 @@
+"""Canonical JSON, one file a case, one vector a line; and the manifest with their hashes.
+
+A person can read it, `git diff` shows a change of a rule as lines, and a C program parses it in
+thirty lines. Files are written whole or not at all. A case whose vectors equal those of the case
+of the same name in the spec that its spec extends has no file of its own: the manifest points to
+the older one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from convcheck.files import write_whole
+from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
+from convcheck.vectors.generate import GENERATOR
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.store.hex_words import hex_width
+from convcheck.vectors.store.write_calls import body_of_calls, file_key
+
+FORMAT = 1
+MANIFEST = "MANIFEST.json"
+_REGENERATE = "run `convcheck generate`, or get the file again from its source"
+
+
+def path_of(case: Case) -> str:
+    """Give a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
+    family, _, rest = case.spec.partition(".")
+    return f"{family}/{rest}/{file_key(case)}.json"
+
+
+# Writing -------------------------------------------------------------------------------------
+
+
+def body(vectors: VectorSet) -> str:
+    """Give what may be shared between versions: the case, the rules, the vectors."""
+    case = {
+        "inputs": [t.name for t in vectors.case.sources],
+        "outputs": [t.name for t in vectors.case.outputs],
+        "attributes": dict(vectors.case.attributes),
+    }
+    used = sorted(set(vectors.expected.rows.tolist()))
+    rules = [_rule(vectors.expected.decisions[i]) for i in used]
+    lines = ",\n".join(_lines(vectors, {row: i for i, row in enumerate(used)}))
+    return (
+        f'"case": {_json(case)},\n"coverage": {_json(vectors.coverage)},\n"rules": [\n'
+        + ",\n".join(_json(rule) for rule in rules)
+        + f'\n],\n"vectors": [\n{lines}\n]}}\n'
+    )
+
+
+def _rule(decision: Decision) -> list[object]:
+    readings = [name for name in decision.readings if name]
+    rule: list[object] = [decision.rule, decision.row, decision.level]
+    return [*rule, readings] if readings else rule
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> Iterable[str]:
+    tensors = zip(vectors.case.sources, vectors.inputs, strict=True)
+    inputs = [_words(t.format, bits) for t, bits in tensors]
+    expected = vectors.expected
+    due = [_due(vectors.case.outputs[0].format, reading) for reading in expected.readings]
+    readings = [len(d.readings) for d in expected.decisions]
+    for i, row in enumerate(expected.rows.tolist()):
+        words = [column[i] for column in due[: readings[row]]]
+        if len(words) == 1 or len(set(words)) == 1:
+            said = words[0]
+        else:
+            said = f"[{', '.join(words)}]"
+        yield f"[{', '.join(column[i] for column in inputs)}, {said}, {rules[row]}]"
+
+
+def _words(fmt: Format, bits: Bits) -> list[str]:
+    """Spell codes as JSON strings of fixed-width hex; texts as JSON strings."""
+    if isinstance(fmt, Text):
+        return [_json(text) for text in cast(Texts, bits)]
+    width = hex_width(fmt)
+    return [f'"{code:0{width}x}"' for code in cast(Codes, bits).tolist()]
+
+
+def _due(fmt: Format, reading: Reading) -> list[str]:
+    """Spell expectations: codes, or pattern words; a text is marked by an equals sign."""
+    exact = _words(fmt, reading.codes)
+    if isinstance(fmt, Text):
+        exact = [_json(f"={text}") for text in cast(Texts, reading.codes)]
+    patterns = reading.patterns.tolist()
+    return [
+        word if p == EXACT else f'"{PATTERNS[p]}"' for word, p in zip(exact, patterns, strict=True)
+    ]
+
+
+def header(spec: Spec, seed: int) -> str:
+    """Give the head of a vector file, up to its body."""
+    head = {
+        "convcheck-vectors": FORMAT,
+        "generator": GENERATOR,
+        "seed": seed,
+        "spec": spec.id,
+        "spec_sha256": spec.digest,
+    }
+    return _json(head)[:-1] + ",\n"
+
+
+class Files:
+    """The files of a tier, made one after the other: (name, content), the manifest last.
+
+    Only hashes are kept of what has been given out, so memory stays flat. `vectors` and `size`
+    (bytes) are those of the files given out so far.
+    """
+
+    def __init__(
+        self, sets: Iterable[tuple[Spec, Iterable[Vectors]]], tier: str, seed: int
+    ) -> None:
+        self.tier, self.seed = tier, seed
+        self.vectors = self.size = 0
+        self._sets = sets
+        self._files: dict[str, dict[str, object]] = {}
+        self._specs: dict[str, Any] = {}
+        self._bodies: dict[str, str] = {}  # file -> hash of its body
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Make the files, parents before their children."""
+        for spec, vector_sets in self._sets:
+            cases: dict[str, str] = {}
+            self._specs[spec.id] = {"spec_sha256": spec.digest, "cases": cases}
+            for name, text, vectors in _bodies(vector_sets):
+                path, content = self._file(spec, name, text, vectors)
+                cases[name] = path
+                if content is not None:
+                    yield path, content
+        content = _manifest(self.tier, self.seed, self._specs, self._files)
+        self.size += len(content.encode())
+        yield MANIFEST, content
+
+    def _file(
+        self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
+    ) -> tuple[str, str | None]:
+        """Give a file of a body; no content where the parent's file has the same body."""
+        key = sha256(text)
+        older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(name)
+        if older is not None and self._bodies[older] == key:
+            return older, None
+        path, content = path_of(vectors[0].case), header(spec, self.seed) + text
+        count = sum(map(len, vectors))
+        self._bodies[path] = key
+        self._files[path] = {"sha256": sha256(content), "vectors": count}
+        self.vectors += count
+        self.size += len(content.encode())
+        return path, content
+
+
+def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
+    """Give (name, body, vectors) of each file: a case's own, or that of its input types."""
+    shared: dict[str, list[CallSet]] = {}
+    for vectors in sets:
+        if isinstance(vectors, CallSet):
+            shared.setdefault(file_key(vectors.case), []).append(vectors)
+        else:
+            yield file_key(vectors.case), body(vectors), (vectors,)
+    for name, calls in shared.items():
+        yield name, body_of_calls(calls), tuple(calls)
+
+
+def sha256(text: str) -> str:
+    """Hash a file's content."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _manifest(tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str, Any]) -> str:
+    head = {"convcheck-manifest": FORMAT, "generator": GENERATOR, "seed": seed, "tier": tier}
+    parts = [_json(head)[:-1]]
+    parts.append('"files": ' + _entries(files))
+    listed = ",\n".join(
+        f'{_json(name)}: {{"spec_sha256": {_json(entry["spec_sha256"])}, "cases": '
+        + _entries(entry["cases"])
+        + "}"
+        for name, entry in specs.items()
+    )
+    parts.append(f'"specs": {{\n{listed}\n}}')
+    return ",\n".join(parts) + "}\n"
+
+
+def _entries(mapping: Mapping[str, Any]) -> str:
+    """One entry a line, in the order given."""
+    return "{\n" + ",\n".join(f"{_json(k)}: {_json(v)}" for k, v in mapping.items()) + "\n}"
+
+
+def differing(files: Files, folder: Path) -> list[str]:
+    """Name the files of a folder that differ from those given, are missing, or are left over."""
+    given, differ = set(), []
+    for name, text in files:
+        given.add(name)
+        if not (folder / name).is_file():
+            differ.append(f"{name} (missing)")
+        elif (folder / name).read_bytes() != text.encode():
+            differ.append(name)
+    left = _listed(folder) - given
+    return sorted(differ + [f"{name} (left over)" for name in left])
+
+
+def write(files: Files, folder: Path) -> int:
+    """Bring a folder to the files given, the manifest last; gives the number of files changed.
+
+    Raises UsageError where a file cannot be written; each file is whole, old or new.
+    """
+    given, changed, before = set(), 0, _listed(folder)
+    for name, text in files:
+        given.add(name)
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            write_whole(path, text.encode(), folders=True)
+            changed += 1
+    for name in before - given:
+        (folder / name).unlink()
+        changed += 1
+    return changed
+
+
+def _listed(folder: Path) -> set[str]:
+    """The files that the folder's manifest lists: ours to remove, and no others."""
+    try:
+        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+    return {name for name in files if (folder / name).is_file()}

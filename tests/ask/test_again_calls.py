@@ -1,0 +1,266 @@
+"""Whole calls that are asked again, in reversed order and under other options."""
+
+from __future__ import annotations
+
+import io
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from places import ROOT
+from planted import inconsistent
+from planted.asking import Log
+from planted.counting import LONG, Corpus, case
+from rich.console import Console
+
+from convcheck.ask.again_calls import consistent_calls
+from convcheck.ask.calls import ask_calls
+from convcheck.ask.jobs import Job
+from convcheck.backends.protocol import LIMIT_VARIABLE, Backend
+from convcheck.judge.answers import AGAIN, EVERYWHERE, Avoid, Fault
+from convcheck.judge.result import (
+    BackendInfo,
+    CallExample,
+    CaseResult,
+    Group,
+    RunResult,
+    case_verdict,
+    gates,
+)
+from convcheck.pool.lane import Reported
+from convcheck.pool.local import locally
+from convcheck.pool.messages import Setup
+from convcheck.report.draw import terminal
+from convcheck.report.json import document
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import CallReading
+from convcheck.vectors.model import CallSet
+
+LUCK = "differs from call to call"
+
+
+def calls(shape: tuple[int, ...] = ()) -> CallSet:
+    """The numbers 0 to 11, to each of which as many elements are due."""
+    found = Corpus().vectors(case(1))
+    return replace(found, calls=tuple((call[0].reshape(shape),) for call in found.calls))
+
+
+def undefined() -> CallSet:
+    found = calls()
+    free = (CallReading("", pattern=UNDEFINED),)
+    return replace(found, expected=tuple(replace(e, readings=free) for e in found.expected))
+
+
+def found(
+    backend: Backend, of: CallSet | None = None, avoid: Avoid | None = None, log: Log | None = None
+) -> tuple[Group, ...]:
+    of = of or calls()
+    answers = ask_calls(backend, of, Log(), {})
+    return consistent_calls(backend, of, answers, log or Log(), avoid)
+
+
+def example(group: Group) -> CallExample:
+    (shown,) = group.examples
+    assert isinstance(shown, CallExample)
+    return shown
+
+
+def first_words(shown: CallExample) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    assert isinstance(shown.expected, tuple)
+    assert shown.got is not None
+    return shown.expected[0].words, shown.got[0].words
+
+
+def test_what_is_always_the_same_has_no_finding() -> None:
+    log = Log()
+    assert found(inconsistent.SteadyCaller(), log=log) == ()
+    backwards = [[i] for i in range(LONG - 1, -1, -1)]
+    assert [index.tolist() for index in log.of("again")] == backwards
+    assert {name for name, _ in log.calls} == {"again", "other options"}
+    assert len(log.of("other options")) == 3 * LONG  # two numbers of threads, one optimisation
+    assert found(inconsistent.SteadyCaller(), calls((1,)), log=log) == ()
+    assert set(AGAIN) == {name for name, _ in log.calls}
+
+
+@pytest.mark.parametrize("of", [calls(), undefined()], ids=["normative", "undefined"])
+def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None:
+    (group,) = found(inconsistent.Leftover(), of)
+    assert (group.verdict, group.kind, group.placement) == (
+        "inconsistent", "order-dependent", "in reverse order",
+    )  # fmt: skip
+    assert (group.count, group.of) == (7, LONG)  # lengths 4 to 10
+    shown = example(group)
+    assert shown.message == "in order gives 0x02 in element 2, in reverse order gives 0x0b"
+    assert (shown.difference, shown.wrong, shown.arguments) == ((0, 2), 1, (10,))
+    assert first_words(shown) == ((0, 1, 2, 3, 4, 5, 6, 7, 8, 9), (0, 1, 11, 3, 4, 5, 6, 7, 8, 9))
+    assert gates(group, "normative")
+    assert case_verdict((group,)) == "inconsistent"
+
+
+def test_another_length_is_found() -> None:
+    (group,) = found(inconsistent.KeepsTheLast())
+    assert (group.kind, group.count) == ("order-dependent", 1)
+    shown = example(group)
+    assert shown.message == "in order gives int8 [4], in reverse order gives int8 [6]"
+    assert shown.difference == (0, -1)
+
+
+def test_an_answer_that_depends_on_threads() -> None:
+    (group,) = found(inconsistent.CallsByThreads())
+    assert (group.kind, group.placement, group.count) == ("threads-dependent", "threads 4", 2)
+    assert example(group).message == "threads 1 gives 0x0a in element 10, threads 4 gives 0x0b"
+
+
+def test_an_answer_that_depends_on_the_alignment() -> None:
+    (group,) = found(inconsistent.CallsByAlignment(), calls((1,)))
+    assert (group.kind, group.count) == ("alignment-dependent", LONG - 1)
+    said = "at the start of a buffer gives 0x0a in element 10, 1 element into it gives 0x0b"
+    assert example(group).message == said
+
+
+def test_a_refusal_under_an_option() -> None:
+    (group,) = found(inconsistent.RefusesOptimised())
+    assert (group.kind, group.count) == ("optimisation-dependent: refused", 1)
+    shown = example(group)
+    assert shown.got is None
+    said = "optimisation off gives int8 [4], optimisation all gives nothing: not four"
+    assert shown.message == said
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind", "other"),
+    [
+        (inconsistent.RefusesAgain(), f"{LUCK}: refused", "nothing: once is enough"),
+        (inconsistent.HugeAgain(), LUCK, "int8 [1099511627776]"),
+    ],
+)
+def test_what_is_answered_only_once(backend: Backend, kind: str, other: str) -> None:
+    (group,) = found(backend)
+    assert (group.kind, group.count) == (kind, 1)
+    said = f"first gives int8 [3], asked again gives {other}"
+    assert example(group).message == said
+
+
+def test_what_the_order_does_is_not_laid_to_an_option() -> None:
+    """Its options' first call is wrong, too, but not the same call again."""
+    groups = found(inconsistent.FirstOfAll(), calls())
+    assert {g.kind for g in groups} == {"differs from call to call"}
+    assert groups[0].placement == "threads 2 once more"
+    only_once = example(groups[0]).message
+    assert only_once == ("threads 2 gives 0x0b in element 10, threads 2 once more gives 0x0a")
+
+
+@pytest.mark.parametrize("name", ["CallsByLuck", "CallsByChance"])
+def test_what_is_not_the_same_twice_is_not_laid_to_the_order(name: str) -> None:
+    groups = found(getattr(inconsistent, name)())
+    assert {g.kind for g in groups if g.kind != LUCK} == set()
+    assert groups
+
+
+def test_one_call_has_no_order() -> None:
+    of = calls()
+    of = replace(of, calls=of.calls[3:4], expected=of.expected[3:4])
+    (group,) = found(inconsistent.RefusesAgain(), of)
+    assert group.kind == "differs from call to call: refused"
+
+
+def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "8")
+    monkeypatch.setattr(inconsistent.RefusesAlways, "asked", [])
+    backend = inconsistent.RefusesAlways()
+    of = calls()
+    answers = ask_calls(backend, of, Log(), {})
+    assert inconsistent.RefusesAlways.asked == list(range(9))
+    inconsistent.RefusesAlways.asked.clear()
+    assert consistent_calls(backend, of, answers, Log()) == ()
+    assert set(inconsistent.RefusesAlways.asked) == {0, 1, 2, 6, 7, 8}
+
+
+def test_what_killed_a_worker_is_avoided() -> None:
+    log, died = Log(), Fault("crashed", "again", "died", 7)
+    assert found(inconsistent.SteadyCaller(), None, Avoid(faults=(died,)), log) == ()
+    assert [7] not in [index.tolist() for _, index in log.calls]  # whether it is steady: unknown
+    assert len(log.of("again")) == LONG - 1
+    log, died = Log(), Fault("crashed", "other options", "died", 7)
+    assert found(inconsistent.SteadyCaller(), None, Avoid(faults=(died,)), log) == ()
+    assert len(log.of("again")) == LONG
+    assert len(log.of("other options")) == 3 * (LONG - 1)
+    log = Log()
+    for placements in (frozenset(("again",)), EVERYWHERE):
+        assert found(inconsistent.Leftover(), None, Avoid(placements=placements), log) == ()
+    assert not log.calls
+
+
+def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
+    backend, of = inconsistent.SpoilsCalls(), calls()
+    answers = ask_calls(inconsistent.SteadyCaller(), of, Log(), {})
+    assert consistent_calls(backend, of, answers, Log()) == ()
+    assert backend.calls == 4
+
+
+def test_digests_tell_findings_apart() -> None:
+    (one,) = found(inconsistent.Leftover())
+    (same,) = found(inconsistent.Leftover())
+    (other,) = found(inconsistent.KeepsTheLast())
+    assert one.digest == same.digest != other.digest
+
+
+# In workers ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def result(name: str) -> tuple[CaseResult, BackendInfo]:
+    setup = Setup(f"tests.planted.inconsistent:{name}", Corpus(), None, consistency=True)
+    with closing(locally(setup, [Job(0, case(1))], 1, 20.0)) as reports:
+        heard = list(reports)
+    (info,) = [report for report in heard if isinstance(report, BackendInfo)]
+    (reported,) = [report for report in heard if isinstance(report, Reported)]
+    assert isinstance(reported.result, CaseResult)
+    return reported.result, info
+
+
+def counts(of: CaseResult) -> list[tuple[str, str, str, int]]:
+    return [(g.verdict, g.placement, g.kind, g.count) for g in of.groups]
+
+
+@pytest.mark.usefixtures("_from_the_root")
+def test_calls_that_kill_only_after_others_cost_themselves() -> None:
+    lost = "died of SIGSEGV; not reproduced alone"
+    one, _ = result("DiesAgain")
+    assert counts(one) == [("pass", "", "", LONG), ("crashed", "again", lost, 1)]
+    assert example(one.groups[1]).inputs[0].words == (7,)
+    two, _ = result("DiesOfTwoAgain")
+    assert counts(two) == [("pass", "", "", LONG), *[("crashed", "again", lost, 1)] * 2]
+    assert [example(g).inputs[0].words for g in two.groups[1:]] == [(7,), (3,)]
+
+
+@pytest.mark.usefixtures("_from_the_root")
+def test_a_call_that_kills_under_an_option_hides_no_other_difference() -> None:
+    one, _ = result("DiesOptimised")
+    assert counts(one) == [
+        ("pass", "", "", LONG),
+        ("crashed", "other options", "died of SIGSEGV; not reproduced alone", 1),
+        ("inconsistent", "threads 4", "threads-dependent", 2),
+    ]
+    assert one.verdict == "crashed"
+
+
+@pytest.mark.usefixtures("_from_the_root")
+def test_reports_show_both_answers() -> None:
+    one, info = result("Leftover")
+    assert one.verdict == "inconsistent"
+    run = RunResult(info, "edge", "disputed", (), (one,))
+    out = io.StringIO()
+    terminal.report(run, Console(file=out, width=80, color_system=None), False)
+    said = out.getvalue()
+    assert "order-dependent: in order gives 0x02 in element 2, in reverse order" in said
+    assert "expected" not in said
+    assert "one way" in said
+    assert "another" in said
+    [shown] = document(run)["cases"][0]["groups"][1]["examples"]
+    assert np.shape(shown["got"]) == np.shape(shown["expected"])

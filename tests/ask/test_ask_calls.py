@@ -1,0 +1,243 @@
+"""Whole calls in real workers: a deadly call costs only itself, and no answer is trusted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from planted.counting import LONG, SHORT, Corpus, case
+
+from convcheck.backends.protocol import DEFAULT_LIMIT, LIMIT_VARIABLE, max_elements
+from convcheck.errors import UsageError
+from convcheck.judge.result import CallExample, CaseResult, RunResult
+from convcheck.pool.local import Execution, execute
+from convcheck.report.json import document
+
+
+@pytest.fixture(autouse=True)
+def _from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    assert not list(tmp_path.glob("convcheck-*"))
+
+
+def run(name: str, numbers: Any = (0, 1, 2), **options: Any) -> Execution:
+    settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
+    return execute(
+        f"tests.planted.bad_callers:{name}",
+        [case(number) for number in numbers],
+        Corpus(),
+        **{**settings, **options},
+    )
+
+
+def bad_one(execution: Execution) -> CaseResult:
+    """Give the result of the case number 1; the others must be untouched."""
+    before, result, after = execution.results
+    assert [(r.verdict, r.checked, r.message) for r in (before, after)] == [("pass", SHORT, "")] * 2
+    assert result.case == case(1)
+    return result
+
+
+def counts(result: CaseResult) -> list[tuple[str, str, int, int]]:
+    """Count by verdict and kind, what is right last."""
+    found = [(g.verdict, g.kind, g.count, g.of) for g in result.groups]
+    return sorted(found, key=lambda group: group[0] == "pass")
+
+
+def shown(result: CaseResult) -> CallExample:
+    """The example of what is not right."""
+    [example] = [e for g in result.groups if g.verdict != "pass" for e in g.examples]
+    assert isinstance(example, CallExample)
+    return example
+
+
+@pytest.mark.parametrize("name", ["Good", "Scribbles"])
+def test_what_is_right_passes(name: str) -> None:
+    result = bad_one(run(name))
+    assert (result.verdict, result.checked, result.left_out) == ("pass", LONG, 0)
+
+
+DEATHS = {
+    "Segfault": "died of SIGSEGV",
+    "Exits": "exited with status 3",
+    "Abort": "died of SIGABRT: terminate called after throwing an instance of 'int'",
+}
+
+
+@pytest.mark.parametrize("name", DEATHS)
+def test_a_deadly_call_costs_only_itself(name: str) -> None:
+    execution = run(name)
+    result = bad_one(execution)
+    assert (result.verdict, result.checked) == ("crashed", LONG)
+    assert counts(result) == [
+        ("crashed", DEATHS[name], 1, LONG),
+        ("pass", "", LONG - 1, LONG),
+    ]
+    example = shown(result)
+    assert example.inputs[0].words == (7,), "the call that does it is shown"
+    assert example.message == DEATHS[name]
+    assert example.got is None
+    assert execution.notes == ("the backend was restarted 2 times",)
+
+
+def test_two_deadly_calls() -> None:
+    result = bad_one(run("DiesOnTwo"))
+    assert counts(result)[0] == ("crashed", "died of SIGSEGV", 2, LONG)
+
+
+def test_a_call_that_hangs() -> None:
+    result = bad_one(run("Hangs", timeout=0.5))
+    assert counts(result) == [
+        ("crashed", "no answer within 0.5 s", 1, LONG),
+        ("pass", "", LONG - 1, LONG),
+    ]
+    assert shown(result).inputs[0].words == (7,)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "tried", "restarts"),
+    [
+        (
+            "DiesAlways",
+            "died of SIGSEGV on each of the first 8 calls; the rest was not asked",
+            8,
+            16,
+        ),
+        ("HangsAlways", "no answer within 0.3 s on each of the first 2 calls", 2, 4),
+    ],
+)
+def test_a_backend_that_always_dies_costs_little(
+    name: str, words: str, tried: int, restarts: int
+) -> None:
+    execution = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0)
+    [result] = execution.results
+    assert (result.verdict, result.checked) == ("crashed", tried)
+    assert any(words in g.kind for g in result.groups)
+    assert execution.notes == (f"the backend was restarted {restarts} times",)
+
+
+def test_a_backend_that_dies_of_its_past_blames_no_call() -> None:
+    [result] = run("AfterManyCalls", (1,)).results
+    assert (result.verdict, result.checked) == ("crashed", 0)
+    assert {g.kind for g in result.groups} == {"died of SIGSEGV; not reproduced alone"}
+
+
+def test_a_death_is_not_forgotten_over_a_declined_call() -> None:
+    [result] = run("DiesThenDeclines", (1,)).results
+    assert result.verdict == "crashed"
+    assert counts(result) == [("crashed", "died of SIGSEGV", 1, 1)]
+
+
+def test_what_an_adapter_raises_is_an_error() -> None:
+    result = bad_one(run("Raises"))
+    assert (result.verdict, result.checked) == ("error", 0)
+    assert result.message.endswith("ValueError: a fault of the adapter")
+
+
+MALFORMED = {
+    "Garbage": "the answer is a int, not tensors",
+    "Lists": "the output is a list, not a tensor",
+    "Nothing": "the answer is no list of tensors with their types",
+    "Floats": "codes as float32",
+    "Objects": "codes as object",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_answer(name: str) -> None:
+    execution = run(name)
+    result = bad_one(execution)
+    assert (result.verdict, result.checked) == ("fail", LONG - 1)
+    assert counts(result)[0] == ("fail", "wrong type", 1, 1)
+    assert shown(result).message == MALFORMED[name]
+    assert shown(result).inputs[0].words == (7,)
+    assert not execution.notes
+
+
+WRONG = {
+    "Wide": ("codes as uint32", (7,)),
+    "AnotherType": ("int33 where int8 is due", (7,)),
+    "TwoOutputs": ("2 outputs where 1 are due", (7,)),
+    "NoOutputs": ("0 outputs where 1 are due", None),
+    "NoTypes": ("1 outputs of 0 types", None),
+    "OneTooMany": ("one element too many", (8,)),
+    "OneTooFew": ("one element too few", (6,)),
+    "Empty": ("empty where elements are due", (0,)),
+    "Matrix": ("another shape", (1, 7)),
+    "LastWrong": ("another value", (7,)),
+    "Huge": ("too many elements", (1 << 40,)),
+    "HugeAllTheSame": ("too many elements", (1 << 40,)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_answer(name: str) -> None:
+    kind, shape = WRONG[name]
+    execution = run(name)
+    result = bad_one(execution)
+    assert (result.verdict, result.checked) == ("fail", LONG)
+    assert counts(result) == [("fail", kind, 1, LONG), ("pass", "", LONG - 1, LONG)]
+    example = shown(result)
+    assert example.inputs[0].words == (7,)
+    assert example.got is not None
+    assert [strip.shape for strip in example.got][:1] == ([shape] if shape else [])
+    assert not execution.notes
+
+
+@pytest.mark.parametrize("name", ["OneTooMany", "Huge", "LastWrong"])
+def test_both_lengths_are_in_the_json(name: str) -> None:
+    execution = run(name)
+    report = document(RunResult(execution.backend, "edge", "disputed", "", execution.results))
+    [group] = [g for g in report["cases"][1]["groups"] if g["verdict"] == "fail"]
+    [example] = group["examples"]
+    assert example["expected"][0]["shape"] == [7]
+    assert [list(WRONG[name][1] or ())] == [strip["shape"] for strip in example["got"]]
+    assert example["difference"] == ([0, 6] if name == "LastWrong" else [0, -1])
+
+
+@pytest.mark.parametrize("name", ["Refuses", "DeclinesLater"])
+def test_a_refused_call(name: str) -> None:
+    result = bad_one(run(name))
+    assert counts(result)[0] == ("refused", "refused", 1, LONG)
+    assert shown(result).message in ("not seven", "no seven")
+
+
+# The largest answer ----------------------------------------------------------------------------
+
+
+def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "2")
+    execution = run("Segfault")  # which dies of a call that is not asked
+    result = bad_one(execution)
+    assert (result.verdict, result.checked, result.left_out) == ("pass", SHORT, LONG - SHORT)
+    said = "9 calls were not asked: an answer of more elements than --max-elements allows"
+    assert result.message == said
+    assert execution.notes == (said,)
+
+
+def test_a_case_of_nothing_but_such_calls_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planted.counting.LONG", 12)
+    monkeypatch.setenv(LIMIT_VARIABLE, "1")
+    execution = run("Good", (0,))
+    [result] = execution.results
+    assert (result.checked, result.left_out) == (2, 1)
+    assert result.message.startswith("1 call was not asked")
+
+
+@pytest.mark.parametrize("said", ["many", "", "-1", "0", "1e6", "1" * 30])
+def test_a_limit_that_is_none(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, said)
+    with pytest.raises(UsageError) as caught:
+        run("Good")
+    assert LIMIT_VARIABLE in caught.value.message
+    assert caught.value.hint
+
+
+def test_the_limit_without_a_word() -> None:
+    assert max_elements() == DEFAULT_LIMIT

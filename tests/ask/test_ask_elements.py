@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pytest
+from places import ROOT
+from planted.asking import (
+    BAD,
+    BOOL,
+    INT4,
+    INT8,
+    INT32,
+    TEXT,
+    Log,
+    Scripted,
+    asked,
+    case_of,
+    echo,
+    vectors_of,
+)
+
+from convcheck.ask.elements import ask
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.judge.answers import (
+    ANSWERED,
+    CRASHED,
+    EVERYWHERE,
+    NOT_ASKED,
+    REFUSED,
+    Avoid,
+    Fault,
+)
+from convcheck.numerics.format import Bits
+from convcheck.rules.model import Case, DType
+from convcheck.semantics.expected import EXACT, UNDEFINED
+from convcheck.semantics.expected import REFUSED as TO_REFUSE
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_a_refusing_element_is_found() -> None:
+    answers, log = asked("RefusesOne")
+    assert np.flatnonzero(answers.state == REFUSED).tolist() == [BAD]
+    assert answers.messages == {BAD: "not this one"}
+    assert (np.delete(answers.got, BAD) == np.delete(np.arange(128), BAD)).all()
+    assert not answers.faults
+    assert len(log.of("bulk")) < 25
+
+
+def test_everything_refused_costs_little_more_than_a_call_an_element() -> None:
+    answers, log = asked("RefusesAll")
+    assert (answers.state == REFUSED).all()
+    assert set(answers.messages.values()) == {"no"}
+    assert len(log.of("bulk")) < 1.5 * 128
+    assert not {"odd tail", "short", "4-D", "empty"} & {name for name, _ in log.calls}
+
+
+def test_many_refusals_are_not_all_looked_up() -> None:
+    def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
+        return Refused("no")
+
+    log = Log()
+    answers = ask(Scripted(refuse), vectors_of(case_of(INT32, INT32), range(5000)), log, {})
+    assert (answers.state == REFUSED).all()
+    assert len(log.calls) < 400
+    assert "asked with" in answers.messages[4999]
+    assert answers.messages[0] == "no"
+
+
+def test_a_case_to_be_refused_is_not_bisected() -> None:
+    answers, log = asked("RefusesAll", vectors_of(case_of(), range(128), TO_REFUSE))
+    assert (answers.state == REFUSED).all()
+    assert len(log.of("bulk")) == 1
+
+
+def test_elements_to_be_refused_do_not_spoil_the_bulk() -> None:
+    patterns = np.where(np.arange(128) == BAD, TO_REFUSE, EXACT)
+    answers, log = asked("RefusesOne", vectors_of(case_of(), range(128), patterns))
+    assert [len(i) for i in log.of("bulk")] == [127, 1]
+    assert answers.state[BAD] == REFUSED
+
+
+def test_undefined_texts_do_not_spoil_the_bulk() -> None:
+    def parse(case: Case, inputs: Sequence[Bits]) -> Answer:
+        try:
+            numbers = [int(text) for text in inputs[0].reshape(-1)]
+        except ValueError as error:
+            return Refused(str(error))
+        codes = np.array(numbers, np.uint8).reshape(inputs[0].shape)
+        return Outputs((codes,), (case.outputs[0].name,))
+
+    texts = [*map(str, range(20)), "", "0x", "30", "one"]
+    patterns = [EXACT] * 20 + [UNDEFINED] * 4
+    log = Log()
+    answers = ask(Scripted(parse), vectors_of(case_of(TEXT, INT8), texts, patterns), log, {})
+    assert [len(i) for i in log.of("bulk")] == [20, 4, 1, 1, 1, 1]
+    assert answers.state.tolist() == [ANSWERED] * 20 + [REFUSED, REFUSED, ANSWERED, REFUSED]
+    assert answers.got[22] == 30
+    assert not answers.faults
+
+
+def test_texts_come_back() -> None:
+    texts = [str(x) for x in range(40)]
+    case = case_of(TEXT, TEXT)
+    answers = ask(Scripted(echo), vectors_of(case, texts), Log(), {})
+    assert answers.got.tolist() == texts
+    assert not answers.elsewhere
+
+    def of_bytes(case: Case, inputs: Sequence[Bits]) -> Answer:
+        return Outputs((np.full(inputs[0].shape, b"x", object),), (case.outputs[0].name,))
+
+    answers = ask(Scripted(of_bytes), vectors_of(case, texts), Log(), {})
+    assert {f.kind for f in answers.faults} == {"not a code of the type"}
+    assert (answers.state == NOT_ASKED).all()
+
+
+def test_a_placement_that_is_refused_is_a_fault() -> None:
+    answers, _ = asked("RefusesScalars")
+    assert (answers.state == ANSWERED).all()
+    assert answers.faults == (Fault("refused", "alone", "rank 0", 0),)
+
+
+def test_declined() -> None:
+    answers, log = asked("DeclinesCase")
+    assert answers.declined == Declined("cannot ask that", missing=True)
+    assert (answers.state == NOT_ASKED).all()
+    assert not log.calls
+    answers, log = asked("DeclinesAnswer")
+    assert answers.declined == Declined("no kernel", missing=True)
+    assert len(log.calls) == 1
+    answers, _ = asked("DeclinesLater")
+    assert answers.declined is None
+    assert answers.faults == (Fault("refused", "4-D", "changed my mind", 0),)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("TwoOutputs", "wrong number of outputs"),
+        ("WrongType", "wrong type"),
+        ("WrongDtype", "wrong type"),
+        ("Garbage", "wrong type"),
+        ("GarbageArray", "wrong type"),
+    ],
+)
+def test_malformed_answers(name: str, kind: str) -> None:
+    answers, _ = asked(name)
+    assert (answers.state == NOT_ASKED).all()
+    assert [f.kind for f in answers.faults if f.placement == "bulk"] == [kind]
+    assert len(answers.faults) <= 6
+
+
+def test_wrong_shapes() -> None:
+    answers, _ = asked("WrongShape")
+    assert Fault("wrong shape", "bulk", "(127,), not (128,)", 0) in answers.faults
+    assert (answers.state == ANSWERED).sum() >= 6  # those asked alone
+    answers, _ = asked("Flattened")
+    assert {f.placement for f in answers.faults} == {"alone", "4-D"}
+    assert (answers.state == ANSWERED).all()
+
+
+@pytest.mark.parametrize(
+    ("fmt", "name", "bad"), [(BOOL, "BoolTwo", BAD), (INT4, "Good", 16)], ids=["bool", "int4"]
+)
+def test_bits_outside_the_format(fmt: DType, name: str, bad: int) -> None:
+    answers, _ = asked(name, vectors_of(case_of(INT8, fmt), range(128)))
+    fault = next(f for f in answers.faults if f.placement == "bulk")
+    assert (fault.kind, fault.index) == ("not a code of the type", bad)
+    assert hex(2 if fmt is BOOL else 16) in fault.message
+    assert answers.state[bad] == NOT_ASKED
+    assert answers.state[bad - 1] == ANSWERED
+
+
+def test_what_the_adapter_raises_is_not_an_answer() -> None:
+    with pytest.raises(ValueError, match="a fault of the adapter"):
+        asked("Raises")
+
+
+def test_what_is_to_be_skipped_is_not_asked() -> None:
+    answers, log = asked("Good", _5="died", _6="died")
+    assert np.flatnonzero(answers.state == CRASHED).tolist() == [5, 6]
+    assert answers.messages == {5: "died", 6: "died"}
+    assert not any(np.isin([5, 6], index).any() for _, index in log.calls)
+
+
+def test_what_is_to_be_avoided_is_not_asked() -> None:
+    fault = Fault("crashed", "bulk", "needs 2 inputs together", 5)
+    avoid = Avoid(((5, 60),), frozenset({"4-D"}), (fault,))
+    answers, log = asked("Good", None, avoid)
+    assert (answers.state == ANSWERED).all()
+    assert answers.faults == (fault,)
+    assert not log.of("4-D")
+    assert not any(np.isin([5, 60], index).all() for _, index in log.calls)
+    answers, log = asked("Good", None, Avoid((), EVERYWHERE, (fault,)))
+    assert (answers.state == NOT_ASKED).all()
+    assert not log.calls
+
+
+def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
+    answers, _ = asked("Good", None, Avoid((), frozenset({"bulk"})))
+    assert (answers.state == ANSWERED).all()
+    assert not answers.elsewhere
+
+
+def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
+    """It would come when the next case is asked, and be taken for a wrong one."""
+    at_once: list[int] = []
+
+    class Ahead(Scripted):
+        def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+            at_once.append(len(list(questions)))
+            return iter([Declined("no kernel")] * at_once[-1])
+
+    avoid = Avoid((), frozenset({"bulk"}))
+    answers = ask(Ahead(echo), vectors_of(case_of(INT8, INT8), range(128)), Log(), {}, avoid)
+    assert answers.declined == Declined("no kernel")
+    assert at_once == [1]
+
+
+def test_an_adapter_may_have_answers_of_its_own() -> None:
+    backend = Scripted(echo)
+    backend.answers = {}  # type: ignore[attr-defined]
+    answers = ask(backend, vectors_of(case_of(INT8, INT8), range(128)), Log(), {})
+    assert (answers.state == ANSWERED).all()
+
+
+def test_a_placement_may_refuse_what_is_undefined() -> None:
+    """Only a refusal of a value that an answer is due for is a fault."""
+    from convcheck.ask.elements import ask as ask_backend
+    from convcheck.backends.protocol import Outputs, Refused
+    from convcheck.rules.cases import cases
+    from convcheck.rules.load import load
+    from convcheck.vectors.generate import vector_set
+
+    spec = load().specs["onnx.Cast-25"]
+    case = next(c for c in cases(spec) if c.name == "string-to-bool")  # undefined throughout
+    vectors = vector_set(spec, case, "edge")
+
+    class NoScalars:
+        name, version = "no scalars", "1"
+
+        def support(self, case: object) -> None:
+            return None
+
+        def answer(self, case: object, inputs: object) -> Outputs | Refused:
+            if not inputs[0].shape:
+                return Refused("no scalars here")
+            return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("bool",))
+
+    answers = ask_backend(NoScalars(), vectors, lambda *call: None, {})
+    assert [fault.kind for fault in answers.faults] == []

@@ -1,0 +1,332 @@
+"""A sweep finds what asking and judging every element finds, and counts it exactly."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from functools import cache
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planted.bugs import BUGS, Bug
+from planted.proof import Planted
+from planted.swept import Change, Swept, Unbound
+
+from convcheck.ask.elements import ask
+from convcheck.ask.isolated import chunk_vectors
+from convcheck.ask.stream import sweep
+from convcheck.backends.ml_dtypes import MlDtypes
+from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
+from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
+from convcheck.judge.elements import judge
+from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.tally import RIGHT, Tally, finish, merge
+from convcheck.numerics.format import Bits, Codes
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.program import Program, compile_case
+from convcheck.vectors.generate import form
+from convcheck.vectors.span import Span
+
+CATALOG = load()
+CAST = CATALOG.specs["onnx.Cast-21"]
+BULK = Avoid(placements=EVERYWHERE - {"bulk"})
+NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every answer is a code
+HALF = [c for c in cases(CAST) if c.inputs[0].name == "float16" and c.outputs[0].name != "string"]
+SPAN = Span(0x3F800000, 4 * CHUNK)
+
+
+@cache
+def compiled(case: Case) -> Program:
+    return compile_case(CATALOG.specs[case.spec], case)
+
+
+def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
+    return sweep(backend, case, compiled(case), form(CAST), span, lambda *call: None, tile)
+
+
+def finished(case: Case, *tallies: Tally) -> CaseResult:
+    return finish(case, compiled(case).decisions, merge(tallies), "exhaustive")
+
+
+def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:
+    """The failures of a backend that is right but for a change."""
+    result = finished(case, swept(Swept(compiled(case), change), case, span))
+    assert result.checked == span.count
+    assert sum(g.count for g in result.groups) == span.count
+    return [g for g in result.groups if g.verdict not in ("pass", "undefined", "tolerated")]
+
+
+def case_of(target: str, *attributes: str, source: str = "float32") -> Case:
+    return find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
+
+
+# The same as the direct way -------------------------------------------------------------------
+
+
+def direct(backend: Backend, case: Case) -> CaseResult:
+    vectors = chunk_vectors(case, compiled(case), form(CAST), 0, 1 << 16)
+    order = np.argsort(positions_of(case, cast(Codes, vectors.inputs[0])))
+    inputs, expected = (vectors.inputs[0][order],), vectors.expected.take(order)
+    vectors = replace(vectors, inputs=inputs, expected=expected)
+    return judge(vectors, ask(backend, vectors, lambda *call: None, {}, BULK))
+
+
+def positions_of(case: Case, codes: Codes) -> Codes:
+    """In the order of values, by arithmetic of its own: floats of 16 bits only."""
+    wide = codes.astype(np.int64)
+    return cast(Codes, np.where(wide >= 1 << 15, (1 << 15) - 1 - wide, wide))
+
+
+def comparable(result: CaseResult) -> CaseResult:
+    """Without digests, and the second example of what is undefined: there is no extreme one.
+
+    Answers that are no codes are counted by the call.
+    """
+    kept = []
+    for group in result.groups:
+        if group.kind == "not a code of the type":
+            group = replace(group, examples=())
+        examples = group.examples[:1] if group.verdict == "undefined" else group.examples
+        kept.append(replace(group, digest="", examples=examples))
+    return replace(result, groups=tuple(kept))
+
+
+def held_against_the_direct_way(backend: Backend) -> set[str]:
+    verdicts = set()
+    for case in HALF:
+        if backend.support(case):
+            continue
+        found = direct(backend, case)
+        parts = [swept(backend, case, Span(first, 1 << 15), 32) for first in (1 << 15, 0)]
+        if found.verdict == "unsupported":
+            assert not any(part.asked for part in parts)
+            continue
+        assert comparable(finished(case, *parts)) == comparable(found), case.id
+        verdicts.add(found.verdict)
+    return verdicts
+
+
+def test_as_direct_with_a_runtime() -> None:
+    assert len(held_against_the_direct_way(MlDtypes())) > 1
+
+
+@pytest.mark.parametrize("bug", BUGS[::4], ids=lambda bug: bug.name)
+def test_as_direct_with_a_planted_bug(bug: Bug) -> None:
+    assert held_against_the_direct_way(Planted(bug))
+
+
+WHOLE = [case for case in HALF if case.outputs[0].name not in NARROW]
+
+
+def noisy(codes: Codes, out: Codes) -> None:
+    """Another answer here and there, whatever is due."""
+    hit = codes * np.array(40503, codes.dtype) % 7 < 3
+    out[hit] = (out[hit] + codes[hit] % 3).astype(out.dtype)
+
+
+def test_as_direct_with_noise() -> None:
+    for case in WHOLE:
+        backend = Swept(compiled(case), noisy)
+        parts = [swept(backend, case, Span(first, 1 << 15), 32) for first in (0, 1 << 15)]
+        assert comparable(finished(case, *parts)) == comparable(direct(backend, case)), case.id
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(st.lists(st.integers(1, 4), min_size=16, max_size=16), st.randoms(), st.sampled_from(WHOLE))
+def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:  # type: ignore[no-untyped-def]
+    backend = Swept(compiled(case), noisy)
+    parts = []
+    for page, size in enumerate(sizes):  # each in pieces of 2^12 down to 2^9 codes
+        step = (1 << 13) >> size
+        firsts = range(page << 12, (page + 1) << 12, step)
+        parts += [swept(backend, case, Span(first, step), 32) for first in firsts]
+    straight = merge(parts)
+    random.shuffle(parts)
+    at = random.randrange(len(parts))
+    assert merge([merge(parts[at:]), merge(parts[:at])]) == straight
+    whole = (swept(backend, case, Span(first, 1 << 15), 32) for first in (0, 1 << 15))
+    assert comparable(finished(case, straight)) == comparable(finished(case, *whole))
+
+
+# Planted bugs of 32 bits ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target", ["float8e4m3fn", "float16", "bfloat16", "int8", "float32", "float64", "int64"]
+)
+@pytest.mark.parametrize("code", [0x3F800001, 0x3F80FFFF, 0x3F837FFE, 0x3F83FFFF])
+def test_one_wrong_pattern(target: str, code: int) -> None:
+    def change(codes: Codes, out: Codes) -> None:
+        out[codes == code] ^= 1
+
+    [group] = groups(case_of(target), change)
+    assert (group.count, group.ranges) == (1, ((code, code),))
+    assert [example.inputs for example in group.examples] == [(code,)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 65, 1000, 70000])
+def test_as_many_as_are_wrong_are_counted(count: int) -> None:
+    rng = np.random.default_rng(count)
+    for target in ("float8e5m2", "float32"):
+        wrong = rng.choice(SPAN.count, count, replace=False).astype(np.uint32) + np.uint32(
+            SPAN.first
+        )
+
+        def change(codes: Codes, out: Codes, wrong: Codes = wrong) -> None:
+            out[np.isin(codes, wrong)] ^= 1
+
+        assert sum(group.count for group in groups(case_of(target), change)) == count
+
+
+def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
+    """Within a piece, over pieces, over chunks: some judged at once, some one by one."""
+    low, high = 0x3F80C123, 0x3F82D456
+
+    def change(codes: Codes, out: Codes) -> None:
+        out[(codes >= low) & (codes <= high)] = 0
+
+    for target in ("float16", "float8e4m3fn", "float32"):
+        found = groups(case_of(target), change)
+        assert [(g.count, g.ranges) for g in found] == [(high - low + 1, ((low, high),))]
+
+
+def test_a_wrong_nan() -> None:
+    def change(codes: Codes, out: Codes) -> None:
+        out[codes == 0x7FC00001] = 0x7C00
+
+    span = Span(0x7FC00000, CHUNK)
+    [group] = groups(case_of("float16"), change, span)
+    assert (group.kind, group.count) == ("infinity where NaN is due", 1)
+
+
+def test_an_answer_that_is_no_code() -> None:
+    def change(codes: Codes, out: Codes) -> None:
+        out[codes == 0x3F810005] = 2
+
+    case = case_of("bool")
+    result = finished(case, swept(Swept(compiled(case), change), case))
+    [group] = [g for g in result.groups if g.verdict == "fail"]
+    assert (group.kind, result.checked) == ("not a code of the type", SPAN.count - 1)
+    assert group.examples[0].inputs == (0x3F810005,)
+
+
+class Idle(Swept):
+    """Writes no output, of some chunks or of all."""
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        return lambda: None
+
+
+@pytest.mark.parametrize("target", ["float8e4m3fn", "bool", "float32", "int64"])
+def test_a_kernel_that_does_not_write_its_output(target: str) -> None:
+    case = case_of(target)
+    result = finished(case, swept(Idle(compiled(case)), case))
+    assert result.verdict == "fail"
+
+
+class Spoiler(Swept):
+    """Gives right answers, and writes into its input."""
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        def call() -> None:
+            out[:] = self.right(case, codes)
+            codes[:] = 0
+
+        return call
+
+
+def test_what_is_written_into_the_input_does_no_harm() -> None:
+    for target in ("float8e4m3fn", "float32"):
+        assert (
+            finished(
+                case_of(target), swept(Spoiler(compiled(case_of(target))), case_of(target))
+            ).verdict
+            == "pass"
+        )
+
+
+def unbound(case: Case, reply) -> CaseResult:  # type: ignore[no-untyped-def]
+    return finished(case, swept(Unbound(compiled(case), reply), case))
+
+
+def test_one_input_that_is_refused() -> None:
+    def reply(codes: Codes) -> Answer | None:
+        return Refused("not this one") if (codes == 0x3F820000).any() else None
+
+    result = unbound(case_of("float16"), reply)
+    [group] = [g for g in result.groups if g.verdict == "refused"]
+    assert (group.count, group.ranges) == (1, ((0x3F820000, 0x3F820000),))
+    assert (group.examples[0].message, result.checked) == ("not this one", SPAN.count)
+
+
+def test_what_is_declined_later_is_refused() -> None:
+    def reply(codes: Codes) -> Answer | None:
+        return Declined("no more") if (codes >= 0x3F830000).any() else None
+
+    result = unbound(case_of("float16"), reply)
+    counts = {g.kind: g.count for g in result.groups}
+    assert counts == {"": 3 * CHUNK, "refused": 256, "refused with others": CHUNK - 256}
+
+
+@pytest.mark.parametrize("target", ["int8", "int16", "int32"])
+def test_what_may_be_refused_is_no_failure(target: str) -> None:
+    """NaN is undefined there."""
+    case = case_of(target)
+    span = Span(0x7FF00000, 2 * CHUNK)
+    result = finished(case, swept(Unbound(compiled(case), lambda c: Refused("no")), case, span))
+    assert (result.verdict, [g.verdict for g in result.groups]) == ("undefined", ["undefined"])
+
+
+def test_what_is_well_formed_is_looked_at_whatever_holds_it() -> None:
+    """As a list, and with the types in one: a call of vectors takes that, too."""
+    case = case_of("float16")
+
+    def reply(codes: Codes) -> Answer:
+        right = Swept(compiled(case)).right(case, codes)
+        return Outputs([right], ["float16"])  # type: ignore[arg-type]
+
+    result = unbound(case, reply)
+    assert (result.verdict, result.checked) == ("pass", SPAN.count)
+
+
+def test_what_is_declined_at_once_is_an_empty_tally() -> None:
+    case = case_of("float16")
+    assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally(
+        {}, {}, declined=SPAN.count
+    )
+
+
+def test_a_chunk_of_another_shape() -> None:
+    def reply(codes: Codes) -> Answer | None:
+        odd: Bits = np.zeros(3, np.uint16)
+        return Outputs((odd,), ("float16",)) if (codes == 0x3F820000).any() else None
+
+    result = unbound(case_of("float16"), reply)
+    [group] = [g for g in result.groups if g.verdict == "fail"]
+    assert (group.kind, result.checked) == ("wrong shape", 3 * CHUNK)
+
+
+# What it costs --------------------------------------------------------------------------------
+
+
+def test_memory_does_not_grow_with_what_is_wrong() -> None:
+    def change(codes: Codes, out: Codes) -> None:
+        out[::2] ^= 1
+
+    case = case_of("float8e4m3fn")
+    backend, peaks = Swept(compiled(case), change), []
+    for chunks in (8, 32):
+        tracemalloc.start()
+        tally = swept(backend, case, Span(0x3F000000, chunks * CHUNK))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        wrong = [e for k, e in tally.entries.items() if k.sort != RIGHT]
+        assert sum(e.count for e in wrong) == chunks * CHUNK // 2
+        assert all(len(e.ranges.kept) + len(e.ranges.loose) < 16 for e in wrong)
+    assert peaks[1] < 2 * peaks[0]

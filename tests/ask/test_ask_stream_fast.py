@@ -1,0 +1,195 @@
+"""Of what is judged a chunk at once, nothing hides that is wrong, or was not written.
+
+What is noted of a run that goes on over chunks is what is noted of the chunks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from planted.swept import Swept
+from test_sweep import case_of, compiled, finished, groups, swept
+
+from convcheck.backends.protocol import Bound
+from convcheck.judge.answers import CHUNK
+from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.tally import merge
+from convcheck.numerics.format import Codes
+from convcheck.rules.model import Case
+from convcheck.vectors.span import Span
+
+COUNT = 6 * CHUNK
+PLACES = [0, 1, 31234, CHUNK // 2, CHUNK - 1]
+# one code is due of a chunk and more, of a part of it, of each another; of either sign; disputed
+DEFINED = [
+    ("float8e4m3fn", 0x10000000), ("float8e4m3fn", 0xD2000000), ("bool", 0xC1080000),
+    ("float16", 0x3F800000), ("bfloat16", 0xBF800000), ("uint16", 0x10000000),
+    ("int16", 0xC57F0000), ("int4", 0x10000000), ("int4", 0xBF800000), ("float32", 0x10000000),
+    ("int64", 0xD2000000),
+]  # fmt: skip
+UNDEFINED = [("int16", 0x52000000), ("int16", 0xD2000000), ("uint4", 0xD2000000),
+             ("uint64", 0xBF800000)]  # fmt: skip
+
+
+def span_of(first: int) -> Span:
+    return Span(first, COUNT)
+
+
+def result_of(case: Case, backend: Swept, first: int) -> CaseResult:
+    return finished(case, swept(backend, case, span_of(first)))
+
+
+def failing(result: CaseResult) -> list[Group]:
+    return [group for group in result.groups if group.verdict == "fail"]
+
+
+@pytest.mark.parametrize(("target", "first"), DEFINED)
+def test_one_wrong_answer(target: str, first: int) -> None:
+    for place in PLACES:
+        code = first + 2 * CHUNK + place
+
+        def change(codes: Codes, out: Codes, code: int = code) -> None:
+            out[codes == code] ^= 1
+
+        [group] = groups(case_of(target), change, span_of(first))
+        assert (group.verdict, group.count, group.ranges) == ("fail", 1, ((code, code),))
+
+
+class Skips(Swept):
+    """Leaves elements of the third chunk as they were."""
+
+    skipped: slice | int
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+        def call() -> None:
+            before, third = out.copy(), int(codes[0]) % (8 * CHUNK) == 2 * CHUNK
+            out[:] = self.right(case, codes)
+            if third:
+                out[self.skipped] = before[self.skipped]
+
+        return call
+
+
+@pytest.mark.parametrize(("target", "first"), DEFINED)
+def test_what_is_not_written_is_not_what_was_there_before(target: str, first: int) -> None:
+    case = case_of(target)
+    backend = Skips(compiled(case))
+    first -= first % (8 * CHUNK)
+    for skipped in (*PLACES, slice(CHUNK // 2), slice(1, None), slice(None)):
+        backend.skipped = skipped
+        number = np.arange(CHUNK)[skipped].size
+        result = result_of(case, backend, first)
+        strange = COUNT - result.checked  # of answers that are no codes, the group counts a call
+        assert (strange or sum(g.count for g in failing(result))) == number
+        assert failing(result)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_wrong_runs_with_right_answers_between(place: int) -> None:
+    """The third and fourth chunk are wrong alike, the last but for one element."""
+    first = 0x10000000
+    wrong = [first + 2 * CHUNK, first + 4 * CHUNK, first + 5 * CHUNK, first + COUNT]
+    exception = first + 5 * CHUNK + place
+
+    def change(codes: Codes, out: Codes) -> None:
+        if wrong[0] <= codes[0] < wrong[1] or wrong[2] <= codes[0]:
+            out[codes != exception] = 3
+
+    for target in ("float8e4m3fn", "int4", "float32"):
+        found = groups(case_of(target), change, span_of(first))
+        assert sum(group.count for group in found) == 3 * CHUNK - 1
+        if target != "float32":
+            [group] = found
+            ends = [(wrong[0], wrong[1] - 1), (wrong[2], exception - 1),
+                    (exception + 1, wrong[3] - 1)]  # fmt: skip
+            assert group.ranges == tuple((a, b) for a, b in ends if a <= b)
+
+
+def test_a_wrong_run_that_ends_within_a_chunk() -> None:
+    """Up to half of the least number 0 is due, and then the answer is right."""
+    tie = 0x33000000
+
+    def change(codes: Codes, out: Codes) -> None:
+        out[:] = 1
+
+    [group] = groups(case_of("float16"), change, span_of(tie - 4 * CHUNK))
+    assert (group.count, group.ranges) == (4 * CHUNK + 1, ((tie - 4 * CHUNK, tie),))
+
+
+def test_answers_that_are_no_codes_go_on_in_no_run() -> None:
+    first = 0x52000000
+
+    def change(codes: Codes, out: Codes) -> None:
+        out[:] = 1 if codes[0] < first + 3 * CHUNK else 0x77
+
+    case = case_of("int4")
+    result = result_of(case, Swept(compiled(case), change), first)
+    [group] = failing(result)
+    assert (group.kind, result.checked) == ("not a code of the type", 3 * CHUNK)
+
+
+def constant(codes: Codes, out: Codes) -> None:
+    out[:] = 1
+
+
+def one_other(codes: Codes, out: Codes) -> None:
+    out[:] = np.where(codes % (4 * CHUNK) == 2 * CHUNK + 31234, 7, 1)
+
+
+def of_a_chunk(codes: Codes, out: Codes) -> None:
+    out[:] = int(codes[0]) // (2 * CHUNK) % 4
+
+
+def all_different(codes: Codes, out: Codes) -> None:
+    out[:] = codes % 16
+
+
+ANY = [constant, one_other, of_a_chunk, all_different]
+
+
+@pytest.mark.parametrize("change", ANY)
+@pytest.mark.parametrize(("target", "first"), UNDEFINED)
+def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> None:  # type: ignore[no-untyped-def]
+    case = case_of(target)
+    [group] = result_of(case, Swept(compiled(case), change), first).groups
+    assert (group.verdict, group.count) == ("undefined", COUNT)
+    lowest, highest = (first, first + COUNT - 1)[:: 1 if first < 1 << 31 else -1]
+    assert group.ranges == ((lowest, highest),)
+    [example] = group.examples
+    codes = np.arange(first, first + COUNT, dtype=np.uint32).reshape(-1, CHUNK)
+    got = np.zeros(codes.shape, case.outputs[0].format.storage)
+    for chunk, answers in zip(codes, got, strict=True):
+        change(chunk, answers)
+    assert (example.inputs, example.got) == ((lowest,), int(got[codes == lowest][0]))
+    parts = [hashed(int(c[0]), a) for c, a in zip(codes, got, strict=True)]
+    high, low = (sum(part >> shift & (1 << 64) - 1 for part in parts) for shift in (64, 0))
+    assert group.digest == f"{high % 2**64:016x}{low % 2**64:016x}"
+
+
+def hashed(first: int, got: Codes) -> int:
+    content = got[:1] if len(np.unique(got)) == 1 else got
+    text = f"{first} {len(got)} ".encode() + content.tobytes()
+    return int.from_bytes(hashlib.sha256(text).digest()[:16])
+
+
+def test_a_sign_turns_between_chunks() -> None:
+    case, span = case_of("int16"), Span(0x7FFE0000, 4 * CHUNK)
+    backend = Swept(compiled(case), constant)
+    chunks = [Span(at, CHUNK) for at in range(span.first, span.first + span.count, CHUNK)]
+    whole = merge([swept(backend, case, span)])
+    assert len(whole.covered) == 2
+    assert repr(merge(swept(backend, case, chunk) for chunk in chunks)) == repr(whole)
+
+
+@pytest.mark.parametrize("change", [lambda codes, out: None, *ANY])
+def test_chunks_add_up_to_a_sweep(change) -> None:  # type: ignore[no-untyped-def]
+    for target, first in (*DEFINED, *UNDEFINED):
+        if target == "bool":  # answers that are no codes are counted by the call
+            continue
+        case = case_of(target)
+        backend = Swept(compiled(case), change)
+        chunks = [Span(at, CHUNK) for at in range(first, first + COUNT, CHUNK)]
+        whole = merge([swept(backend, case, span_of(first))])
+        assert repr(merge(swept(backend, case, chunk) for chunk in chunks)) == repr(whole)

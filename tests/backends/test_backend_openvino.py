@@ -1,0 +1,442 @@
+"""The adapter of OpenVINO in its three variants: what goes in and out, declining and refusing.
+
+Expected bits are worked out by hand, on values that no rule disputes: how OpenVINO converts is
+not tested here.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from convcheck.backends.openvino.backend import OpenVino
+from convcheck.backends.openvino.graph import words
+from convcheck.backends.openvino.tensor import Names, fetch
+from convcheck.backends.protocol import (
+    LIMIT_VARIABLE,
+    Answer,
+    Declined,
+    Outputs,
+    Oversized,
+    Refused,
+    open_backend,
+)
+from convcheck.errors import Place, UnavailableError, UsageError
+from convcheck.numerics.format import Bits, Bool, Float, Int, Text
+from convcheck.rules.model import Attributes, Case, DType
+
+ov = pytest.importorskip("openvino", reason="openvino is not there: install convcheck[openvino]")
+
+TYPES = {
+    "float16": (Float(5, 10, 15, "ieee", True), "FLOAT16", "f16"),
+    "bfloat16": (Float(8, 7, 127, "ieee", True), "BFLOAT16", "bf16"),
+    "float32": (Float(8, 23, 127, "ieee", True), "FLOAT", "f32"),
+    "float64": (Float(11, 52, 1023, "ieee", True), "DOUBLE", "f64"),
+    "float8e4m3fn": (Float(4, 3, 7, "all-ones"), "FLOAT8E4M3FN", "f8e4m3"),
+    "float8e4m3fnuz": (
+        Float(4, 3, 8, "sign-only", negative_zero=False),
+        "FLOAT8E4M3FNUZ",
+        "",
+    ),
+    "bool": (Bool(), "BOOL", "boolean"),
+    "string": (Text(), "STRING", "string"),
+    "uint2": (Int(2, False), "UINT2", "u2"),
+    **{
+        f"{sign}int{bits}": (
+            Int(bits, not sign),
+            f"{sign}int{bits}".upper(),
+            f"{sign or 'i'}{bits}",
+        )
+        for sign in ("", "u")
+        for bits in (4, 8, 16, 32, 64)
+    },
+}
+VARIANTS = ["", "const", "eval"]
+
+
+def dtype(name: str) -> DType:
+    fmt, onnx, own = TYPES[name]
+    return DType(name, fmt, (("onnx", onnx), ("openvino", own)), Place("test", 1))
+
+
+def case(
+    op: str,
+    version: int,
+    inputs: list[str],
+    outputs: list[str],
+    attributes: Attributes = (),
+    carried: tuple[tuple[str, str], ...] = (),
+) -> Case:
+    types = [tuple(dtype(name) for name in names) for names in (inputs, outputs)]
+    return Case(f"{op}-{version}", op, version, types[0], types[1], attributes, carried)
+
+
+def cast(source: str, target: str) -> Case:
+    return case("onnx.Cast", 21, [source], [target], carried=(("to", "int"),))
+
+
+def promote(*inputs: str, unsafe: str = "true", pytorch: str = "false", u64: str = "f32") -> Case:
+    attributes = (
+        ("promote_unsafe", unsafe),
+        ("pytorch_scalar_promotion", pytorch),
+        ("u64_integer_promotion_target", u64),
+    )
+    return case("openvino.ConvertPromoteTypes", 14, list(inputs), [], attributes)
+
+
+def fake_convert(kind: str, destination: str, inputs: int = 3) -> Case:
+    attributes = (("destination_type", destination),)
+    return case("openvino.FakeConvert", 13, [kind] * inputs, [kind], attributes)
+
+
+def span(kind: str, output: str) -> Case:
+    return case("openvino.Range", 4, [kind] * 3, [output], carried=(("output_type", "string"),))
+
+
+def f32(*values: float) -> Bits:
+    return np.array(values, np.float32).view(np.uint32)
+
+
+def scalars(*values: float) -> list[Bits]:
+    return [f32(value).reshape(()) for value in values]
+
+
+def codes(name: str, *values: int) -> Bits:
+    return np.array(values, TYPES[name][0].storage)
+
+
+def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
+    assert isinstance(answer, Outputs), answer
+    return list(answer.arrays), list(answer.types)
+
+
+def only(answer: Answer, name: str, shape: tuple[int, ...]) -> list[int]:
+    """Give the codes of the one output, whose type and shape are as named."""
+    (array,), (kind,) = outputs(answer)
+    assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name][0].storage)
+    return [int(code) for code in array.reshape(-1)]
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def backend(request: pytest.FixtureRequest) -> OpenVino:
+    return OpenVino(request.param)
+
+
+@pytest.fixture
+def kernel() -> OpenVino:
+    return OpenVino()
+
+
+def test_names_and_versions_say_what_runs() -> None:
+    found = [OpenVino(variant) for variant in VARIANTS]
+    assert [one.name for one in found] == ["openvino", "openvino:const", "openvino:eval"]
+    assert len({one.version for one in found}) == 3
+    for one in found:
+        assert one.version.startswith(f"openvino {ov.__version__.partition('-')[0]}, CPU, ")
+        assert "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread" in one.version
+
+
+def test_the_properties_reach_the_compiled_model(
+    kernel: OpenVino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    compile_model = ov.Core.compile_model
+
+    def spy(*args: object) -> object:
+        made.append(compile_model(*args))
+        return made[-1]
+
+    monkeypatch.setattr(ov.Core, "compile_model", spy)
+    kernel.answer(cast("int32", "int8"), [codes("int32", 1)])
+    (model,) = made
+    assert model.get_property("INFERENCE_PRECISION_HINT") == ov.Type.f32
+    assert model.get_property("INFERENCE_NUM_THREADS") == 1
+
+
+def test_an_unknown_variant_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no variant 'foo'") as caught:
+        open_backend("openvino:foo")
+    assert caught.value.hint == "one of openvino, openvino:const, openvino:eval"
+
+
+@pytest.mark.parametrize("address", ["openvino", "openvino:eval"])
+def test_without_openvino_it_is_unavailable(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(UnavailableError, match="not available"):
+        open_backend(address)
+
+
+def test_onnx_cast_float32_to_float8(backend: OpenVino) -> None:
+    answer = backend.answer(cast("float32", "float8e4m3fn"), [f32(1, 2.5, 448, -0.0, 2**-9)])
+    assert only(answer, "float8e4m3fn", (5,)) == [0x38, 0x42, 0x7E, 0x80, 0x01]
+
+
+def test_onnx_cast_integers_and_bools(backend: OpenVino) -> None:
+    answer = backend.answer(cast("int32", "int8"), [codes("int32", 200, 0xFFFFFFFF)])
+    assert only(answer, "int8", (2,)) == [200, 0xFF]
+    answer = backend.answer(cast("float32", "bool"), [f32(0, 1, -0.0)])
+    assert only(answer, "bool", (3,)) == [0, 1, 0]
+    answer = backend.answer(cast("bool", "bfloat16"), [codes("bool", 0, 1)])
+    assert only(answer, "bfloat16", (2,)) == [0, 0x3F80]
+
+
+@pytest.mark.parametrize("shape", [(3,), (), (0,), (1, 2, 3, 1), (5,), (1,)])
+def test_shapes_are_kept_and_packed_types_unpacked(
+    backend: OpenVino, shape: tuple[int, ...]
+) -> None:
+    asked = np.resize(codes("int8", 0xF9, 1, 7), shape)
+    answer = backend.answer(cast("int8", "int4"), [asked])
+    assert only(answer, "int4", shape) == [int(code) & 0xF for code in asked.reshape(-1)]
+    packed = np.resize(codes("int4", 9, 1, 7), shape)
+    answer = backend.answer(cast("int4", "int8"), [packed])
+    assert only(answer, "int8", shape) == asked.reshape(-1).tolist()
+
+
+def test_a_question_has_one_static_and_one_dynamic_model(
+    kernel: OpenVino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    compiled = kernel._compile
+
+    def spy(outputs: list[Any], inputs: list[Any]) -> Any:
+        made.append(str(inputs[0].get_output_partial_shape(0)))
+        return compiled(outputs, inputs)
+
+    monkeypatch.setattr(kernel, "_compile", spy)
+    for shape in ((3,), (4,), (5,), (3,), (), (2, 2)):
+        only(kernel.answer(cast("int8", "int16"), [np.ones(shape, np.uint8)]), "int16", shape)
+    assert made == ["[3]", "[?]", "[]", "[?,?]"]
+
+
+def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
+    names = Names()
+    tensor = ov.Tensor(ov.Type.i4, ov.Shape([3]))
+    tensor.data.view(np.uint8)[:] = [0x21, 0xF3]
+    answer = fetch(cast("int8", "int4"), [tensor], [], names)
+    assert only(answer, "int4", (3,)) == [1, 2, 3]
+    tensor = ov.Tensor(ov.Type.boolean, ov.Shape([3]))
+    tensor.data.view(np.uint8)[:] = [0, 1, 2]
+    assert only(fetch(cast("int8", "bool"), [tensor], [], names), "bool", (3,)) == [0, 1, 2]
+
+
+def test_a_type_that_convcheck_does_not_have_keeps_its_own_name() -> None:
+    tensor = ov.Tensor(ov.Type.nf4, ov.Shape([3]))
+    tensor.data.view(np.uint8)[:] = [0x21, 0x03]
+    (array,), types = outputs(fetch(cast("int8", "int4"), [tensor], [], Names()))
+    assert (array.tolist(), types) == ([0x21, 0x03], ["nf4"])
+
+
+@pytest.mark.parametrize(
+    ("destination", "expected"),
+    [("f8e4m3", [1.0, 1.5, 1.625]), ("f8e5m2", [1.0, 1.5, 1.5])],
+)
+def test_fake_convert(backend: OpenVino, destination: str, expected: list[float]) -> None:
+    """x·2−1 is 1; 2.125, which goes to 2; 2.25, which e4m3 has and e5m2 has a tie at, to 2."""
+    asked = [f32(1.0, 1.5625, 1.625), f32(2), f32(1)]
+    answer = backend.answer(fake_convert("float32", destination), asked)
+    assert only(answer, "float32", (3,)) == f32(*expected).tolist()
+
+
+def test_fake_convert_without_shift_and_per_channel(backend: OpenVino) -> None:
+    asked = [codes("float16", 0x3C00, 0x3C00).reshape(2, 1), codes("float16", 0x4000, 0x3C00)]
+    answer = backend.answer(
+        fake_convert("float16", "f8e5m2", 2), [asked[0], asked[1].reshape(2, 1)]
+    )
+    assert only(answer, "float16", (2, 1)) == [0x3C00, 0x3C00]
+    asked = [codes("bfloat16", 0x4010), codes("bfloat16", 0x3F80)]  # 2.25 is a tie of e5m2: 2
+    answer = backend.answer(fake_convert("bfloat16", "f8e5m2", 2), asked)
+    assert only(answer, "bfloat16", (1,)) == [0x4000]
+
+
+def test_fake_convert_of_what_it_does_not_take_is_turned_down(backend: OpenVino) -> None:
+    one = codes("float64", 0x3FF0000000000000)
+    assert backend.answer(fake_convert("float64", "f8e4m3"), [one] * 3) == Declined(
+        "Check 'is_valid_type' failed: The element type of the input tensor must be a bf16, f16, "
+        "f32 but got: f64"
+    )
+    wide = [f32(1, 2, 3), f32(1, 2, 3).reshape(3, 1), f32(1, 2, 3).reshape(3, 1)]
+    answer = backend.answer(fake_convert("float32", "f8e4m3"), wide)
+    assert isinstance(answer, Declined)
+    assert "cannot be broadcast into data" in answer.message
+    assert not answer.missing
+
+
+def test_range(backend: OpenVino) -> None:
+    asked = [codes("int32", v).reshape(()) for v in (2, 23, 3)]
+    answer = backend.answer(span("int32", "int32"), asked)
+    assert only(answer, "int32", (7,)) == [2, 5, 8, 11, 14, 17, 20]
+    answer = backend.answer(span("float32", "float32"), scalars(1, 2.5, 0.5))
+    assert only(answer, "float32", (3,)) == f32(1, 1.5, 2).tolist()
+    answer = backend.answer(span("float32", "float16"), scalars(1, 2.5, 0.5))
+    assert only(answer, "float16", (3,)) == [0x3C00, 0x3E00, 0x4000]
+
+
+def test_onnx_range(backend: OpenVino) -> None:
+    onnx_range = case("onnx.Range", 11, ["float32"] * 3, ["float32"])
+    answer = backend.answer(onnx_range, scalars(1, 2.5, 0.5))
+    assert only(answer, "float32", (3,)) == f32(1, 1.5, 2).tolist()
+    answer = backend.answer(onnx_range, scalars(3, 1, -1))
+    assert only(answer, "float32", (2,)) == f32(3, 2).tolist()
+
+
+def test_what_is_too_large_stays_where_it_is(
+    backend: OpenVino, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "4")
+    answer = backend.answer(span("float32", "int32"), scalars(0, 5, 1))
+    assert answer == Oversized(((5,),), ("int32",))
+    answer = backend.answer(span("float32", "int32"), scalars(0, 4, 1))
+    assert only(answer, "int32", (4,)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("variant", ["const", "eval"])
+def test_an_exception_on_values_is_refused(variant: str) -> None:
+    answer = OpenVino(variant).answer(span("float32", "float32"), scalars(0, 5, 0))
+    assert isinstance(answer, Refused)
+    assert answer.message.endswith("'step' cannot be zero, nan, or infinite.")
+
+
+@pytest.mark.parametrize("variant", ["", "const"])
+def test_promotions_convert_both_inputs(variant: str) -> None:
+    one = OpenVino(variant)
+    asked = [codes("int8", 1, 0xFF), codes("uint8", 200).reshape(())]
+    arrays, types = outputs(one.answer(promote("int8", "uint8"), asked))
+    assert types == ["int16", "int16"]
+    assert [array.tolist() for array in arrays] == [[1, 0xFFFF], 200]
+    for target, name, code in (("f32", "float32", 0x3F800000), ("i16", "int16", 1)):
+        asked = [codes("uint64", 1), codes("int8", 1)]
+        arrays, types = outputs(one.answer(promote("uint64", "int8", u64=target), asked))
+        assert (types, [a.tolist() for a in arrays]) == ([name, name], [[code], [code]])
+
+
+def test_promotions_of_other_attributes_share_a_model_but_no_type(kernel: OpenVino) -> None:
+    asked = [codes("uint8", 7).reshape(()), codes("int16", 9)]
+    for pytorch, unsafe in (("false", "false"), ("false", "true"), ("true", "true")):
+        question = promote("uint8", "int16", unsafe=unsafe, pytorch=pytorch)
+        assert outputs(kernel.answer(question, asked))[1] == ["int16", "int16"]
+    narrow = promote("int16", "uint8", pytorch="true")
+    assert outputs(kernel.answer(narrow, asked[::-1]))[1] == ["int16", "int16"]
+    asked = [codes("int16", 9).reshape(()), codes("uint8", 7)]
+    assert outputs(kernel.answer(narrow, asked))[1] == ["uint8", "uint8"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "says"),
+    [
+        ("int8", "uint8", "cannot be safely promoted into any supported signed integer"),
+        ("float16", "int64", "Integer input cannot be safely promoted to floating-point"),
+        ("float16", "bfloat16", "Unsupported input element types"),
+    ],
+)
+def test_a_refused_promotion_is_turned_down(
+    backend: OpenVino, left: str, right: str, says: str
+) -> None:
+    asked = [codes(left, 1), codes(right, 1)]
+    answer = backend.answer(promote(left, right, unsafe="false"), asked)
+    assert isinstance(answer, Declined)
+    assert says in answer.message
+    assert not answer.missing
+
+
+@pytest.mark.parametrize(("name", "value"), [("uint2", 1), ("string", "1")])
+def test_a_type_that_is_no_input_is_missing(backend: OpenVino, name: str, value: int | str) -> None:
+    asked = [np.array([value], TYPES[name][0].storage), codes("float32", 1)]
+    answer = backend.answer(promote(name, "float32"), asked)
+    assert isinstance(answer, Declined)
+    assert "is_type_supported" in answer.message
+    assert answer.missing
+
+
+def test_the_core_evaluates_no_promotion() -> None:
+    asked = [codes("int8", 1), codes("int8", 1)]
+    answer = OpenVino("eval").answer(promote("int8", "int8"), asked)
+    assert isinstance(answer, Declined)
+    assert answer.missing
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        (case("openvino.Nothing", 14, ["int8"], ["int8"]), "Couldn't create operation: Nothing"),
+        (case("openvino.Range", 99, ["int8"], ["int8"]), "Unsupported opset version"),
+        (case("openvino.Range", 13, ["int8"] * 3, ["int8"], (), (("output_type", "string"),)),
+         "opset13 has that of opset4"),
+        (case("openvino.Range", 4, ["int8"] * 3, ["int8"], (("bias", 1),),
+              (("output_type", "string"),)), "no such attribute: bias"),
+    ],
+)  # fmt: skip
+def test_what_openvino_does_not_have_is_missing(
+    backend: OpenVino, question: Case, says: str
+) -> None:
+    answer = backend.answer(question, [codes("int8", 1).reshape(()) for _ in question.inputs])
+    assert isinstance(answer, Declined)
+    assert says in answer.message
+    assert answer.missing
+
+
+def test_a_conversion_without_a_kernel_is_missing(backend: OpenVino) -> None:
+    answer = backend.answer(cast("float32", "string"), [f32(1)])
+    assert isinstance(answer, Declined)
+    assert answer.missing
+    texts = np.array(["1", "2"], object)
+    answer = backend.answer(cast("string", "float32"), [texts])
+    assert isinstance(answer, Declined)
+    assert answer.missing
+
+
+def test_support_declines_other_worlds_and_types(backend: OpenVino) -> None:
+    assert backend.support(cast("float32", "int4")) is None
+    assert backend.support(promote("float32", "int4")) is None
+    assert backend.support(cast("float32", "float8e4m3fnuz")) == Declined(
+        "OpenVINO has no type float8e4m3fnuz", missing=True
+    )
+    other = backend.support(case("pypto.cast", 1, ["float32"], ["int8"]))
+    assert other is not None
+    assert other.missing
+
+
+def test_messages_have_no_source_lines_and_no_running_numbers(kernel: OpenVino) -> None:
+    question = promote("int8", "uint8", unsafe="false")
+    asked = [codes("int8", 1), codes("uint8", 1)]
+    first, second = kernel.answer(question, asked), kernel.answer(question, asked)
+    assert first == second
+    assert first == Declined(
+        "Check 'promote_unsafe' failed: Unsigned integer input cannot be safely promoted into any "
+        "supported signed integer."
+    )
+    assert words("Exception from src/a/b.cpp:12:\nno f32 (Clamp_37[0]:f32[3]) -> (u8[3])\n") == (
+        "no f32 (Clamp[0]:f32[3]) -> (u8[3])"
+    )
+
+
+def test_codes_reach_openvino_from_arrays_that_are_not_contiguous(backend: OpenVino) -> None:
+    answer = backend.answer(cast("uint8", "int16"), [np.arange(12, dtype=np.uint8)[::3]])
+    assert only(answer, "int16", (4,)) == [0, 3, 6, 9]
+
+
+def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) -> None:
+    """With set_input_tensor, such an output of dynamic dimensions is memory freed long ago."""
+    question = promote("int16", "int8", pytorch="true")
+    for code in range(50):
+        asked = [codes("int16", code).reshape(()), codes("int8", *range(code, code + 5))]
+        arrays, types = outputs(kernel.answer(question, asked))
+        assert types == ["int8", "int8"]
+        assert [a.tolist() for a in arrays] == [code, list(range(code, code + 5))]
+
+
+@pytest.mark.parametrize("variant", ["", "const"])  # the core evaluates no such node
+def test_an_input_of_which_only_the_type_counts(variant: str) -> None:
+    one = OpenVino(variant)
+    like = case("onnx.CastLike", 21, ["int32", "uint8"], ["uint8"])
+    for extra in ((3,), ()):
+        asked = [codes("int32", 1, 258), np.zeros(extra, np.uint8)]
+        assert only(one.answer(like, asked), "uint8", (2,)) == [1, 2]
+
+
+def test_answers_are_copies(kernel: OpenVino) -> None:
+    first = kernel.answer(cast("int8", "int16"), [codes("int8", 1)])
+    kernel.answer(cast("int8", "int16"), [codes("int8", 2)])
+    assert only(first, "int16", (1,)) == [1]

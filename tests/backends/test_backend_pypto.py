@@ -1,0 +1,435 @@
+"""The adapter of pypto: bits in and out of the real thing, its build, and what is missing for it.
+
+How the interpreter departs from the standard is not tested here; what it gets right is asked with
+bits that were written down from the text.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from places import ROOT
+from planted.identity import Corpus, judge
+from planted.identity import case as numbered
+
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, open_backend
+from convcheck.backends.pypto import calculator as pypto_build
+from convcheck.backends.pypto.backend import Pypto, SpoiledError
+from convcheck.errors import Place, UnavailableError
+from convcheck.numerics.format import Bits, Bool, Float, Format, Int
+from convcheck.pool.local import Execution, execute
+from convcheck.rules.model import Case, DType
+
+TYPES: dict[str, tuple[Format, str]] = {
+    "float32": (Float(8, 23, 127, "ieee", True), "DT_FP32"),
+    "float16": (Float(5, 10, 15, "ieee", True), "DT_FP16"),
+    "bfloat16": (Float(8, 7, 127, "ieee", True), "DT_BF16"),
+    "float8e5m2": (Float(5, 2, 15, "ieee", True), "DT_FP8E5M2"),
+    "float64": (Float(11, 52, 1023, "ieee", True), ""),
+    "int4": (Int(4, True), "DT_INT4"),
+    "bool": (Bool(), "DT_BOOL"),
+    **{f"int{n}": (Int(n, True), f"DT_INT{n}") for n in (8, 16, 32, 64)},
+    "uint8": (Int(8, False), "DT_UINT8"),
+}
+MODES = ["NONE", "RINT", "ROUND", "FLOOR", "CEIL", "TRUNC", "ODD"]
+
+
+def dtype(name: str) -> DType:
+    fmt, theirs = TYPES[name]
+    return DType(name, fmt, (("pypto", theirs),), Place("test", 1))
+
+
+def case(source: str, target: str, mode: str = "NONE", op: str = "pypto.cast") -> Case:
+    attributes = (("mode", f"CAST_{mode}"),)
+    return Case(op, op, 0, (dtype(source),), (dtype(target),), attributes, (("dtype", "string"),))
+
+
+def codes(name: str, values: Sequence[int]) -> Bits:
+    fmt = TYPES[name][0]
+    return np.array([value & ((1 << fmt.bits) - 1) for value in values], fmt.storage)
+
+
+def answered(answer: Answer) -> np.ndarray:
+    assert isinstance(answer, Outputs), answer
+    return answer.arrays[0]
+
+
+# The real thing
+
+
+@pytest.fixture(scope="module")
+def pypto() -> Backend:
+    pytest.importorskip("torch", reason="torch is not installed: pip install 'convcheck[pypto]'")
+    pytest.importorskip("pypto", reason="pypto is not installed: pip install 'convcheck[pypto]'")
+    try:
+        return open_backend("pypto")
+    except UnavailableError as error:  # no cmake, no compiler
+        pytest.skip(f"pypto cannot be used here: {error.message}; {error.hint}")
+
+
+# float32 -> float16 keeps 10 of 23 mantissa bits. What is exact, no mode may change. Whole numbers:
+# of others, the interpreter of pypto 0.2.0 rounds to a whole number in four of the modes.
+WHOLE = {
+    "3": (0x40400000, 0x4200),
+    "-2": (0xC0000000, 0xC000),
+    "1023": (0x447FC000, 0x63FE),
+    "largest float16": (0x477FE000, 0x7BFF),
+    "+0": (0x00000000, 0x0000),
+    "-0": (0x80000000, 0x8000),
+    "+inf": (0x7F800000, 0x7C00),
+    "-inf": (0xFF800000, 0xFC00),
+}
+NEAREST = {  # CAST_RINT, and CAST_NONE by its default for the pair: the tie goes to the even M
+    "tie, M even": (0x3F801000, 0x3C00),
+    "tie, M odd": (0x3F803000, 0x3C02),
+    "tie, negative": (0xBF803000, 0xBC02),
+    "below a tie": (0x3F800FFF, 0x3C00),
+    "above a tie": (0x3F801001, 0x3C01),
+    "carry into the exponent": (0x3FFFF000, 0x4000),
+    "smallest subnormal": (0x33800000, 0x0001),
+    "half of it": (0x33000000, 0x0000),
+    "more than half of it": (0x33000001, 0x0001),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_keeps_what_is_exact(pypto: Backend, mode: str) -> None:
+    given = codes("float32", [value for value, _ in WHOLE.values()])
+    got = answered(pypto.answer(case("float32", "float16", mode), [given]))
+    assert [hex(code) for code in got] == [hex(want) for _, want in WHOLE.values()]
+
+
+@pytest.mark.parametrize("mode", ["NONE", "RINT"])
+def test_nearest_even_of_float32_to_float16(pypto: Backend, mode: str) -> None:
+    given = codes("float32", [value for value, _ in NEAREST.values()])
+    got = answered(pypto.answer(case("float32", "float16", mode), [given]))
+    assert [hex(code) for code in got] == [hex(want) for _, want in NEAREST.values()]
+
+
+def test_a_nan_stays_one(pypto: Backend) -> None:
+    given = codes("float32", [0x7FC00000, 0xFFC00001])
+    got = answered(pypto.answer(case("float32", "float16"), [given]))
+    assert all(code & 0x7FFF > 0x7C00 for code in got)
+
+
+@pytest.mark.parametrize(
+    ("mode", "want"),
+    [("FLOOR", [1, -2, 2, -3]), ("CEIL", [2, -1, 3, -2]), ("TRUNC", [1, -1, 2, -2]),
+     ("RINT", [2, -2, 2, -2])],
+)  # fmt: skip
+def test_modes_are_not_mistaken_for_one_another(pypto: Backend, mode: str, want: list[int]) -> None:
+    given = codes("float32", [0x3FC00000, 0xBFC00000, 0x40200000, 0xC0200000])  # 1.5 -1.5 2.5 -2.5
+    got = answered(pypto.answer(case("float32", "int32", mode), [given]))
+    assert got.tolist() == codes("int32", want).tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "given", "want"),
+    [
+        ("int32", "int64", [1, -1, -(2**31), 2**31 - 1], [1, -1, -(2**31), 2**31 - 1]),
+        ("int64", "int32", [0, -5, 2**31 - 1], [0, -5, 2**31 - 1]),
+        ("int16", "float32", [1, -1, 32767], [0x3F800000, 0xBF800000, 0x46FFFE00]),
+        ("int8", "float16", [1, -1, -128], [0x3C00, 0xBC00, 0xD800]),
+        ("float16", "float32", [0x3C00, 0x0001, 0xFBFF], [0x3F800000, 0x33800000, 0xC77FE000]),
+        ("bfloat16", "float32", [0x3F81, 0x8000, 0x7F80], [0x3F810000, 0x80000000, 0x7F800000]),
+        ("float32", "bfloat16", [0x3F818000, 0x3F828000], [0x3F82, 0x3F82]),
+        ("float16", "int8", [0x4000, 0xC500], [2, -5]),
+        ("float16", "uint8", [0x4000, 0x5BF8], [2, 255]),
+    ],
+)  # fmt: skip
+def test_bits_go_in_and_out_of_every_type(
+    pypto: Backend, source: str, target: str, given: list[int], want: list[int]
+) -> None:
+    got = answered(pypto.answer(case(source, target), [codes(source, given)]))
+    assert got.dtype == TYPES[target][0].storage
+    assert got.tolist() == codes(target, want).tolist()
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 2, 3, 1)])
+def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...]) -> None:
+    values = codes("int32", range(6)).reshape(shape)
+    got = answered(pypto.answer(case("int32", "int64"), [values]))
+    np.testing.assert_array_equal(got, values)
+
+
+def test_an_operation_without_effect_is_asked_too(pypto: Backend) -> None:
+    """pypto gives the input itself back, and dies where that is moved into an output."""
+    values = codes("int32", [1, -1])
+    np.testing.assert_array_equal(answered(pypto.answer(case("int32", "int32"), [values])), values)
+
+
+def test_strided_and_read_only_inputs_are_as_good_as_others(pypto: Backend) -> None:
+    values = codes("int32", range(12)).reshape(3, 4).T[::2]
+    values.flags.writeable = False
+    got = answered(pypto.answer(case("int32", "int64"), [values]))
+    np.testing.assert_array_equal(got, values)
+
+
+def test_nothing_is_left_of_a_call(pypto: Backend) -> None:
+    pypto.answer(case("int32", "int64"), [codes("int32", [1])])
+    assert isinstance(pypto, Pypto)
+    assert not list(pypto._scratch.glob("output_*"))
+
+
+def test_it_says_what_it_is(pypto: Backend) -> None:
+    assert pypto.name == "pypto"
+    assert pypto.version == pypto_build.installed().label
+    assert pypto.version.startswith("pypto 0.2.0 golden interpreter (torch 2.")
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (case("float32", "float16", op="onnx.Cast"), "pypto has no onnx.Cast"),
+        (case("float32", "float16", op="pypto.warp"), "pypto has no pypto.warp"),
+        (case("float32", "float16", "SIDEWAYS"), "pypto has no CAST_SIDEWAYS"),
+        (case("float32", "float8e5m2"), "no type float8e5m2 on this route"),
+        (case("float64", "float32"), "no type float64 on this route"),
+        (case("int4", "int8"), "no type int4 on this route"),
+        (case("bool", "int8"), "no type bool on this route"),
+    ],
+)  # fmt: skip
+def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> None:
+    assert pypto.support(question) == Declined(words, missing=True)
+    assert pypto.support(case("float32", "float16", "ODD")) is None
+
+
+# After an exception
+
+
+class Faulty(Pypto):
+    """The adapter over a runtime that raises where the function says so."""
+
+    def __init__(self, raises: Callable[[Bits], bool]) -> None:
+        self.spoiled, self._plain, self.raises, self.calls = False, None, raises, 0
+
+    def _traced(self, case: Case, inputs: Sequence[Bits]) -> Outputs:
+        self.calls += 1
+        if self.raises(inputs[0]):
+            raise RuntimeError("Errcode: F1\nfunc f, file g.cpp\nbacktrace")
+        return Outputs((inputs[0],), (case.outputs[0].name,))
+
+
+def test_a_case_that_raises_on_plain_inputs_is_declined_and_spoils() -> None:
+    backend = Faulty(lambda bits: True)
+    answer = backend.answer(case("int8", "int8"), [codes("int8", [5])])
+    assert answer == Declined("RuntimeError: Errcode: F1 / func f, file g.cpp")
+    assert backend.spoiled
+    with pytest.raises(SpoiledError, match="before"):
+        backend.answer(case("int8", "int16"), [codes("int8", [5])])
+    assert backend.calls == 1
+
+
+def test_inputs_that_raise_where_plain_ones_do_not_are_no_answer() -> None:
+    backend = Faulty(lambda bits: 5 in bits)
+    with pytest.raises(SpoiledError, match=r"shape \(2,\): RuntimeError: Errcode: F1"):
+        backend.answer(case("int8", "int8"), [codes("int8", [5, 6])])
+    assert backend.spoiled
+
+
+def test_plain_inputs_are_asked_once_a_case() -> None:
+    backend = Faulty(lambda bits: False)
+    for question in (case("int8", "int8"), case("int8", "int8"), case("int8", "int16")):
+        backend.answer(question, [codes("int8", [5])])
+    assert backend.calls == 5
+
+
+class Silent:
+    """Of `planted.identity` cases: number 1 raises on any input, and what comes after it too."""
+
+    name, version = "spoils", "1"
+    poisoned = False
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if self.poisoned:
+            raise SpoiledError("poisoned")
+        if case.attribute("number") == 1:
+            self.poisoned = True
+            return Declined("RuntimeError: no such pair")
+        return Outputs((np.array(inputs[0]),), (case.outputs[0].name,))
+
+
+class Spoils(Silent):
+    """The same, and it says so."""
+
+    @property
+    def spoiled(self) -> bool:
+        return self.poisoned
+
+
+def run(name: str, monkeypatch: pytest.MonkeyPatch) -> Execution:
+    monkeypatch.chdir(ROOT)
+    return execute(
+        f"tests.test_backend_pypto:{name}", [numbered(n) for n in range(4)], Corpus(), jobs=1,
+        timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
+
+
+def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    results = run("Spoils", monkeypatch).results
+    verdicts = [r.verdict for r in results]
+    assert verdicts[0] == verdicts[2] == verdicts[3] == "pass"
+    assert verdicts[1] not in ("pass", "error", "crashed", "refused")
+    assert "no such pair" in results[1].message
+
+
+def test_without_its_saying_so_the_next_case_would_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = [result.verdict for result in run("Silent", monkeypatch).results]
+    assert "error" in verdicts[2:]
+
+
+# The build, with another command in the place of CMake
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def say_nothing(line: str) -> None:
+    pass
+
+
+def test_the_cache_folder_is_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert pypto_build.cache_folder() == tmp_path / "convcheck" / "pypto"
+    monkeypatch.setenv("HOME", "/home/someone")
+    for unset in ("", "relative/is/ignored"):
+        monkeypatch.setenv("XDG_CACHE_HOME", unset)
+        assert pypto_build.cache_folder() == Path("/home/someone/.cache/convcheck/pypto")
+
+
+def test_libraries_of_other_versions_are_other_files(cache: Path) -> None:
+    def library(pypto: str, torch: str) -> Path:
+        return pypto_build.Installed(Path("p"), Path("t"), pypto, torch).library
+
+    paths = {library(p, t) for p in ("0.2.0", "0.3.0") for t in ("2.13.0+cpu", "2.13.0+cu130")}
+    assert len(paths) == 4
+    assert all(path.is_relative_to(cache) for path in paths)
+
+
+def build_slowly(folder: Path) -> Path:
+    with (folder.parent / "builds").open("a") as log:
+        log.write(f"{os.getpid()}\n")
+    time.sleep(0.5)
+    (folder / "made").write_text("whole")
+    return folder / "made"
+
+
+def build_once(library: str, said: str) -> None:
+    def say(line: str) -> None:
+        with open(said, "a") as file:
+            file.write(line + "\n")
+
+    pypto_build.once(Path(library), build_slowly, say)
+
+
+def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> None:
+    library, said = tmp_path / "cache" / "lib.so", tmp_path / "said"
+    context = multiprocessing.get_context("spawn")
+    arguments = (str(library), str(said))
+    processes = [context.Process(target=build_once, args=arguments) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert len((library.parent / "builds").read_text().splitlines()) == 1
+    assert library.read_text() == "whole"
+    assert said.read_text().count("once for these versions") == 1
+    assert not list(library.parent.glob("build-*"))
+
+
+def test_a_build_that_fails_leaves_no_library(tmp_path: Path) -> None:
+    def fail(folder: Path) -> Path:
+        (folder / "half").write_text("half")
+        raise UnavailableError("no")
+
+    library = tmp_path / "lib.so"
+    (tmp_path / "build-killed").mkdir()
+    with pytest.raises(UnavailableError, match="no"):
+        pypto_build.once(library, fail, say_nothing)
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+    pypto_build.once(library, build_slowly, say_nothing)
+    assert library.read_text() == "whole"
+
+
+def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnavailableError, match="could not be put") as error:
+        pypto_build.once(tmp_path / "file" / "lib.so", build_slowly, say_nothing)
+    assert "XDG_CACHE_HOME" in error.value.hint
+
+
+def test_a_command_that_fails_is_told_by_its_last_lines() -> None:
+    script = "import sys; print('first'); print('fatal: no torch.h'); sys.exit(2)"
+    with pytest.raises(UnavailableError, match=r"first / fatal: no torch\.h"):
+        pypto_build._run(sys.executable, "-c", script)
+
+
+# What is missing
+
+
+@pytest.fixture
+def packages(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand-ins for both packages, of which nothing is built yet."""
+    (tmp_path / "lib" / "calculator").mkdir(parents=True)
+    (tmp_path / "lib" / "calculator" / "CMakeLists.txt").write_text("")
+    monkeypatch.setattr(pypto_build, "_folder", lambda name: str(tmp_path))
+    monkeypatch.setattr(pypto_build.metadata, "version", {"pypto": "1", "torch": "2+x"}.get)
+    return tmp_path
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pypto_build, "_folder", lambda name: None)
+    for ask in (Pypto.available, Pypto):
+        with pytest.raises(UnavailableError, match="pypto and torch not installed") as error:
+            ask()
+        assert error.value.hint == "pip install 'convcheck[pypto]'"
+
+
+def test_missing_tools_are_named(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("CC", "CXX"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", "")
+    words = r"without cmake, a C compiler, a C\+\+ compiler, make or ninja"
+    for ask in (Pypto.available, lambda: Pypto.prepare(say_nothing), Pypto):
+        with pytest.raises(UnavailableError, match=words) as error:
+            ask()
+        assert "install CMake and a C++ compiler" in error.value.hint
+
+
+def test_what_is_built_needs_no_tools(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pypto_build, "check_tools", lambda: None)
+    assert "built at the first use" in Pypto.available()
+    library = pypto_build.installed().library
+    library.parent.mkdir(parents=True)
+    library.write_text("")
+    monkeypatch.setattr(pypto_build, "check_tools", pytest.fail)
+    assert Pypto.available().startswith("pypto 1 golden interpreter (torch 2, ")
+    assert "built" not in Pypto.available()
+    Pypto.prepare(pytest.fail)
+
+
+def test_preparing_imports_no_runtime(packages: Path) -> None:
+    code = (
+        "import sys; from convcheck.backends.pypto.backend import Pypto\n"
+        "try: Pypto.available()\nexcept Exception: pass\n"
+        "print([m for m in ('pypto', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

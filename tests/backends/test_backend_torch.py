@@ -1,0 +1,256 @@
+"""The torch adapter: what goes in and out, what it declines. Bits are written by hand.
+
+Casts are of values that no rule disputes; promotions and sequences are asked under specs that have
+nothing but `calls`, so that this file needs no operator's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from convcheck.backends.protocol import (
+    LIMIT_VARIABLE,
+    Declined,
+    Outputs,
+    Oversized,
+    Refused,
+    open_backend,
+)
+from convcheck.backends.torch import Torch
+from convcheck.errors import UsageError
+from convcheck.rules.functions import Calling, Claim
+from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Attributes, Case
+
+pytest.importorskip("torch", reason="needs torch: pip install 'convcheck[torch]'")
+
+CASTS: list[tuple[str, str, Attributes, list[int], list[int]]] = [
+    # 1, max, the tie between max and 2^16, -0; the least subnormal, half of it: a tie to 0
+    ("float32", "float16", (), [0x3F800000, 0x477FE000, 0x477FF000, 0x80000000, 0x33800000,
+     0x33000000], [0x3C00, 0x7BFF, 0x7C00, 0x8000, 0x0001, 0x0000]),
+    # 1 + 2^-8 and 1 + 3·2^-8 are ties: both to even
+    ("float32", "bfloat16", (), [0x3F808000, 0x3F818000], [0x3F80, 0x3F82]),
+    ("float16", "float64", (), [0xBE00, 0x0001], [0xBFF8 << 48, 0x3E70 << 48]),
+    ("float32", "float8e4m3fn", (("saturate", 1),), [0x43E80000, 0x447A0000, 0xFF800000],
+     [0x7E, 0x7E, 0xFE]),
+    ("float32", "float8e5m2", (("saturate", 0),), [0x47700000, 0x476FFFFF], [0x7C, 0x7B]),
+    ("float32", "float8e4m3fnuz", (("saturate", 0),), [0x43780000, 0x80000000], [0x80, 0x00]),
+    ("float8e5m2fnuz", "float32", (), [0x40, 0xC0], [0x3F800000, 0xBF800000]),
+    ("float32", "float8e8m0", (("saturate", 1), ("round_mode", "nearest")),
+     [0x3F800000, 0x3FC00000, 0x3FBFFFFF], [0x7F, 0x80, 0x7F]),
+    ("float32", "bool", (), [0x00000000, 0x80000000, 0x00000001, 0x7FC00000], [0, 0, 1, 1]),
+    ("bool", "bfloat16", (), [0, 1], [0x0000, 0x3F80]),
+    ("float32", "int8", (), [0xBFC00000, 0x42FE0000], [0xFF, 0x7F]),  # -1.5, 127
+    ("int16", "int8", (), [0x00C8, 0xFFFF], [0xC8, 0xFF]),
+    ("uint64", "int64", (), [(1 << 63) + 5, 7], [(1 << 63) + 5, 7]),
+    ("uint64", "float64", (), [1 << 63, (1 << 64) - 1], [0x43E0 << 48, 0x43F0 << 48]),
+    ("uint32", "uint16", (), [0x00012345], [0x2345]),
+]  # fmt: skip
+SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (1, 2, 3, 1)]
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    """The built-in specs, and two that are nothing but a function of torch."""
+    built_in = load()
+    base = built_in.specs["onnx.Cast-28"]
+    promoting = Claim(attributes=(("unsafe", ("true",)), ("u64", None)))
+    extra = {
+        "test.Promote-1": {"torch": Calling("result_type", (promoting,))},
+        "test.Sequence-1": {"torch": Calling("arange")},
+        "test.Strange-1": {"torch": Calling("sort")},
+    }
+    specs = {name: replace(base, id=name, calls=calls) for name, calls in extra.items()}
+    return replace(built_in, specs={**built_in.specs, **specs})
+
+
+@pytest.fixture(scope="module")
+def torch_(catalog: Catalog) -> Torch:
+    return Torch(catalog=catalog)
+
+
+@pytest.fixture
+def make(catalog: Catalog):
+    """Make a case of a spec; types by name."""
+
+    def case(spec: str, inputs: list[str], outputs: list[str], attributes: Attributes = ()) -> Case:
+        op, _, version = spec.rpartition("-")
+        known = catalog.types.types
+        types = tuple(tuple(known[t] for t in side) for side in (inputs, outputs))
+        return Case(spec, op, int(version), types[0], types[1], attributes)
+
+    return case
+
+
+def codes(case: Case, *values: object) -> list[np.ndarray]:
+    return [np.array(v, t.format.storage) for v, t in zip(values, case.inputs, strict=True)]
+
+
+def got(answer: object) -> Outputs:
+    assert isinstance(answer, Outputs), answer
+    return answer
+
+
+@pytest.mark.parametrize(("source", "target", "attributes", "given", "due"), CASTS)
+def test_casts_bit_by_bit(
+    torch_: Torch, make, source: str, target: str, attributes: Attributes,
+    given: list[int], due: list[int],
+) -> None:  # fmt: skip
+    case = make("onnx.Cast-28", [source], [target], attributes)
+    assert torch_.support(case) is None
+    answer = got(torch_.answer(case, codes(case, given)))
+    assert answer.types == (target,)
+    assert answer.arrays[0].dtype == case.outputs[0].format.storage
+    assert [hex(c) for c in answer.arrays[0]] == [hex(c) for c in due]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("pair", [("float32", "bfloat16"), ("bool", "uint64"), ("int8", "int8")])
+def test_shapes_are_kept(torch_: Torch, make, shape: tuple[int, ...], pair: list[str]) -> None:
+    case = make("onnx.Cast-28", pair[:1], pair[1:])
+    answer = got(torch_.answer(case, codes(case, np.zeros(shape))))
+    assert answer.arrays[0].shape == shape
+    assert answer.arrays[0].dtype == case.outputs[0].format.storage
+
+
+def test_inputs_need_not_be_contiguous_and_stay_as_they_are(torch_: Torch, make) -> None:
+    case = make("onnx.Cast-28", ["int8"], ["int8"])
+    mine = np.arange(12, dtype=np.uint8)
+    mine.flags.writeable = False
+    answer = got(torch_.answer(case, [mine[::3]]))
+    answer.arrays[0][:] = 9  # an identity gives torch's own memory, never the caller's
+    np.testing.assert_array_equal(mine, np.arange(12))
+
+
+DECLINED: list[tuple[str, str, Attributes, str]] = [
+    ("string", "float32", (), "torch has no type string"),
+    ("int4", "int8", (), "torch has no type int4"),
+    ("float32", "float4e2m1", (), "torch has no type float4e2m1"),
+    ("float32", "float8e4m3fn", (("saturate", 0),),
+     "torch's to has no saturate=0: what it does is saturate=1"),
+    ("float32", "float8e5m2", (("saturate", 1),),
+     "torch's to has no saturate=1: what it does is saturate=0"),
+    ("float32", "float8e5m2", (("saturate", 2),),
+     "torch's to has no saturate=2: what it does is saturate=0"),
+    ("float32", "int8", (("saturate", 0),), "torch's to has no saturate=0"),
+    ("float32", "float8e8m0", (("saturate", 1), ("round_mode", "up")),
+     "torch's to has no saturate=1, round_mode=up: what it does is saturate=1, "
+     "round_mode=nearest"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target", "attributes", "words"), DECLINED)
+def test_what_torch_has_no_way_to_say_is_declined(
+    torch_: Torch, make, source: str, target: str, attributes: Attributes, words: str
+) -> None:
+    case = make("onnx.Cast-28", [source], [target], attributes)
+    assert torch_.support(case) == Declined(words, missing=True)
+
+
+def test_other_operators_are_declined(torch_: Torch, make) -> None:
+    unknown = make("acme.Thing-3", ["int8"], ["int8"])
+    assert torch_.support(unknown) == Declined("torch has no function for acme.Thing-3", True)
+    strange = make("test.Strange-1", ["int8"], ["int8"])
+    declined = Declined("this adapter calls no sort", missing=True)
+    assert torch_.support(strange) == declined
+    assert torch_.answer(strange, codes(strange, [1])) == declined
+
+
+PROMOTE = (("unsafe", "true"), ("u64", "f32"))
+PROMOTIONS = [
+    # types and values in, and out: a wider signed type; the dimensioned type; the wider float
+    (("int8", [0xFF]), ("uint8", [200]), "int16", [0xFFFF], [0x00C8]),
+    (("uint8", [1]), ("int64", 300), "uint8", [1], 300 % 256),
+    (("float16", [0x3C00]), ("bfloat16", [0x3F80]), "float32", [0x3F800000], [0x3F800000]),
+    (("int64", [2]), ("bfloat16", 0x3F80), "bfloat16", [0x4000], 0x3F80),
+    (("bool", [1]), ("bool", [0]), "bool", [1], [0]),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "common", "first", "second"), PROMOTIONS)
+def test_promotions(torch_: Torch, make, left, right, common, first, second) -> None:
+    case = make("test.Promote-1", [left[0], right[0]], [], PROMOTE)
+    assert torch_.support(case) is None
+    answer = got(torch_.answer(case, codes(case, left[1], right[1])))
+    assert answer.types == (common, common)
+    for array, due in zip(answer.arrays, (first, second), strict=True):
+        assert array.tolist() == due
+    back = make("test.Promote-1", [right[0], left[0]], [], PROMOTE)
+    assert got(torch_.answer(back, codes(back, right[1], left[1]))).types == (common, common)
+
+
+def test_promotions_that_torch_has_not(torch_: Torch, make) -> None:
+    case = make("test.Promote-1", ["uint16", "int32"], [], PROMOTE)
+    answer = torch_.answer(case, codes(case, [1], [1]))
+    assert isinstance(answer, Declined)
+    assert answer.missing
+    assert "not supported, attempted to promote UInt16 and Int" in answer.message
+    safe = make("test.Promote-1", ["int8", "int8"], [], (("unsafe", "false"), ("u64", "f32")))
+    words = "torch's result_type has no unsafe=false, u64=f32: what it does is unsafe=true, u64=any"
+    assert torch_.support(safe) == Declined(words, missing=True)
+
+
+SEQUENCES = [
+    (("int32", 0), ("int32", 5), ("int32", 2), "int64", [0, 2, 4]),
+    (("int8", 5), ("int8", 0), ("int8", 0xFE), "int16", [5, 3, 1]),
+    (("int8", 3), ("int8", 3), ("int8", 1), "uint8", []),
+    # 0, 1.5, 0.5 in bfloat16, float16 and float32; the answer in float16
+    (("bfloat16", 0), ("float16", 0x3E00), ("float32", 0x3F000000), "float16", [0, 0x3800, 0x3C00]),
+    (("float32", 0x3FC00000), ("float32", 0), ("float32", 0xBF800000), "float32",
+     [0x3FC00000, 0x3F000000]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "stop", "step", "output", "due"), SEQUENCES)
+def test_sequences(torch_: Torch, make, start, stop, step, output, due) -> None:
+    case = make("test.Sequence-1", [start[0], stop[0], step[0]], [output])
+    assert torch_.support(case) is None
+    answer = got(torch_.answer(case, codes(case, start[1], stop[1], step[1])))
+    assert answer.types == (output,)
+    assert answer.arrays[0].tolist() == due
+    assert answer.arrays[0].dtype == case.outputs[0].format.storage
+
+
+def test_sequences_that_torch_refuses_or_has_not(torch_: Torch, make) -> None:
+    case = make("test.Sequence-1", ["int32"] * 3, ["int32"])
+    for values, words in (((1, 2, 0), "step must be nonzero"), ((5, 0, 1), "inconsistent with")):
+        answer = torch_.answer(case, codes(case, *values))
+        assert isinstance(answer, Refused)
+        assert words in answer.message
+    case = make("test.Sequence-1", ["int32"] * 3, ["uint64"])
+    answer = torch_.answer(case, codes(case, 0, 3, 1))
+    assert isinstance(answer, Declined)
+    assert answer.missing
+    case = make("test.Sequence-1", ["uint64"] * 3, ["int64"])
+    assert isinstance(torch_.answer(case, codes(case, 0, 1 << 63, 1 << 62)), Refused)
+
+
+def test_a_huge_sequence_has_its_length_and_no_memory(torch_: Torch, make) -> None:
+    case = make("test.Sequence-1", ["int64"] * 3, ["float64"])
+    answer = torch_.answer(case, codes(case, 0, 1 << 40, 1))
+    assert answer == Oversized(((1 << 40,),), ("float64",))
+
+
+def test_the_limit_is_the_runs(torch_: Torch, make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "4")
+    case = make("test.Sequence-1", ["int64"] * 3, ["int64"])
+    assert got(torch_.answer(case, codes(case, 0, 4, 1))).arrays[0].tolist() == [0, 1, 2, 3]
+    assert torch_.answer(case, codes(case, 0, 5, 1)) == Oversized(((5,),), ("int64",))
+    cast = make("onnx.Cast-28", ["int8"], ["int16"])  # no larger than what was given: values
+    assert got(torch_.answer(cast, codes(cast, [1, 2, 3, 4, 5]))).arrays[0].tolist()[4] == 5
+
+
+def test_its_name_and_version() -> None:
+    import torch
+
+    backend = open_backend("torch")
+    assert (backend.name, backend.version) == ("torch", f"torch {torch.__version__}, CPU, 1 thread")
+    assert torch.get_num_threads() == 1
+
+
+def test_it_has_no_variants() -> None:
+    with pytest.raises(UsageError, match="torch has no variant 'x'"):
+        open_backend("torch:x")

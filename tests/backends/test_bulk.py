@@ -1,0 +1,384 @@
+"""Converting through bound buffers gives what `answer` gives; codes that share bytes are packed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from random import Random
+from typing import Any
+from weakref import ref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convcheck.backends.onnx import runtime_bound as ort_bulk
+from convcheck.backends.onnx.runtime import OnnxRuntime
+from convcheck.backends.packing import pack, unpack, unpack_into
+from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
+from convcheck.numerics.format import Bits, Codes, Float, Int, Numeric, Text
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+
+WIDE = ("float32", "int32", "uint32")
+
+
+@cache
+def catalog_cases() -> dict[str, Case]:
+    return {case.name: case for case in cases(load().specs["onnx.Cast-21"])}
+
+
+def asked(name: str) -> Case:
+    return catalog_cases()[name]
+
+
+def numeric_cases() -> list[str]:
+    return [
+        name
+        for name, case in catalog_cases().items()
+        if case.inputs[0].name in WIDE and not isinstance(case.outputs[0].format, Text)
+    ]
+
+
+@pytest.fixture(scope="module")
+def ort() -> OnnxRuntime:
+    return OnnxRuntime()
+
+
+SPECIAL = np.array(
+    [0, 1, 0x007FFFFF, 0x00800000, 0x3F000000, 0x3F800000, 0x3FC00000, 0x40FFFFFF, 0x43E00000,
+     0x477FE000, 0x477FF000, 0x4EFFFFFF, 0x4F000000, 0x5F800000, 0x7F7FFFFF, 0x7F800000,
+     0x7F800001, 0x7FC00000, 0x7FFFFFFF],
+    np.uint32,
+)  # fmt: skip
+CODES = np.concatenate([SPECIAL, SPECIAL | np.uint32(1 << 31)])
+
+
+def chunk(random: np.random.Generator, size: int) -> Codes:
+    codes = random.integers(0, 1 << 32, size, dtype=np.uint32)
+    codes[: min(size, CODES.size)] = random.permutation(CODES)[:size]
+    return random.permutation(codes)
+
+
+def buffers(case: Case, shape: int | tuple[int, ...]) -> tuple[Codes, Codes]:
+    first, last = case.inputs[0].format, case.outputs[0].format
+    return np.zeros(shape, first.storage), np.zeros(shape, last.storage)
+
+
+def poison(out: Codes) -> None:
+    out.fill(np.iinfo(out.dtype).max // 3 * 2)
+
+
+def codes_of(answer: object) -> Codes:
+    assert isinstance(answer, Outputs), answer
+    return answer.arrays[0]
+
+
+# a session cannot be made of these
+DECLINED = [
+    f"float32-to-{name}/saturate=0"
+    for name in ("float16", "bfloat16", "int8", "int32", "uint8", "bool")
+]
+
+
+@pytest.mark.parametrize("size", [1, 5, 512, 513])
+def test_a_bound_case_gives_the_bits_of_an_answer(ort: OnnxRuntime, size: int) -> None:
+    random = np.random.default_rng(size)
+    for name in numeric_cases():
+        case = asked(name)
+        codes, out = buffers(case, size)
+        convert = ort.bind(case, codes, out)
+        assert convert is not None, name
+        for _ in range(3):
+            codes[:] = chunk(random, size)
+            poison(out)
+            said = convert()
+            expected = ort.answer(case, [codes])
+            if name in DECLINED:
+                assert said == expected
+                continue
+            assert said is None, (name, said)
+            np.testing.assert_array_equal(out, codes_of(expected), err_msg=name)
+
+
+def test_what_is_declined_is_declined(ort: OnnxRuntime) -> None:
+    for name in DECLINED:
+        codes, out = buffers(asked(name), 4)
+        convert = ort.bind(asked(name), codes, out)
+        assert convert is not None
+        said = convert()
+        assert isinstance(said, Declined)
+        assert "saturate is only used for" in said.message
+        assert said == ort.answer(asked(name), [codes])
+
+
+def test_every_wide_source_and_every_target_is_tried() -> None:
+    tried = [asked(name) for name in numeric_cases()]
+    assert {case.inputs[0].name for case in tried} == set(WIDE)
+    assert {"int4", "uint4", "bool", "bfloat16", "float8e4m3fn"} <= {
+        case.outputs[0].name for case in tried
+    }
+
+
+@pytest.mark.parametrize("shape", [(), (3, 1, 5)])
+@pytest.mark.parametrize("name", ["float32-to-int8", "float32-to-int4"])
+def test_buffers_of_any_shape(ort: OnnxRuntime, name: str, shape: tuple[int, ...]) -> None:
+    case = asked(name)
+    codes, out = buffers(case, shape)
+    codes[...] = 0x40400000  # 3
+    convert = ort.bind(case, codes, out)
+    assert convert is not None
+    assert convert() is None
+    np.testing.assert_array_equal(out, np.full(shape, 3))
+
+
+def test_binding_survives_other_questions_and_keeps_its_buffers(ort: OnnxRuntime) -> None:
+    """Each convert has a session of its own; arrays that nobody else holds are not freed."""
+    made = []
+    for name in ("float32-to-int8", "float32-to-int4", "float32-to-float8e5m2/saturate=0"):
+        codes, out = buffers(asked(name), 4097)
+        convert = ort.bind(asked(name), codes, out)
+        assert convert is not None
+        made.append((asked(name), convert, ref(codes), ref(out)))
+        del codes, out
+    ort.answer(asked("uint32-to-int8"), [np.ones(3, np.uint32)])
+    gc.collect()
+    for case, convert, *kept in made:
+        codes, out = (array() for array in kept)
+        assert codes is not None
+        assert out is not None
+        codes[:] = 0x40400000
+        poison(out)
+        assert convert() is None
+        np.testing.assert_array_equal(out, codes_of(ort.answer(case, [codes])))
+
+
+def test_what_a_kernel_leaves_in_a_packed_buffer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted kernel writes nothing but on its first call: nothing looks like that answer."""
+    case = asked("float32-to-uint4")
+    codes, out = buffers(case, 7)
+    left = [0xFF]
+
+    def runner(_s: object, _c: Case, _codes: Codes, memory: Codes) -> Callable[[], None]:
+        def run() -> None:
+            while left:
+                memory.fill(left.pop())
+
+        return run
+
+    monkeypatch.setattr(ort_bulk, "_runner", runner)
+    convert = ort_bulk.bind(None, case, codes, out, lambda: None)
+    assert convert() is None
+    np.testing.assert_array_equal(out, np.full(7, 15))
+    assert convert() is None
+    assert not np.any(out == 15)
+
+
+REFUSED = Refused("RUNTIME: no")
+
+
+@pytest.mark.parametrize("name", ["float32-to-uint8", "float32-to-uint4"])
+def test_a_run_that_fails_says_what_an_answer_says(name: str) -> None:
+    """A session that raises stands for a kernel that refuses: none of this version's does."""
+
+    class Binding:
+        def bind_input(self, *_: object) -> None: ...
+
+        bind_output = bind_input
+
+    class Session:
+        def io_binding(self) -> Binding:
+            return Binding()
+
+        def run_with_iobinding(self, _: Binding) -> None:
+            raise RuntimeError("as it is said to who has buffers")
+
+    case = asked(name)
+    codes, out = buffers(case, 4)
+    poison(out)
+    before = out.copy()
+    convert = ort_bulk.bind(Session(), case, codes, out, lambda: REFUSED)
+    assert convert() is REFUSED
+    np.testing.assert_array_equal(out, before)
+
+
+def test_a_run_that_fails_for_its_buffers_is_asked_without_them(
+    ort: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An output of another shape than was bound is no refusal: its shape is to be seen."""
+    case = asked("float32-to-uint8")
+    codes, out = buffers(case, 4)
+    monkeypatch.setattr(ort_bulk, "_runner", _of_another_shape)
+    convert = ort.bind(case, codes, out)
+    assert convert is not None
+    assert codes_of(convert()).shape == (4,)
+
+
+def _of_another_shape(session: Any, _: Case, codes: Codes, out: Codes) -> Callable[[], None]:
+    binding = session.io_binding()
+    binding.bind_input("x0", "cpu", 0, 1, codes.shape, codes.ctypes.data)
+    binding.bind_output("y0", "cpu", 0, 2, (2, 2), out.ctypes.data)
+    return lambda: session.run_with_iobinding(binding)
+
+
+def test_a_session_that_cannot_be_made_declines_as_an_answer_does(ort: OnnxRuntime) -> None:
+    case = replace(asked("float32-to-int8"), op="onnx.NoSuch")
+    codes, out = buffers(case, 4)
+    convert = ort.bind(case, codes, out)
+    assert convert is not None
+    said = convert()
+    assert isinstance(said, Declined)
+    assert said == ort.answer(case, [codes])
+
+
+def test_what_is_not_bound(ort: OnnxRuntime) -> None:
+    case = asked("float32-to-int8")
+    codes, out = buffers(case, 4)
+    assert ort.bind(case, codes, out) is not None
+    for x, y in [(codes[::2], out[::2]), (codes[:0], out[:0]), (codes[:2], out),
+                 (codes, out.astype(np.uint16)), (codes.astype(np.uint64), out)]:  # fmt: skip
+        assert ort.bind(case, x, y) is None
+    out.flags.writeable = False
+    assert ort.bind(case, codes, out) is None
+    two = replace(case, inputs=case.inputs * 2)
+    assert ort.bind(two, *buffers(case, 4)) is None
+    for name in ("float32-to-string", "int4-to-int8"):
+        assert ort.bind(asked(name), *buffers(asked(name), 4)) is None
+
+
+@dataclass
+class Plain:
+    """A backend without a bind: it gives what it is told, and counts its calls."""
+
+    said: object
+    calls: int = 0
+    name: str = "plain"
+    version: str = "1"
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        self.calls += 1
+        return self.said
+
+
+CASE = "float32-to-int8"
+GOOD = np.array([1, 2, 3], np.uint8)
+
+
+def converting(backend: Plain) -> tuple[Bound, Codes]:
+    codes, out = buffers(asked(CASE), 3)
+    return bound(backend, asked(CASE), codes, out), out
+
+
+def test_a_backend_without_bind_is_asked_each_time() -> None:
+    backend = Plain(Outputs((GOOD,), ("int8",)))
+    convert, out = converting(backend)
+    assert backend.calls == 0
+    for _ in range(2):
+        poison(out)
+        assert convert() is None
+        np.testing.assert_array_equal(out, GOOD)
+    assert backend.calls == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Outputs((GOOD,), ("uint8",)),
+        Outputs((GOOD, GOOD), ("int8", "int8")),
+        Outputs((GOOD, GOOD), ("int8",)),
+        Outputs((), ("int8",)),
+        Outputs((GOOD.astype(np.int8),), ("int8",)),
+        Outputs((GOOD[:2],), ("int8",)),
+        Outputs((GOOD[:1],), ("int8",)),  # which would be copied to every place
+        Outputs((GOOD[None],), ("int8",)),
+        Outputs(([1, 2, 3],), ("int8",)),
+        Outputs(None, ("int8",)),
+        Outputs((GOOD,), None),
+        Outputs((np.ma.masked_array(GOOD, mask=True),), ("int8",)),
+        Refused("no"),
+        Declined("none"),
+        Oversized(((3,),), ("int8",)),
+        "a text",
+    ],
+    ids=repr,
+)
+def test_any_other_answer_comes_as_it_is(said: object) -> None:
+    convert, out = converting(Plain(said))
+    poison(out)
+    before = out.copy()
+    assert convert() is said
+    np.testing.assert_array_equal(out, before)
+
+
+def test_a_bind_is_used_unless_it_gives_none() -> None:
+    class Binding(Plain):
+        def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+            return (lambda: REFUSED) if case.name == CASE else None
+
+    backend = Binding(Outputs((GOOD,), ("uint8",)))
+    assert converting(backend)[0]() is REFUSED
+    assert backend.calls == 0
+    other = asked("float32-to-uint8")
+    codes, out = buffers(other, 3)
+    assert bound(backend, other, codes, out)() is None
+    np.testing.assert_array_equal(out, GOOD)
+    backend.bind = {"a table": 1}
+    assert converting(backend)[0]() is backend.said
+
+
+PACKED: list[Numeric] = [
+    Int(2, True),
+    Int(4, False),
+    Float(2, 1, 1, "none"),
+    Float(2, 3, 1, "none"),
+]
+
+
+def bit_by_bit(fmt: Numeric, codes: Codes) -> Codes:
+    """Pack with a stream of bits, which needs no arithmetic."""
+    flat = np.ascontiguousarray(codes, np.uint8).reshape(-1)
+    bits = np.unpackbits(flat[:, None], axis=1, count=fmt.bits, bitorder="little")
+    return np.packbits(bits, bitorder="little")
+
+
+@pytest.mark.parametrize("fmt", PACKED, ids=str)
+@given(st.lists(st.integers(0, 255), max_size=40), st.randoms(use_true_random=False))
+def test_packing_is_that_of_a_stream_of_bits(
+    fmt: Numeric, values: list[int], random: Random
+) -> None:
+    codes = np.array(values, np.uint8)
+    want = bit_by_bit(fmt, codes)
+    np.testing.assert_array_equal(pack(fmt, codes), want)
+    mask = np.uint8((1 << fmt.bits) - 1)
+    padding = np.uint8(0xFF << random.randint(0, 8) & 0xFF)
+    memory = want.copy()
+    if -len(values) * fmt.bits % 8:
+        memory[-1] |= padding & np.uint8(0xFF << (len(values) * fmt.bits % 8) & 0xFF)
+    back = unpack(fmt, memory, codes.shape)
+    np.testing.assert_array_equal(back, codes & mask)
+    assert back.dtype == np.uint8
+    into = np.full(codes.shape, 0x55, np.uint8)
+    unpack_into(fmt, memory, into)
+    np.testing.assert_array_equal(into, back)
+
+
+@pytest.mark.parametrize("fmt", PACKED, ids=str)
+def test_packing_of_shapes_and_of_views(fmt: Numeric) -> None:
+    codes = np.random.default_rng(1).integers(0, 256, (7, 6, 5), dtype=np.uint8)
+    for some in (codes, codes[::2, ::-1, 1::3], codes.transpose(2, 0, 1), codes[:, :0], codes[0]):
+        memory = pack(fmt, some)
+        np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))
+        back = unpack(fmt, memory, some.shape)
+        np.testing.assert_array_equal(back, some & np.uint8((1 << fmt.bits) - 1))
+        into = np.empty(some.shape, np.uint8)
+        unpack_into(fmt, memory, into)
+        np.testing.assert_array_equal(into, back)
+        back[...] = 0  # it is a copy
+        np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))

@@ -1,0 +1,119 @@
+"""`convcheck probe`: what it says of a program, step by step."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from command import check_golden, convcheck
+from places import TESTS
+
+from convcheck.backends.process.probe import STEPS, Probe, Step
+from convcheck.rules.load import load
+
+HERE = TESTS / "process"
+PYTHON = f"{sys.executable} -S"
+CATALOG = load()
+CAST = [CATALOG.specs["onnx.Cast-21"]]
+
+
+def steps(command: str) -> list[Step]:
+    return list(Probe(command, CATALOG, CAST).steps())
+
+
+def test_a_good_program() -> None:
+    probe = Probe(f"{PYTHON} {HERE / 'cast.py'}", CATALOG, CAST)
+    found = list(probe.steps())
+    assert [step.name for step in found] == list(STEPS)
+    assert not any(step.wrong for step in found)
+    assert found[1].note == "cast.py 1.0"
+    assert found[2].note == "declined: no such kernel"
+    assert found[3].note == "outputs for 2 of 400"
+    assert [c.name for c in probe.supported] == [
+        "float32-to-float8e4m3fn/saturate=0", "int32-to-int8"
+    ]  # fmt: skip
+
+
+# A change to the Python example, the step that it breaks, and what is said.
+BROKEN = [
+    ('"cast.py", "version": "1.0"', '"cast.py"', "answers hello", "has no `version`, a string"),
+    ("    if found is None:", "    if found is None:\n        print('no')",
+     "declines what nobody knows", "on stdout came `"),
+    ('"declined": "no such kernel"', '"declined": None', "declines what nobody knows",
+     "the answer has no `declined`, a string"),
+    ('["int8"])', '["int16"])', "answers or declines every pair of types",
+     "asked for int16, it answered int8: onnx.Cast-21/int32-to-int16"),
+    ('"Cast"', '"cast"', "answers or declines every pair of types", "outputs to none of 400"),
+    ('["inputs"][0]["shape"]', '["inputs"][0]["shape"] or [1]', "answers a scalar",
+     "an input of shape [] came back as [1]"),
+    ("    codes = bytes(", "    values = values or [1 / 0]\n    codes = bytes(",
+     "answers a tensor without elements", "exited with status 1"),
+    ("buffer.readline():", "buffer.readline():\n        sys.stdin.buffer.peek()",
+     "answers hello", "no answer within"),
+    ("sys.stdin.buffer.read(size)", "__import__('os').read(0, size)",
+     "declines what nobody knows", "no answer within 1 s: no header came (is stdout flushed?)"),
+    ("main()\n", "main()\n    sys.exit(3)\n", "ends with its input", "it ended with status 3"),
+    ("main()\n", "main()\n    print('bye')\n", "ends with its input",
+     "after its input had ended it wrote 4 bytes to stdout: b'bye\\n'"),
+    ("main()\n", "main()\n    import time; time.sleep(60)\n", "ends with its input",
+     "it still runs 0.2 s after its input has ended"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("good", "broken", "name", "words"), BROKEN)
+def test_a_broken_program(
+    good: str, broken: str, name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("convcheck.backends.process.probe.ENDING", 0.2)
+    if "no answer" in words:
+        monkeypatch.setattr("convcheck.backends.process.probe.PATIENCE", 1.0)
+    monkeypatch.setattr("convcheck.backends.process.backend.STARTING", 0.5)
+    source = (HERE / "cast.py").read_text()
+    assert good in source
+    head, _, tail = source.rpartition(good)
+    (tmp_path / "mine.py").write_text(f"{head}{broken}{tail}")
+    *before, last = steps(f"{PYTHON} {tmp_path / 'mine.py'}")
+    assert not any(step.wrong for step in before)
+    assert last.name == name
+    assert words in last.wrong
+    assert last.wrong
+
+
+def test_what_it_wrote_to_stderr_is_kept() -> None:
+    probe = Probe(f"{PYTHON} -c \"import sys; sys.exit('no device')\"", CATALOG, CAST)
+    *_, last = probe.steps()
+    assert (last.name, last.wrong) == ("answers hello", f"{sys.executable} exited with status 1")
+    assert probe.printed == ["no device"]
+
+
+def test_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As its user sees them, with times and rates left out."""
+    monkeypatch.chdir(HERE)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    page = ""
+    for command, code in (
+        ("python cast.py", 0),
+        ("python bad.py text", 1),
+        ("python bad.py good", 1),
+        ("./nowhere", 1),
+    ):
+        done = convcheck("probe", "--backend", f"process:{command}", "onnx.Cast-21")
+        assert (done.returncode, done.stderr) == (code, "")
+        lines = [_timeless(line) for line in done.stdout.splitlines()]
+        page += f"$ convcheck probe --backend {shlex.quote('process:' + command)}\n"
+        page += "\n".join([*lines, "", ""])
+    check_golden("probe.txt", page)
+
+
+def _timeless(line: str) -> str:
+    if "MB/s" in line or " ms" in line:
+        return line[:44].rstrip() + "   (figures)"
+    return line
+
+
+def test_what_is_no_program() -> None:
+    done = convcheck("probe", "--backend", "ort")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("convcheck: 'ort' is not a program\n")

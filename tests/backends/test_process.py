@@ -1,0 +1,555 @@
+"""Programs as backends: the examples, what goes wrong, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from command import convcheck
+from places import TESTS
+from planted.identity import Corpus, case, judge
+from process import bad
+
+from convcheck.backends.process.backend import Process, headers, question, request, wire
+from convcheck.backends.process.program import Deadline
+from convcheck.backends.protocol import (
+    Declined,
+    DiedError,
+    Outputs,
+    Oversized,
+    ProtocolError,
+    open_backend,
+)  # fmt: skip
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.judge.result import CaseResult
+from convcheck.numerics.format import Text
+from convcheck.plan.select import Selection, select
+from convcheck.pool.local import Execution, execute
+from convcheck.rules.cases import cases
+from convcheck.rules.load import data_dir, load
+from convcheck.vectors.corpus import open_corpus
+
+HERE = TESTS / "process"
+PYTHON = f"{sys.executable} -S"
+BAD = f"{PYTHON} {HERE / 'bad.py'}"
+CATALOG = load()
+CODES = np.arange(30, dtype=np.uint8)
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+# The examples
+
+
+def compiled(folder: Path, source: str) -> str:
+    """Compile a C program without a warning; gives its path."""
+    (folder / "mine.c").write_text(source)
+    command = [str(CC), "-Wall", "-Wextra", "-Werror", "-O2", "-o", "mine", "mine.c", "-lm"]
+    subprocess.run(command, cwd=folder, check=True, timeout=60)
+    return str(folder / "mine")
+
+
+def judged(command: str) -> Execution:
+    """Ask a program the edge tier of what the examples do, and one case that they do not."""
+    chosen = [
+        *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), ("float8e4m3fn",), (), ())),
+        *select(CATALOG, Selection(("onnx.Cast-21",), ("int32",), ("int8", "int16"), (), ())),
+    ]
+    corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+    return execute(f"process:{command}", chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
+                   on_result=lambda result: None)  # fmt: skip
+
+
+def verdicts(execution: Execution) -> dict[str, str]:
+    return {result.case.name: result.verdict for result in execution.results}
+
+
+RIGHT = {
+    "float32-to-float8e4m3fn/saturate=0": "pass",
+    "float32-to-float8e4m3fn/saturate=1": "pass",
+    "float32-to-float8e4m3fn/saturate=2": "undefined",
+    "int32-to-int8": "pass",
+    "int32-to-int16": "unsupported",
+}
+
+
+@needs_cc
+def test_the_example_in_c(tmp_path: Path) -> None:
+    execution = judged(compiled(tmp_path, (HERE / "cast.c").read_text()))
+    assert verdicts(execution) == RIGHT
+    assert execution.backend.name == f"process:{tmp_path}/mine"
+    assert execution.backend.version == "cast.c 1.0"
+    assert {r.message for r in execution.results} == {"", "no such kernel"}
+
+
+def test_the_example_in_python() -> None:
+    execution = judged(f"{PYTHON} {HERE / 'cast.py'}")
+    assert verdicts(execution) == RIGHT
+    assert execution.backend.version == "cast.py 1.0"
+
+
+@needs_cc
+def test_a_broken_example_fails(tmp_path: Path) -> None:
+    source = (HERE / "cast.c").read_text()
+    truncates = ("0x7ffff + (bits >> 20 & 1)", "0")
+    clamps = ("(int8_t)(uint8_t)x", "(int8_t)(x > 127 ? 127 : x)")
+    for right, broken in (truncates, clamps):
+        assert source.count(right) == 1
+        source = source.replace(right, broken)
+    due = {name: "fail" if verdict == "pass" else verdict for name, verdict in RIGHT.items()}
+    assert verdicts(judged(compiled(tmp_path, source))) == due
+
+
+# What goes wrong, and what is right
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
+    monkeypatch.setenv("CONVCHECK_TIMEOUT", "0.4")
+    monkeypatch.setattr("convcheck.backends.process.program.ENDING", 0.1)
+    processes: list[Process] = []
+
+    def start(mode: str, program: str = BAD) -> Process:
+        processes.append(Process(f"{program} {mode}", catalog=CATALOG))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process._program.leave()
+
+
+WRONG = {
+    "text": "on stdout came `debug: x = 3`, which is no answer; print to stderr instead",
+    "text_without_end": 'on stdout came `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
+    '"shape"…`, which is no answer; print to stderr instead',
+    "binary": r"on stdout came `\x7fELF\x00\xff`, which is no answer; print to stderr instead",
+    "not_utf8": r'not UTF-8: `{"run": "\xff\xfe"}`; a header line is JSON in UTF-8',
+    "wrong_json": 'wrong JSON (Expecting value, column 24): `{"run": 1, "outputs": [}`; '
+    "a header is a JSON object on one line",
+    "no_object": "on stdout came `[1, 2]`, which is no answer; print to stderr instead",
+    "two_kinds": 'the answer has declined and refused: `{"run": 1, "refused": "no", "declined": '
+    '"no"}`; it has one of outputs, declined, refused, oversized, error',
+    "no_kind": 'the answer has no outputs, nor why there are none: `{"run": 1, "output": []}`; '
+    "it has one of outputs, declined, refused, oversized, error",
+    "no_run": 'the answer has no number `run`: `{"refused": "no"}`; repeat the request\'s: 1',
+    "no_type": 'output 1 has no `type`, a string; "type": "…"',
+    "unknown_type": "output 1 has the unknown type 'float7'; `convcheck list types` has the names",
+    "no_shape": 'output 1 has no `shape`, a list of whole numbers; "shape": [] is a scalar',
+    "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) are 60 bytes; "
+    "bytes is the product of the shape times the size of an element",
+    "no_values": "output 1 has no `values`, a list of strings; strings are sent in the header",
+    "no_words": 'the answer has no `refused`, a string; "refused": "…"',
+    "too_many": r"3 bytes too many after the answer to run 1: `\x01\x02\x03`; "
+    "send what `bytes` says, and print to stderr",
+    "twice": 'run 1 is answered twice: `{"run": 1, "outputs": [{"type": "int8", "shape": [30], '
+    '"byte…`; answer each request once',
+    "another_run": "answers run -4 when run 1 was asked: late; answer requests in order",
+    "of_the_future": "answers run 2 when run 1 was asked: it was not asked yet; "
+    "answer requests in order",
+    "ends_early": f"the answer ends too early: 28 of the 30 bytes of output 1 came, and "
+    f"{sys.executable} ended; flush stdout, and end at the end of the input",
+    "ends_in_the_header": "the answer ends too early: a header line without its end, "
+    f'`{{"run": 7, `, came, and {sys.executable} ended; flush stdout, and end at the end of the '
+    "input",
+    "closes_stdout": f"{sys.executable} closed its stdout, and runs on; "
+    "leave stdout open until the input ends",
+    "error": "the device is not there",
+}
+
+
+@pytest.mark.parametrize("mode", WRONG)
+def test_what_is_no_answer(mode: str, opened: Callable[..., Process]) -> None:
+    process = opened(mode)
+    with pytest.raises(ProtocolError) as raised:
+        process.answer(case(1), [CODES])
+    assert "; ".join(filter(None, (raised.value.message, raised.value.hint))) == WRONG[mode]
+    assert process._program.wait(0) is not None
+
+
+def test_an_answer_that_comes_again_later(opened: Callable[..., Process]) -> None:
+    process = opened("twice_later")
+    assert isinstance(process.answer(case(1), [CODES]), Outputs)
+    with pytest.raises(ProtocolError, match="run 1 is answered twice"):
+        process.answer(case(1), [CODES])
+
+
+DEATHS = {
+    "silent_end": "exited with status 0",
+    "status_3": "exited with status 3",
+    "segfault": "died of SIGSEGV",
+    "segfault_in_the_payload": "died of SIGSEGV",
+}
+HANGS = {
+    "hangs": "no header came (is stdout flushed?)",
+    "hangs_in_the_header": 'a header line without its end, `{"run": 7, `, came',
+    "hangs_in_the_payload": "20 of the 30 bytes of output 1 came",
+}
+
+
+@pytest.mark.parametrize("mode", [*DEATHS, *HANGS])
+def test_what_is_a_death(mode: str, opened: Callable[..., Process]) -> None:
+    process = opened(mode)
+    with pytest.raises(DiedError) as raised:
+        process.answer(case(1), [CODES])
+    hangs = mode in HANGS
+    due = f"no answer within 0.4 s: {HANGS[mode]}" if hangs else f"{sys.executable} {DEATHS[mode]}"
+    assert (raised.value.how, raised.value.timed_out) == (due, hangs)
+    assert process._program.wait(0) is not None
+
+
+def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
+    process = opened("not_reading")
+    with pytest.raises(DiedError) as raised:
+        process.answer(case(1), [np.zeros(4_000_000, np.uint8)])
+    words = raised.value.how
+    assert words.startswith("no answer within 0.4 s: it has not read the request: ")
+    taken, total = (int(word) for word in words.split() if word.isdigit())
+    assert 0 < taken < 4_000_000 < total
+
+
+@pytest.mark.parametrize("mode", ["good", "split", "late", "spaces"])
+def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
+    process = opened(mode)
+    for _ in range(3):
+        answer = process.answer(case(1), [CODES])
+        assert isinstance(answer, Outputs)
+        assert answer.types == ("int8",)
+        assert answer.arrays[0].tolist() == CODES.tolist()
+
+
+@pytest.mark.parametrize("mode", ["good", "spaces"])
+def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
+    """More than a pipe takes at once, of every size."""
+    sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
+    questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
+    answers = list(opened(mode).answers(case(1), questions))
+    for (inputs,), answer in zip(questions, answers, strict=True):
+        assert isinstance(answer, Outputs)
+        assert np.array_equal(answer.arrays[0], inputs)
+
+
+@pytest.mark.parametrize("mode", ["segfault_on_100", "status_3_on_100", "hangs_on_100"])
+def test_of_several_requests_the_deadly_one_is_known(
+    mode: str, opened: Callable[..., Process]
+) -> None:
+    questions = [[CODES], [CODES[:3]], [np.array([100], np.uint8)], [CODES], [CODES]]
+    answers = opened(mode).answers(case(1), questions)
+    for (inputs,) in questions[:2]:
+        answer = next(answers)
+        assert isinstance(answer, Outputs)
+        assert np.array_equal(answer.arrays[0], inputs)
+    with pytest.raises(DiedError, match=", 5 requests sent at once"):
+        next(answers)
+
+
+def test_an_answer_that_is_too_short_is_told_by_the_next(opened: Callable[..., Process]) -> None:
+    """Its last byte is taken from the next header: that is not the fault of a `printf`."""
+    hundred = np.array([100], np.uint8)
+    answers = opened("few_on_100").answers(case(1), [[CODES[:3]], [hundred], [CODES[:3]]])
+    assert isinstance(next(answers), Outputs)
+    next(answers)
+    with pytest.raises(ProtocolError) as caught:
+        next(answers)
+    assert caught.value.hint.endswith("or the answer to run 2 is not as long as its `bytes`")
+
+
+def test_no_more_is_sent_ahead_than_the_pipe_takes(
+    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow program has its time for each answer, also where pipes are small."""
+    process = opened("good")
+    process._program.room = 4096
+    sent: list[int] = []
+    send = process._program.send
+
+    def counted(parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
+        sent.append(sum(map(len, parts)))
+        send(parts, deadline)
+
+    monkeypatch.setattr(process._program, "send", counted)
+    assert len(list(process.answers(case(1), [[CODES[:3]]] * 40))) == 40
+    assert max(sent) <= 4096
+
+
+def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
+    process = opened("eager")
+    process._timeout = 20.0
+    for size in (3, 8_000_000):
+        answer = process.answer(case(1), [np.ones(size, np.uint8)])
+        assert isinstance(answer, Outputs)
+        assert answer.arrays[0].shape == (size,)
+        assert not answer.arrays[0].any()
+
+
+def test_an_answer_that_is_too_large_is_dropped(
+    opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "1000")
+    process = opened("more_than_asked")
+    assert process.answer(case(1), [CODES]) == Oversized(((1200,),), ("int8",))
+    assert isinstance(process.answer(case(1), [CODES[:7]]), Outputs)
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("hello_2", "hello is answered with version 2, not 1"),
+        ("hello_nothing", "hello is answered with no version, not 1"),
+        ("hello_nameless", "has no `name`, a string"),
+        ("hello_text", 'on stdout came `"usage: bad MODE"`, which is no answer'),
+    ],
+)
+def test_a_hello_that_is_none(mode: str, words: str) -> None:
+    with pytest.raises(UnavailableError) as raised:
+        Process(f"{BAD} {mode}", catalog=CATALOG)
+    assert words in raised.value.message
+    assert raised.value.hint.endswith(f"`convcheck probe --backend 'process:{BAD} {mode}'`")
+
+
+def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("plain", "echo"), ("text", "echo"), ("my-script", "#!/nowhere/sh\n")):
+        Path(name).write_text(text)
+        Path(name).chmod(0o644 if name == "plain" else 0o755)
+    due = {
+        "./nowhere --flag": ("no such program", "is the path right?"),
+        "nowhere": ("no such program", "it is not on the PATH either"),
+        "my-script": ("no such program", "write ./my-script"),
+        "./plain": ("not executable", "chmod +x ./plain"),
+        "./text": ("Exec format error", "a script needs a first line such as #!/bin/sh"),
+        "./my-script": ("its interpreter is not there", "look at its first line, #!"),
+        ".": ("it is a folder", "name a program in it"),
+    }
+    for command, words in due.items():
+        with pytest.raises(UnavailableError) as raised:
+            Process(command, catalog=CATALOG)
+        assert (raised.value.message.rpartition(": ")[2], raised.value.hint) == words
+    for command in ("", "  ", "./mine 'unfinished"):
+        with pytest.raises(UsageError):
+            open_backend(f"process:{command}")
+
+
+def test_the_command_line_says_so() -> None:
+    done = convcheck("run", "--backend", "process:./nowhere --flag", "onnx.Cast-21")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr == (
+        "convcheck: process: cannot start ./nowhere: no such program\n  hint: is the path right?\n"
+    )
+
+
+# In a run
+
+
+def run(mode: str, numbers: Any, timeout: float = 20.0) -> tuple[CaseResult, ...]:
+    return execute(
+        f"process:{BAD} {mode}", [case(n) for n in numbers], Corpus(), jobs=1, timeout=timeout,
+        fail_fast=False, on_result=lambda result: None, judge=judge,
+    ).results  # fmt: skip
+
+
+def test_the_rest_of_the_run_goes_on() -> None:
+    modes = ["text", "twice_later", "error"]
+    numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
+    results = run("all", [*numbers, 200])
+    assert {r.verdict for r in results[::2]} == {"pass"}
+    wrong = results[1::2]
+    assert [r.verdict for r in wrong] == ["error"] * 3
+    said = (r.message.partition(";")[0].partition(": `{")[0] for r in wrong)
+    assert [re.sub("run [0-9]+", "run N", words) for words in said] == [
+        "on stdout came `debug: x = 3`, which is no answer",
+        "run N is answered twice",
+        "the device is not there",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("segfault_on_100", f"100: {sys.executable} died of SIGSEGV"),
+        ("status_3_on_100", f"100: {sys.executable} exited with status 3: cannot open libmine.so"),
+        ("hangs_on_100", "100: no answer within 0.6 s: no header came (is stdout flushed?)"),
+    ],
+)
+def test_the_deadly_input_is_found(mode: str, words: str) -> None:
+    before, result, after = run(mode, (0, 1, 2), timeout=0.6 if "hangs" in mode else 20.0)
+    assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
+    assert (result.verdict, result.checked) == ("crashed", 127)
+    assert result.message == f"{words}\nnot asked: 0"
+
+
+def test_a_program_that_dies_while_it_starts() -> None:
+    script = "import sys; sys.exit('no device')"
+    with pytest.raises(UnavailableError, match="exited with status 1: no device while it was"):
+        execute(f'process:{PYTHON} -c "{script}"', [case(0)], Corpus(), jobs=1, timeout=9.0,
+                fail_fast=False, on_result=lambda result: None, judge=judge)  # fmt: skip
+
+
+# Nothing is left behind
+
+
+HANGING = """\
+import os, signal, sys, time
+signal.signal(signal.SIGINT, lambda *a: open('interrupted', 'w').close())
+sys.stdin.readline()
+print('{"hello": 1, "name": "hanging", "version": "1"}', flush=True)
+sys.stdin.readline()
+open('pid.part', 'w').write(str(os.getpid()))
+os.rename('pid.part', 'pid')
+while True: time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> None:
+    """Of SIGINT, what Ctrl-C sends to all of a terminal's foreground, the program hears nothing."""
+    (tmp_path / "hanging.py").write_text(HANGING)
+    command = [sys.executable, "-m", "convcheck", "run", "onnx.Cast-21", "--from", "int32", "--to",
+               "int8", "--backend", f"process:{PYTHON} hanging.py"]  # fmt: skip
+    quiet = subprocess.DEVNULL
+    parent = subprocess.Popen(command, cwd=tmp_path, stdout=quiet, stderr=quiet, process_group=0)
+    try:
+        assert _eventually((tmp_path / "pid").exists)
+        pid = int((tmp_path / "pid").read_text())
+        os.killpg(parent.pid, number)
+        assert parent.wait(20) == (130 if number == signal.SIGINT else -number)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _eventually(lambda: not _runs(pid))
+    assert not (tmp_path / "interrupted").exists()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _eventually(ask: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 20
+    while not (answer := ask()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return answer
+
+
+# The schema
+
+
+SCHEMA = json.loads((Path(wire.__file__).parent / "schema.json").read_text("utf-8"))
+
+
+def fits(part: str, header: object) -> bool:
+    schema = {"$ref": f"#/$defs/{part}", "$defs": SCHEMA["$defs"]}
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(header))
+
+
+def test_requests_are_of_the_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert fits("hello", json.loads(wire.HELLO))
+    seen: Counter[str] = Counter()
+    for spec in CATALOG.specs.values():
+        for it in list(cases(spec))[::97]:
+            shape = (2, 3)
+            bits = [np.full(shape, "é\n", object) if isinstance(t.format, Text)
+                    else np.ones(shape, t.format.storage) for t in it.inputs]  # fmt: skip
+            (message,) = request(question(it, CATALOG), 7, bits)
+            line, _, payload = bytes(message).partition(b"\n")
+            header = json.loads(line)
+            assert fits("request", header), header
+            assert header["case"] == it.id
+            assert [t["name"] for t in header["inputs"]] != []
+            assert len(payload) == sum(t["bytes"] for t in header["inputs"])
+            seen[spec.op] += 1
+    assert len(seen) == len({spec.op for spec in CATALOG.specs.values()})
+
+
+TENSOR = {"type": "int8", "shape": [2], "bytes": 2}
+ANSWERS: list[tuple[dict[str, Any], bool]] = [
+    ({"outputs": []}, True),
+    ({"outputs": [TENSOR, TENSOR]}, True),
+    ({"outputs": [{"type": "int8", "shape": [], "bytes": 1}], "restart": True}, True),
+    ({"outputs": [{"type": "string", "shape": [1], "bytes": 0, "values": ["a"]}]}, True),
+    ({"declined": "why", "missing": True, "more": [1]}, True),
+    ({"refused": "why"}, True),
+    ({"oversized": [{"type": "int8", "shape": [1 << 40]}]}, True),
+    ({}, False),
+    ({"refused": "a", "outputs": []}, False),
+    ({"declined": 1}, False),
+    ({"declined": "a", "missing": "yes"}, False),
+    ({"refused": "a", "restart": 1}, False),
+    ({"outputs": {}}, False),
+    ({"outputs": [1]}, False),
+    ({"oversized": [{"type": "int8"}]}, False),
+    *(({"outputs": [{k: v for k, v in TENSOR.items() if k != key}]}, False) for key in TENSOR),
+    ({"outputs": [{**TENSOR, "shape": [1, -2]}]}, False),
+    ({"outputs": [{**TENSOR, "shape": [2.5]}]}, False),
+    ({"outputs": [{**TENSOR, "shape": 2}]}, False),
+    ({"outputs": [{**TENSOR, "bytes": "2"}]}, False),
+    ({"outputs": [{**TENSOR, "bytes": True}]}, False),
+    ({"outputs": [{"type": "string", "shape": [1], "bytes": 0}]}, False),
+    ({"outputs": [{"type": "string", "shape": [1], "bytes": 0, "values": [1]}]}, False),
+    ({"outputs": [{"type": "string", "shape": [1], "bytes": 1, "values": ["a"]}]}, False),
+]
+
+
+@pytest.mark.parametrize(("answer", "good"), ANSWERS)
+def test_schema_and_reader_agree(answer: dict[str, Any], good: bool) -> None:
+    header = {"run": 7, **answer}
+    assert fits("answer", header) == good
+    line = json.dumps(header).encode() + b"\n"
+    if good:
+        headers.read_answer(line, 7, CATALOG.types.types)
+    else:
+        with pytest.raises(ProtocolError):
+            headers.read_answer(line, 7, CATALOG.types.types)
+
+
+@pytest.mark.parametrize("run", [None, "7", True, 7.5])
+def test_a_run_is_a_number(run: object) -> None:
+    header = {"run": run, "refused": "no"}
+    assert not fits("answer", header)
+    with pytest.raises(ProtocolError):
+        headers.read_answer(json.dumps(header).encode(), 7, CATALOG.types.types)
+
+
+def test_high_bits_are_cleared_and_shapes_kept() -> None:
+    types = CATALOG.types.types
+    for name, shape, due in (("int4", (), [0xF]), ("float6e2m3", (1, 2), [0x3F, 0x3F])):
+        entry = {"type": name, "shape": list(shape), "bytes": len(due)}
+        tensor = wire.read_tensor(entry, types, "output 1")
+        bits = tensor.bits(np.full(len(due), 0xFF, np.uint8))
+        assert isinstance(bits, np.ndarray)
+        assert (bits.shape, bits.reshape(-1).tolist()) == (shape, due)
+    tensor = wire.read_tensor({"type": "bool", "shape": [2], "bytes": 2}, types, "output 1")
+    assert tensor.bits(np.array([1, 2], np.uint8)).tolist() == [1, 2]  # not hidden: it is wrong
+
+
+def test_numbers_are_little_endian() -> None:
+    it = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if c.name == "int32-to-int8")
+    (message,) = request(question(it, CATALOG), 1, [np.array([0x01020304], np.uint32)])
+    assert bytes(message).endswith(b"\n\x04\x03\x02\x01")
+    answer = headers.write_answer(
+        1, Outputs((np.array([0x0102], np.uint16),), ("int16",)), CATALOG.types.types, False
+    )
+    assert b"".join(map(bytes, answer)).endswith(b"\n\x02\x01")
+
+
+def test_declined_keeps_whether_it_is_missing() -> None:
+    types = CATALOG.types.types
+    for answer in (Declined("no", missing=True), Declined("no")):
+        (line,) = headers.write_answer(3, answer, types, False)
+        assert headers.read_answer(bytes(line), 3, types).answer == answer

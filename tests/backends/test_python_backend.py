@@ -1,0 +1,86 @@
+"""A backend in Python: the README's example, by its address and by an entry point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import convcheck
+from places import ROOT
+
+README = ROOT / "README.md"
+HEAD = "# mybackend.py\n"
+CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
+
+
+def example() -> str:
+    """Give the README's example of a backend."""
+    blocks = README.read_text(encoding="utf-8").split("```python\n")[1:]
+    found = [code for code in (b.split("```\n")[0] for b in blocks) if code.startswith(HEAD)]
+    assert len(found) == 1, "the README has one example of a backend"
+    return found[0]
+
+
+def verdicts(path: Path) -> dict[str, Any]:
+    return {case["id"]: case["verdict"] for case in json.loads(path.read_text())["cases"]}
+
+
+def test_the_readmes_example_is_short() -> None:
+    code = [line for line in example().splitlines()[1:] if line.strip()]
+    assert len(code) <= 20
+
+
+def test_the_readmes_example_runs_by_its_address(tmp_path: Path) -> None:
+    (tmp_path / "mybackend.py").write_text(example())
+    done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, "--json", "r.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("numpy ")
+    assert done.stdout.splitlines()[-1].startswith("PASS  ")
+    found = json.loads((tmp_path / "r.json").read_text())["cases"]
+    names = ["onnx.Cast-21/float32-to-int8", "onnx.Cast-21/float32-to-int8/saturate=0"]
+    assert [(case["id"], case["verdict"]) for case in found] == [(n, "pass") for n in names]
+    groups = found[0]["groups"]
+    assert {g["verdict"] for g in groups} == {"pass", "undefined"}
+    assert sum(g["count"] for g in groups) == found[0]["checked"]
+
+
+def test_a_bug_in_it_is_found(tmp_path: Path) -> None:
+    code = example()
+    rounding = code.replace(".astype(target)", ".round().astype(target)")
+    assert rounding != code
+    (tmp_path / "mybackend.py").write_text(rounding)
+    done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "one too large" in done.stdout
+
+
+@pytest.fixture
+def distribution(tmp_path: Path) -> Path:
+    """Another package with an entry point, as an installer would lay it out."""
+    folder = tmp_path / "site"
+    about = folder / "mybackend-1.0.dist-info"
+    about.mkdir(parents=True)
+    (folder / "mybackend.py").write_text(example())
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mybackend\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[convcheck.backends]\nplain = mybackend:Numpy\n")
+    return folder
+
+
+def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path) -> None:
+    options = ("--from", "int16", "--to", "fixed", "--json", "r.json")
+    done = convcheck("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
+                     PYTHONPATH=str(distribution))  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    found = verdicts(tmp_path / "r.json")
+    assert found["onnx.Cast-21/int16-to-int8"] == "pass"
+    assert found["onnx.Cast-21/int16-to-int4"] == "unsupported"
+
+
+def test_a_module_that_is_not_there_is_no_backend(distribution: Path, tmp_path: Path) -> None:
+    done = convcheck("run", "--backend", "mibackend:Numpy", *CAST, cwd=tmp_path,
+                     PYTHONPATH=str(distribution))  # fmt: skip
+    assert done.returncode == 2
+    assert "unknown backend 'mibackend:Numpy'" in done.stderr
+    assert "plain" in done.stderr, "the names that there are"

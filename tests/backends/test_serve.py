@@ -1,0 +1,219 @@
+"""Any backend behind the process protocol answers as it does directly."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from planted.identity import Corpus as Identities
+from planted.identity import case, judge
+
+from convcheck.judge.result import RunResult
+from convcheck.plan.select import Selection, select
+from convcheck.pool.local import execute
+from convcheck.report.json import document
+from convcheck.rules.cases import cases
+from convcheck.rules.load import data_dir, load
+from convcheck.rules.model import Case
+from convcheck.vectors.corpus import open_corpus
+
+SERVE = f"{sys.executable} -m convcheck serve"
+CATALOG = load()
+
+
+def report(address: str, chosen: list[Case]) -> dict[str, Any]:
+    """Give the JSON report of a run without how the backend names itself."""
+    corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+    done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
+                   on_result=lambda result: None)  # fmt: skip
+    result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
+    found = document(result)
+    assert found.pop("backend")["name"] == address
+    return found
+
+
+def of(spec: str, *names: str) -> list[Case]:
+    """Give cases of a spec by their names within it."""
+    known = {it.name: it for it in cases(CATALOG.specs[spec])}
+    return [known[name] for name in names]
+
+
+def some() -> list[Case]:
+    """Elements, texts either way, sub-byte types, whole calls, promotions and refusals."""
+    promotions = list(cases(CATALOG.specs["openvino.ConvertPromoteTypes-14"]))
+    return [
+        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
+            "float64-to-uint4", "string-to-float32", "float32-to-string", "string-to-string"),
+        *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
+        *list(cases(CATALOG.specs["openvino.Range-4"]))[7:8],
+        *list(cases(CATALOG.specs["openvino.FakeConvert-13"]))[30:31],
+        *promotions[40::2900],
+        *list(cases(CATALOG.specs["pypto.cast"]))[40:42],
+    ]  # fmt: skip
+
+
+def test_the_reference_is_the_same_served() -> None:
+    direct = report("reference", some())
+    kinds = {g["kind"] for it in direct["cases"] for g in it["groups"]}
+    assert {it["verdict"] for it in direct["cases"]} <= {"pass", "tolerated", "undefined"}
+    assert kinds
+    assert report(f"process:{SERVE} reference", some()) == direct
+
+
+def test_onnx_runtime_is_the_same_served() -> None:
+    pytest.importorskip("onnxruntime")
+    chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
+    chosen += of("onnx.Cast-25", "float32-to-int2", "bool-to-int2")  # what it has no kernel for
+    chosen += of("onnx.Cast-9", "string-to-float32", "float32-to-string")
+    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]  # what its adapter cannot ask
+    direct = report("ort", chosen)
+    assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
+    assert report(f"process:{SERVE} ort", chosen) == direct
+
+
+def planted(address: str, number: int = 1) -> tuple[str, str, int]:
+    done = execute(
+        address, [case(number)], Identities(), jobs=1, timeout=20.0, fail_fast=False,
+        on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
+    (result,) = done.results
+    return result.verdict, result.message, result.checked
+
+
+# A spec whose one case the planted backends of `planted.served` answer.
+IDENTITY = """\
+op: test.Identity
+version: 1
+sources:
+  text: {title: A test, section: Identity, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types: {T: [int8], U: [int8]}
+attributes:
+  number: {type: int, values: [0, 1], default: 1, applies: {to: int8}}
+rules:
+  - name: identity
+    level: normative
+    cite: "y is x."
+    when: {from: int8}
+    round: toward-zero
+    table: {else: "[x]"}
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / "identity-1.yaml").write_text(IDENTITY)
+    monkeypatch.setenv("CONVCHECK_SPECS", str(folder))
+    monkeypatch.chdir(ROOT)
+    return folder
+
+
+VERDICTS = {
+    "Noisy": "pass",
+    "Raises": "error",
+    "RefusesOne": "refused",
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
+    """Also what an adapter raises, in its own words, and what its runtime prints."""
+    it = f"tests.planted.bad_backends:{name}"
+    direct = planted(it)
+    found = planted(f"process:{SERVE} --specs {specs} {it}")
+    assert direct[0] == VERDICTS[name]
+    assert found == direct
+
+
+def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
+    it = "tests.planted.spoiled:Spoiled"
+    two = execute(
+        f"process:{SERVE} --specs {specs} {it}", [case(0), case(1)], Identities(), jobs=1,
+        timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
+    )  # fmt: skip
+    assert [r.verdict for r in two.results] == ["pass", "pass"]
+    assert two.restarts == 0  # nothing died
+
+
+def serve(
+    text: bytes, backend: str = "reference", *options: str
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-W", "error", "-m", "convcheck", "serve", *options, backend]
+    return subprocess.run(command, input=text, capture_output=True, timeout=60, check=False,
+                          cwd=ROOT, env={**os.environ})  # fmt: skip
+
+
+def line(header: dict[str, Any]) -> bytes:
+    return json.dumps(header).encode() + b"\n"
+
+
+HELLO = line({"hello": 1})
+CASE = "onnx.Cast-21/int32-to-int8"
+
+
+def asked(run: int, name: str = CASE, **more: Any) -> bytes:
+    tensor = {"name": "input", "type": "int32", "shape": [2], "bytes": 8}
+    return line({"run": run, "case": name, "inputs": [tensor], **more}) + b"\1\1\0\0\2\0\0\0"
+
+
+def test_requests_one_after_the_other() -> None:
+    done = serve(HELLO + asked(1) + asked(2, "acme.Nothing-1/int32") + asked(9))
+    hello, *rest = done.stdout.split(b"\n", 3)
+    assert done.returncode == 0
+    assert json.loads(hello)["name"] == "reference"
+    output = {"type": "int8", "shape": [2], "bytes": 2}
+    assert json.loads(rest[0]) == {"run": 1, "outputs": [output]}
+    declined, last = rest[1], rest[2]
+    assert declined.startswith(b'\1\2{"run": 2, "declined": "no case acme.Nothing-1/int32 here')
+    assert last == line({"run": 9, "outputs": [output]}) + b"\1\2"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"hello\n", "not JSON: `hello`"),
+        (b"[1]\n", "no request: `[1]`"),
+        (line({"hello": 3}), "hello of version 3"),
+        (line({"case": CASE}), "the request has no number `run`"),
+        (line({"run": 1}), "the request has no `case`"),
+        (line({"run": 1, "case": CASE}), "the request has no list `inputs`"),
+        (line({"run": 1, "case": CASE, "inputs": []}), f"the inputs are not those of {CASE}"),
+        (asked(1)[:-3], "the input ends after 5 of the 8 bytes of a tensor"),
+    ],
+)
+def test_a_bad_request(
+    text: bytes, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In this process: a start of the command line takes a second."""
+    import io
+
+    from convcheck.backends.process.serve import serve as loop
+    from convcheck.backends.protocol import ProtocolError
+    from convcheck.backends.reference import Reference
+
+    reading, writing = os.pipe()
+    with pytest.raises(ProtocolError) as raised:
+        loop(Reference(CATALOG), CATALOG, io.BytesIO(HELLO + text), writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        assert answers.read().count(b"\n") == 1  # the answer to hello
+    assert raised.value.message.startswith(words)
+    assert raised.value.exit_code == 2
+
+
+def test_exit_codes_of_serve() -> None:
+    done = serve(HELLO + b"debug\n")
+    assert (done.returncode, done.stdout.count(b"\n")) == (2, 1)
+    assert done.stderr.decode().startswith("convcheck: not JSON: `debug`\n")
+    done = serve(HELLO, "tests.planted.bad_backends:Nobody")
+    assert (done.returncode, done.stdout) == (2, b"")

@@ -1,0 +1,225 @@
+"""How a run ends, as a table: the exit code, and what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import TESTS
+
+HERE = {"PYTHONPATH": str(TESTS)}
+RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
+ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
+HALF = ("onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
+SAME = ("onnx.Cast-21", "--case", "uint8-to-uint8")
+OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The list of known failures of the wrong backend."""
+    path = tmp_path_factory.mktemp("known") / "known.toml"
+    done = convcheck("baseline", "--backend", WRONG, *ONE, "--out", path, **HERE)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def changed(known: Path, tmp_path: Path, old: str, new: str) -> Path:
+    """The list with something else in the place of a pattern."""
+    text, count = re.subn(old, new, known.read_text(), count=1)
+    assert count == 1
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    return path
+
+
+TABLE = [
+    ("all pass", ("run", "--backend", RIGHT, *ONE), 0, "PASS"),
+    ("one fail", ("run", "--backend", WRONG, *ONE), 1, "FAIL"),
+    ("below the gate", ("run", "--backend", WRONG, *HALF, "--level", "normative"), 0, "below"),
+    ("crashed", ("run", "--backend", "planted.bad_backends:Segfault", *SAME), 1, "CRASHED"),
+    ("all unsupported", ("run", "--backend", "planted.diary:Declining", *ONE), 3, "NOTHING"),
+    ("nothing selected", ("run", "--backend", RIGHT, *ONE, "--to", "int3"), 2, "unknown type"),
+    ("no such case", ("run", "--backend", RIGHT, "--case", "no-*"), 2, "matches no case"),
+    ("no such spec", ("run", "--backend", RIGHT, "onnx.Caste-21"), 2, "no spec matches"),
+    ("no backend", ("run", *ONE), 2, "which backend?"),
+    ("backend missing", ("run", "--backend", "nobody", *ONE), 2, "unknown backend"),
+    ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "is not available"),
+    ("two reports to one file", ("run", "--backend", RIGHT, *ONE, "--json", "-", "--html", "-"), 2,
+     "two reports go to -"),
+    ("a report that cannot be written", ("run", "--backend", RIGHT, "--html", "/no/such/x"), 2,
+     "cannot write /no/such/x"),
+    ("quiet and verbose", ("run", "--backend", RIGHT, "-q", "-v"), 2, "choose one"),
+    ("two backends and one report", ("run", "--backend", RIGHT, "--backend", WRONG, "--html", "-"),
+     2, "--html is for one --backend"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), [row[1:] for row in TABLE],
+                         ids=[row[0] for row in TABLE])  # fmt: skip
+def test_how_it_ends(arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = convcheck(*arguments, **HERE)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+LISTED = [
+    ("one known failure", "^", "", 0, "known failure"),
+    ("a known failure of another backend", "verdict =", 'backend = ">=99"\nverdict =', 1, "FAIL"),
+    ("stale", "truncat|small in magnitude", "big in magnitude", 1, "STALE"),
+    ("changed symptom", 'digest = "..', 'digest = "', 2, "digest"),
+    ("another digest", 'digest = "([0-9a-f]+)"', f'digest = "{"0" * 32}"', 1, "CHANGED"),
+    ("another count", "count = ", "count = 1", 1, "CHANGED"),
+    ("past its date", "verdict =", "until = 2020-01-31\nverdict =", 1, "EXPIRED"),
+]
+
+
+def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
+    run = ("run", "--backend", WRONG, *ONE)
+    for _, old, new, code, said in (row for row in LISTED if row[0] != "stale"):
+        path = changed(known, tmp_path, old, new)
+        done = convcheck(*run, "--known", path, **HERE)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert said in done.stdout + done.stderr
+    stale = convcheck("run", "--backend", RIGHT, *ONE, "--known", known, **HERE)
+    assert stale.returncode == 1
+    assert "STALE" in stale.stdout
+    assert f"{known}:" in stale.stdout.replace("\n", "")
+
+
+BAD = {
+    "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":1"),
+    "claims.toml": (("run", "--backend", RIGHT, *ONE, "--capabilities"), "[[claim]\n", ":1"),
+    "run.json": (("report",), "{}", "convcheck-report/1"),
+    "shard.json": (("merge",), "not JSON", "is no JSON"),
+    "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
+    "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
+    "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is no journal"),
+    "answers": (("verify", "onnx.Cast-21/float32-to-bfloat16"), "0000\nwhat\n", ":2"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files(name: str, tmp_path: Path) -> None:
+    command, text, said = BAD[name]
+    path = tmp_path / name
+    path.write_text(text)
+    before = path.read_bytes()
+    done = convcheck(*command, path)
+    assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
+    assert str(path) in done.stderr or said in done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_list_from_a_pipe(known: Path) -> None:
+    words = [sys.executable, "-m", "convcheck", "run", "--backend", WRONG, *ONE, "--known"]
+    shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
+    done = subprocess.run(
+        ["bash", "-c", shell], env={**os.environ, **HERE}, capture_output=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_report_over_the_list(known: Path) -> None:
+    text = known.read_text()
+    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known, **HERE)
+    assert (done.returncode, known.read_text()) == (2, text)
+    assert f"a report goes to the list {known}" in done.stderr
+
+
+def test_interrupted_with_partial_results(tmp_path: Path) -> None:
+    report = tmp_path / "run.json"
+    command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.diary:Diary",
+               "onnx.Cast-21", "--json", str(report)]  # fmt: skip
+    diary = tmp_path / "diary"
+    process = subprocess.Popen(
+        command, env={**os.environ, **HERE, "DIARY": str(diary)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not diary.exists() or len(diary.read_text().splitlines()) < 12:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "INTERRUPTED" in out
+    written = json.loads(report.read_text())
+    assert written["interrupted"]
+    assert written["cases"]
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """Run the command line on a terminal, and give what it shows there."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "convcheck", *arguments],
+        stdin=theirs, stdout=theirs, stderr=theirs,
+        env={**os.environ, **HERE, "TERM": "xterm-256color", "COLUMNS": "80"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    process.wait()
+    os.close(ours)
+    return shown.decode()
+
+
+def test_progress_and_colour_are_for_terminals() -> None:
+    shown = on_a_terminal("run", "--backend", RIGHT, *OTHER)
+    assert "━" in shown  # the bar
+    assert "\x1b[1;32mPASS" in shown
+    without = on_a_terminal("run", "--backend", RIGHT, *OTHER, "--no-progress")
+    assert "━" not in without
+    assert "\x1b[1;32mPASS" in without
+    piped = convcheck("run", "--backend", RIGHT, *OTHER, NO_COLOR="")
+    assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_quiet() -> None:
+    good = convcheck("run", "--backend", RIGHT, *ONE, "-q")
+    assert good.stdout.startswith("PASS")
+    assert len(good.stdout.splitlines()) == 1
+    bad = convcheck("run", "--backend", WRONG, *ONE, "-q", **HERE)
+    assert bad.stdout.splitlines()[-1].startswith("FAIL")
+    assert len(bad.stdout.splitlines()) < 6
+
+
+def test_a_terminal_without_utf_8() -> None:
+    plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", **HERE}
+    done = convcheck("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("command", ["list cases", "list types", "run --backend reference --help"])
+def test_a_pipe_that_nobody_reads(command: str) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with os.fdopen(theirs, "w") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "convcheck", *command.split()],
+            stdout=closed, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (141, "")

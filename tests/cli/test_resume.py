@@ -1,0 +1,215 @@
+"""A run that is killed goes on: nothing is asked twice, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import TESTS
+
+from convcheck.errors import UsageError
+from convcheck.judge.result import BackendInfo
+from convcheck.report.journal import Journal, open_journal
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+
+SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
+BACKEND = "planted.diary:Diary"
+HERE = str(TESTS)
+
+
+def rules(case: Case) -> tuple[Program, Decision]:
+    raise AssertionError("no case here is swept")
+
+
+def environment(diary: Path) -> dict[str, str]:
+    return {"PYTHONPATH": HERE, "DIARY": str(diary)}
+
+
+def arguments(journal: Path, report: Path) -> list[str]:
+    options = ("--resume", journal, "--json", report, "--jobs", "2", "-q")
+    return ["run", "--backend", BACKEND, *SELECTION, *map(str, options)]
+
+
+def done_in(journal: Path) -> set[str]:
+    """The cases whose results are in a journal; a line that was cut short is none."""
+    if not journal.exists():
+        return set()
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    return {
+        json.loads(line)["unit"] for line in lines[1:] if line.endswith("\n") and '"unit"' in line
+    }
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_a_killed_run_goes_on(tmp_path: Path, seed: int) -> None:
+    journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
+    command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]
+    surroundings = {**os.environ, **environment(diary)}
+    chance = random.Random(seed)
+    known: list[set[str]] = []
+    for _ in range(3):
+        process = subprocess.Popen(
+            command, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wanted = len(done_in(journal)) + chance.randrange(8)
+        limit = time.monotonic() + 60
+        while len(done_in(journal)) < wanted and process.poll() is None:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        known.append(done_in(journal))
+        time.sleep(0.5)  # until its workers have noticed, and ended
+        with diary.open("a") as file:
+            file.write(f"killed {len(known)}\n")
+    assert not report.exists()
+    last = convcheck(*arguments(journal, report), **environment(diary))
+    assert last.returncode == 0, last.stderr
+    assert not journal.exists()
+    asked_once(diary, known)
+    whole = tmp_path / "whole.json"
+    convcheck("run", "--backend", BACKEND, *SELECTION, "--json", whole,
+              **environment(tmp_path / "other.txt"))  # fmt: skip
+    assert report.read_text() == whole.read_text()
+
+
+def asked_once(diary: Path, known: list[set[str]]) -> None:
+    """No case that the journal had when a run was killed was asked again by a later one."""
+    runs: list[Counter[str]] = [Counter()]
+    for line in diary.read_text().splitlines():
+        if line.startswith("killed"):
+            runs.append(Counter())
+        else:
+            runs[-1][line] += 1
+    for before, later in zip(known, runs[1:], strict=True):
+        assert not before & later.keys()
+    for run in runs:
+        assert set(run.values()) <= {1}
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
+    command = [sys.executable, "-m", "convcheck", *arguments(journal, report)]
+    process = subprocess.Popen(
+        command, env={**os.environ, **environment(diary)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while len(done_in(journal)) < 3:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"the same command goes on from {journal}" in said
+    assert json.loads(report.read_text())["interrupted"]
+    done = convcheck(*arguments(journal, report), **environment(diary))
+    assert (done.returncode, journal.exists()) == (0, False)
+    assert not json.loads(report.read_text())["interrupted"]
+    assert " cases are there" in done.stderr
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    """A journal of one case, of a run that asks two."""
+    path = tmp_path / "run.journal"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "convcheck", *arguments(path, tmp_path / "run.json")],
+        env={**os.environ, **environment(tmp_path / "diary.txt")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not done_in(path):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    return path
+
+
+def opened(path: Path, **run: str) -> Journal:
+    return open_journal(str(path), run, {}, [], rules)
+
+
+def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a line without an end")
+    with pytest.raises(UsageError, match="is no journal of a run"):
+        opened(path)
+    assert path.read_text() == "a line without an end"
+    with pytest.raises(UsageError, match="it is no plain file"):
+        opened(Path("/dev/null"))
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(UsageError, match="is no journal of a run"):
+        opened(path)
+
+
+def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    opened(path).file.close()
+    text = path.read_text()
+    path.write_text(text[:20])
+    opened(path).file.close()
+    assert path.read_text() == text
+
+
+def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "run.journal"
+    first = opened(path)
+    with pytest.raises(UsageError, match=r"another run is writing .*run.journal"):
+        opened(path)
+    first.name(BackendInfo("mine", "1"))
+    first.file.close()
+    again = opened(path)
+    assert again.backend == BackendInfo("mine", "1")
+    again.remove()
+    assert not path.exists()
+
+
+def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
+    file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
+    with pytest.raises(UsageError, match="No space left"):
+        Journal(tmp_path / "run.journal", file, rules).name(BackendInfo("mine", "1"))
+    with contextlib.suppress(OSError):
+        file.close()
+
+
+def test_a_report_does_not_go_into_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    done = convcheck(*arguments(path, tmp_path / "." / "run.json"), **environment(tmp_path / "d"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--resume and a report go to {path}" in done.stderr
+    assert not path.exists()
+
+
+def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
+    report, diary = tmp_path / "run.json", tmp_path / "diary.txt"
+    text = journal.read_text()
+    base = arguments(journal, report)
+
+    def refused(*more: str) -> str:
+        done = convcheck(*base, *more, **environment(diary))
+        assert (done.returncode, done.stdout) == (2, "")
+        return done.stderr
+
+    assert 'its tier is "edge", not "boundary"' in refused("--tier", "boundary")
+    assert "its plan is" in refused("--from", "float32")
+    assert "its shard is null, not [1, 2," in refused("--shard", "1/2")
+    journal.write_text(text + '{"id": 1}\n' + "cut sh")
+    assert f"{journal}:{text.count(chr(10)) + 1}: not a case's result" in refused()
+    journal.write_text("hello\n")
+    assert "is no journal of a run" in refused()
+    journal.write_text("{hello\n")
+    assert "is no journal of a run" in refused()
+    head, backend, *rest = text.splitlines(keepends=True)
+    journal.write_text(head + backend.replace("diary", "another") + "".join(rest))
+    assert "has results of another 1, and this is diary 1" in refused()
+    assert not report.exists()

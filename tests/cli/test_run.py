@@ -1,0 +1,272 @@
+"""`convcheck run` from end to end, in processes of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle import decode, expect, ranges
+from places import ROOT
+
+from specs import GOOD, write_spec
+
+
+def convcheck(
+    *arguments: object, cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line; warnings in it are errors."""
+    command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
+    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
+    return subprocess.run(
+        command, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def report(path: Path) -> dict[str, Any]:
+    """Read a JSON report."""
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+@pytest.mark.parametrize("selected", [
+    ("onnx.Cast-1", "onnx.Cast-21", "onnx.Cast-28", "onnx.CastLike-25", "*.Range-*", "pypto.*",
+     "openvino.FakeConvert-*"),
+    ("openvino.ConvertPromoteTypes-*", "--from", "int32", "--from", "bfloat16"),
+])  # fmt: skip
+def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
+    done = convcheck("run", "--backend", "reference", *selected, "--json", tmp_path / "r.json")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert "FAIL" not in done.stdout
+    assert len(done.stdout.splitlines()) < 70  # a line a spec, two a disputed rule
+    verdicts = {c["verdict"] for c in report(tmp_path / "r.json")["cases"]}
+    assert verdicts <= {"pass", "tolerated", "undefined"}
+
+
+@pytest.fixture(scope="module")
+def of_onnxruntime(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The report of the default run on the installed ONNX Runtime."""
+    path = tmp_path_factory.mktemp("ort") / "r.json"
+    done = convcheck("run", "--backend", "ort", "--json", path)
+    assert done.returncode in (0, 1), done.stderr
+    return report(path)
+
+
+def test_every_accusation_stands_up(of_onnxruntime: dict[str, Any]) -> None:
+    """The independent oracle shares every example that the report shows against the runtime."""
+    examples = 0
+    for case in of_onnxruntime["cases"]:
+        for group in case["groups"]:
+            if group["verdict"] in ("fail", "refused"):
+                assert group["cite"]
+                for example in group["examples"]:
+                    examples += 1
+                    assert accused_rightly(case, example), (case["id"], example)
+    assert examples or of_onnxruntime["summary"]["gated"] == 0
+
+
+def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
+    """Ask the oracle whether what came back is none of what it wants."""
+    if case["spec"].startswith("onnx.Range"):
+        return no_sequence(case["inputs"][0], example)
+    word = example["input"][0]
+    source, target = case["inputs"][0], case["outputs"][0]
+    x = word if source == "string" else int(word, 16)
+    version = int(case["spec"].rpartition("-")[2])  # of Cast; CastLike-15 is Cast-13
+    version = 13 if version == 15 else version
+    want = expect(version, source, target, case["attributes"], x)
+    if example["got"] is None:
+        return all(reading[0] not in ("refused", "undefined") for reading in want.readings)
+    got = example["got"] if target == "string" else int(example["got"], 16)
+    # A reading has to hold for the whole case, so with several a single value proves less.
+    wrong = [not fits(reading, target, got) for reading in want.readings]
+    return all(wrong) or (len(wrong) > 1 and any(wrong))
+
+
+def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
+    """Tell whether the part of a sequence that is shown is that of none of the oracle's."""
+    due = ranges.onnx(dtype, tuple(int(t["bits"][0], 16) for t in example["input"]))
+    [got] = example["got"]
+    bits = tuple(int(word, 16) for word in got["bits"])
+    part = slice(got["first"], got["first"] + len(bits))
+    return due is not None and not any((len(s),) == tuple(got["shape"]) and s[part] == bits
+                                       for s in due)  # fmt: skip
+
+
+def fits(reading: tuple[Any, ...], target: str, got: Any) -> bool:
+    """Tell whether an answer is what one reading of the oracle wants."""
+    if reading[0] == "bits":
+        return bool(got == reading[1])
+    if reading[0] in ("nan", "-nan"):
+        return decode(target, got) in (("nan", "-nan") if reading[0] == "nan" else ("-nan",))
+    return reading[0] == "undefined"
+
+
+def test_every_type_goes_through_the_runtime(of_onnxruntime: dict[str, Any]) -> None:
+    cases = [c for c in of_onnxruntime["cases"] if c["spec"] == "onnx.Cast-21"]
+    judged = {c["inputs"][0] for c in cases if c["verdict"] not in ("unsupported", "error")}
+    assert judged == {c["inputs"][0] for c in cases}
+    assert {"string", "int4", "float8e5m2fnuz", "bfloat16", "bool"} <= judged
+    unsupported = [c for c in of_onnxruntime["cases"] if c["verdict"] == "unsupported"]
+    assert all(c["message"] for c in unsupported)
+    assert not [c["id"] for c in of_onnxruntime["cases"] if c["verdict"] in ("error", "crashed")]
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8", "--json")
+    for name, jobs in (("a", "1"), ("b", "2")):
+        convcheck(*options, tmp_path / name, "--jobs", jobs)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_tiers_and_coverage(tmp_path: Path) -> None:
+    select = ("onnx.Cast-21", "--from", "float16", "--from", "float32", "--to", "float8e4m3fn")
+    for tier in ("boundary", "exhaustive"):
+        path = tmp_path / tier
+        sources = select if tier == "boundary" else (*select[:3], *select[5:])
+        done = convcheck("run", "--backend", "reference", *sources, "--tier", tier, "--json", path)
+        assert done.returncode == 0
+        by_source = {c["inputs"][0]: c for c in report(path)["cases"]}
+        assert by_source["float16"]["coverage"] == "exhaustive"
+        assert by_source["float16"]["checked"] == 65536
+        wide = by_source.get("float32")
+        assert wide is None or wide["coverage"] == "boundary-complete"
+
+
+BAD = {
+    "unknown backend": (("run", "--backend", "nope"), "unknown backend 'nope'"),
+    "no backend": (("run",), "which backend?"),
+    "unknown spec": (("run", "--backend", "reference", "onnx.Cast-22"), "no spec matches"),
+    "unknown type": (("run", "--backend", "reference", "--from", "float33"), "did you mean"),
+    "unknown attribute": (("run", "--backend", "reference", "--where", "sat=1"), "not NAME=VALUE"),
+    "value of nothing": (("run", "--backend", "reference", "--where", "saturate=9"), "no case"),
+    "glob of nothing": (("run", "--backend", "reference", "--case", "x*"), "matches no case"),
+    "nothing together": (("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8",
+                          "--where", "saturate=1"), "no case matches all of these together"),
+    "unwritable report": (("run", "--backend", "reference", "--json", "/nonexistent/r.json"),
+                          "cannot write"),
+    "unwritable vectors": (("generate", "--out", "/proc/convcheck"), "cannot write"),
+    "specs of nowhere": (("lint", "--specs", "/nonexistent"), "is not a folder"),
+    "two sources": (("run", "--backend", "reference", "--inputs", "README.md"), "of one type"),
+    "no such module": (("run", "--backend", "no.such:Thing"), "not available"),
+    "a tier to nowhere": (("generate", "--tier", "boundary"), "where to?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str) -> None:
+    arguments, message = BAD[name]
+    done = convcheck(*arguments)
+    assert done.returncode == (4 if name == "no such module" else 2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0xzz", "not a bit pattern"),
+        ("1ffffffff", "more than 32 bits"),
+        ("-1", "not a bit pattern"),
+    ],
+)
+def test_bad_inputs_have_a_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "inputs"
+    path.write_text(f"# mine\n3f800000\n{line}\n")
+    select = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
+    done = convcheck("run", "--backend", "reference", *select, "--inputs", path)
+    assert done.returncode == 2
+    assert f"{path}:3: " in done.stderr
+    assert message in done.stderr
+
+
+def test_own_inputs(tmp_path: Path) -> None:
+    path, out = tmp_path / "inputs", tmp_path / "r.json"
+    path.write_text("# 464 and 464.25\n0x43e80000\n43e82000\n")
+    select = ("onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")
+    done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "--json", out)
+    assert done.returncode == 0, done.stdout
+    assert [c["checked"] for c in report(out)["cases"]] == [2, 2, 2]  # saturate 0, 1, and 2
+
+
+def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
+    folder = write_spec(tmp_path / "mine")
+    (tmp_path / "pyproject.toml").write_text('[tool.convcheck]\nspecs = ["mine"]\n')
+    done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    write_spec(folder, GOOD.replace("version: 1", "version: 1\nversion: 1"))
+    done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "mine/convert-1.yaml:3: duplicate key `version`" in done.stderr
+
+
+def test_nothing_judged_is_no_pass() -> None:
+    done = convcheck("run", "--backend", "ort", "onnx.Cast-28", "--to", "float6")
+    assert done.returncode == 3
+    assert "NOTHING JUDGED" in done.stdout
+
+
+def test_an_unavailable_backend_is_4() -> None:
+    done = convcheck("run", "--backend", "ort:NoSuchExecutionProvider")
+    assert done.returncode == 4
+    assert "CPUExecutionProvider" in done.stderr
+
+
+def test_the_gate() -> None:
+    select = ("onnx.Cast-21", "--from", "int32", "--to", "float32")  # out of range is unreachable
+    backend = "tests.planted.rounding_backends:Truncating"
+    assert convcheck("run", "--backend", backend, *select).returncode == 1
+    done = convcheck("run", "--backend", backend, *select, "--level", "normative")
+    assert done.returncode == 0
+    assert "below the gate" in done.stdout
+
+
+def test_fail_fast_and_dry_run() -> None:
+    backend = "tests.planted.rounding_backends:Truncating"
+    done = convcheck("run", "--backend", backend, "onnx.Cast-21", "--fail-fast", "--jobs", "1")
+    assert done.returncode == 1
+    dry = convcheck("run", "--dry-run", "onnx.Cast-21", "--from", "float8e4m3fn", "--to", "float16")
+    assert dry.returncode == 0
+    assert dry.stdout.split()[-4:] == ["1", "cases", "256", "values"]
+
+
+def test_json_on_stdout_is_json_alone() -> None:
+    done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "--json", "-")
+    assert json.loads(done.stdout)["format"] == "convcheck-report/1"
+    assert "PASS" in done.stderr
+
+
+def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
+    out = tmp_path / "r.json"
+    command = [sys.executable, "-m", "convcheck", "run", "--backend", "reference", "--json", out]
+    running = subprocess.Popen(
+        list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    stdout, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted" in stdout.lower()
+    assert report(out)["interrupted"] is True
+
+
+def test_a_fault_of_our_own_is_70() -> None:
+    code = (
+        "import convcheck.plan.select as p\n"
+        "def boom(*a): raise RuntimeError('boom')\n"
+        "p.select = boom\n"
+        "import sys; sys.argv = ['convcheck', 'run', '--backend', 'reference']\n"
+        "from convcheck.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 70
+    assert "Please report it" in done.stderr

@@ -1,0 +1,370 @@
+"""The list that `convcheck baseline` writes, and brings up to date."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from command import convcheck
+from report_runs import NARROW, TABLE, answered, group, unasked
+from test_known import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
+
+from convcheck import cli
+from convcheck.cli.baseline import command
+from convcheck.errors import UsageError
+from convcheck.gate.baseline import Written, baseline, updated
+from convcheck.gate.known import hold, read_known
+from convcheck.judge.result import RunResult, Shard
+from convcheck.report.json import write
+
+HEAD = """\
+# Known failures of onnxruntime. A run with --known and this file fails on
+# what is not in it, and on what of it is not true any more.
+"""
+SMALL = "# one ulp too small in magnitude\n"
+FRESH = (
+    ENTRY.replace('"fail"\n', f'"fail"  {SMALL}')
+    .replace("goes through float32", "not yet looked into")
+    .replace('issue = "https://example.org/1"\n', "")
+)  # fmt: skip
+
+
+def fresh(result: RunResult, there: Sequence[str] = ()) -> Written:
+    return baseline(result, lambda starts: [*IDS, *there])
+
+
+def update(
+    text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = (), prune: bool = False
+) -> Written:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    return updated(result, read_known(str(path)), lambda starts: [*IDS, *there], TODAY, prune)
+
+
+def passes(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> bool:
+    """Tell whether a run passes with a list."""
+    path = tmp_path / "held.toml"
+    path.write_text(text, encoding="utf-8")
+    held = hold(result, read_known(str(path)), lambda starts: [*IDS, *there], TODAY)
+    return (held.outcome, held.problems, held.notes) == ("pass", (), ())
+
+
+def test_a_list_is_written(tmp_path: Path) -> None:
+    written = fresh(found(FAILING))
+    assert written == Written(f"{HEAD}\n{FRESH}", entries=1, new=1)
+    assert passes(written.text, found(FAILING), tmp_path)
+
+
+def test_a_glob_matches_no_case_that_was_not_asked(tmp_path: Path) -> None:
+    """An entry of which every run has only a part would never be found stale."""
+    written = fresh(found(FAILING), THERE)
+    assert f'case = [\n    "{IDS[2]}",\n    "{IDS[6]}",\n]\n' in written.text
+    assert passes(written.text, found(FAILING), tmp_path, THERE)
+
+
+def test_a_run_of_many_kinds_of_failures(tmp_path: Path) -> None:
+    odd = 'text is "\\d" > else\x7f'
+    rule = replace(TABLE, row=odd)
+    failing = {
+        IDS[0]: wrong(1, 1, rule), IDS[1]: wrong(2, 2, TABLE), IDS[2]: wrong(3, 3),
+        IDS[3]: replace(wrong(1, 2), verdict="crashed", kind="died of SIGSEGV, pid 17"),
+    }  # fmt: skip
+    result = whole(found(failing), "error", IDS[6], IDS[7])
+    written = fresh(result)
+    entries = tomllib.loads(written.text)["known"]
+    assert [(e["rule"], e["verdict"], "digest" in e) for e in entries] == [
+        (f"{TABLE.rule} / {odd}", "fail", True),
+        (TABLE.name, "fail", True),
+        ("float-to-float / else", "fail", True),
+        ("float-to-float / else", "crashed", False),
+        ("", "error", False),
+    ]
+    assert entries[-1]["case"] == "onnx.Cast-21/float64-to-*"
+    assert written.text.endswith(
+        'verdict = "error"  # ValueError\ntier = "edge"\n'
+        f'corpus = "{entries[-1]["corpus"]}"\ncount = 2\nreason = "not yet looked into"\n'
+    )
+    assert passes(written.text, result, tmp_path)
+    dead = replace(failing[IDS[3]], digest="f" * 32)  # in other words
+    assert passes(written.text, whole(found(failing | {IDS[3]: dead}), "error", *IDS[6:]), tmp_path)
+
+
+def test_what_is_below_the_gate_is_not_written(tmp_path: Path) -> None:
+    failing = FAILING | {IDS[0]: wrong(1, 1, NARROW)}
+    assert fresh(found(failing, level="implied")).entries == 1
+    assert fresh(found(failing)).entries == 2
+    assert fresh(found(FAILING, level="normative")).text == HEAD
+    crashed = replace(wrong(1, 1, NARROW), verdict="crashed")
+    assert fresh(found({IDS[0]: crashed}, level="normative")).entries == 1
+
+
+def test_an_unsupported_case_may_be_matched(tmp_path: Path) -> None:
+    """It has not shown that it does not fail so; when it is supported, that is a change."""
+    cases = list(found(FAILING).cases)
+    cases[0] = unasked(HERE[0], "unsupported", "no kernel")
+    cases[4] = answered(HERE[4], wrong(1, 1))
+    result = replace(found(FAILING), cases=tuple(cases))
+    assert 'case = "onnx.Cast-*/*-to-float16"\n' in fresh(result).text
+    assert passes(fresh(result).text, result, tmp_path)
+    cases[0] = answered(HERE[0], group(TABLE, "pass"))
+    assert '"onnx.Cast-*/*-to' not in fresh(replace(result, cases=tuple(cases))).text
+
+
+LIST = f"""\
+# Ours. Ask Ada.
+# Second line.
+
+# the double rounding
+{ENTRY.replace("21", "21  # both")}until = 2026-12-31
+
+# crashes
+
+# gone
+[[known]]
+case = "{IDS[1]}"
+rule = "a / b"
+verdict = "refused"
+tier = "edge"
+corpus = "0123456789abcdef"
+count = 1
+reason = "gone"
+
+# for good
+{WAIVER.replace("float64-to-float16", "float32-to-bfloat16")}
+# the end
+"""
+BY_DESIGN = {IDS[1]: wrong(3, 3), IDS[5]: wrong(3, 4)}
+
+
+def test_an_update_keeps_what_people_wrote(tmp_path: Path) -> None:
+    result = found(FAILING | BY_DESIGN | {IDS[2]: wrong(12, 0), IDS[4]: wrong(7, 7, TABLE)})
+    written = update(LIST, result, tmp_path)
+    gone = LIST.index("# gone"), LIST.index("# for good")
+    kept = LIST[: gone[0]] + LIST[gone[1] :]
+    kept = kept.replace("count = 21 ", "count = 23 ").replace('0b"', '0c"')
+    text = written.text
+    assert text.startswith(f'{kept}\n[[known]]\ncase = "{IDS[4]}"\n')
+    assert text.count("[[known]]") == 2
+    assert written == Written(text, entries=3, new=1, changed=1, removed=1)
+    assert passes(text, result, tmp_path)
+    again = update(text, result, tmp_path)
+    assert again == Written(text, entries=3)
+
+
+def test_pruning_adds_and_changes_nothing(tmp_path: Path) -> None:
+    broad = LIST.replace("float64-to-float16", "float64-to-*")
+    result = found(FAILING | BY_DESIGN | {IDS[4]: wrong(7, 7, TABLE)})
+    written = update(broad, result, tmp_path, prune=True)
+    gone = LIST.index("# gone"), LIST.index("# for good")
+    kept = LIST[: gone[0]] + LIST[gone[1] :]
+    assert written == Written(kept, entries=2, narrowed=1, removed=1)
+    changed = found(FAILING | BY_DESIGN | {IDS[2]: wrong(12, 0)})
+    assert update(LIST, changed, tmp_path, prune=True).text == kept
+
+
+def test_a_glob_that_matches_nothing_goes(tmp_path: Path) -> None:
+    globs = '["onnx.Cast-*/float64-to-float16", "onnx.Cats-*"]'
+    text = ENTRY.replace('"onnx.Cast-*/float64-to-float16"', globs)
+    for prune in (True, False):
+        written = update(text, found(FAILING), tmp_path, prune=prune)
+        assert written == Written(ENTRY, entries=1, narrowed=1)
+    lost = ENTRY.replace("Cast", "Cats")
+    assert update(f"{lost}\n{ENTRY}", found(FAILING), tmp_path) == Written(
+        ENTRY, entries=1, removed=1
+    )
+
+
+def test_a_day_that_is_past_stays(tmp_path: Path) -> None:
+    text = f"{ENTRY}until = 2026-01-31\n"
+    written = update(text, found(FAILING), tmp_path)
+    assert (written.text, [p.line for p in written.late]) == (text, [1])
+    changed = found(FAILING | {IDS[2]: wrong(12, 0)})
+    written = update(text, changed, tmp_path)
+    assert (written.text, written.changed) == (text.replace("21", "23").replace('b"', 'c"'), 1)
+    assert update(text, changed, tmp_path, prune=True).text == text
+
+
+def test_a_part_of_the_cases_leaves_an_entry_as_it_is(tmp_path: Path) -> None:
+    for failing in (FAILING, {}, {IDS[2]: wrong(99, 9)}):
+        written = update(ENTRY, found(failing), tmp_path, THERE)
+        assert written == Written(ENTRY, entries=1, partly=1)
+    new = update(ENTRY, found({IDS[0]: wrong(1, 1)}), tmp_path, THERE)
+    assert new.text.startswith(f"{ENTRY}\n[[known]]\n")
+
+
+def test_vectors_that_have_changed_are_written_down(tmp_path: Path) -> None:
+    text = ENTRY.replace(CORPUS, "0123456789abcdef")
+    assert update(text, found(FAILING), tmp_path) == Written(ENTRY, entries=1, changed=1)
+    assert update(text, found(FAILING), tmp_path, prune=True).text == text
+
+
+def test_a_list_of_another_tier_stays_and_has_what_is_new(tmp_path: Path) -> None:
+    other = ENTRY.replace('"edge"', '"boundary"')
+    written = update(other, found(FAILING), tmp_path)
+    assert written == Written(f"{other}\n{FRESH}", entries=2, new=1)
+
+
+def test_an_empty_list_is_updated(tmp_path: Path) -> None:
+    assert update("", found(FAILING), tmp_path).text == FRESH
+    assert update("", found({}), tmp_path).text == ""
+
+
+MINE = '''
+import os
+from convcheck.backends.reference import Reference
+
+class Mine(Reference):
+    """Rounds some results to float16 wrongly."""
+    name, version = "mine", "kernels 1.2, test build"
+
+    def answer(self, case, inputs):
+        answer = super().answer(case, inputs)
+        codes, mode = answer.arrays[0], os.environ["MINE"]
+        if case.outputs[0].name == "float16" and mode != "right":
+            every = 32 if mode == "more" else 64
+            wrong = (codes < 0x7C00) & (codes % every == 1)
+            codes[wrong] += 3 if mode == "other" else 1
+        return answer
+'''
+ASKED = ["onnx.Cast-19", "onnx.Cast-21", "--from", "float64", "--from", "float32",
+         "--to", "float16", "--to", "bfloat16"]  # fmt: skip
+
+
+class Shell:
+    """A folder with the backend of this test, and the commands in it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.list, self.json = folder, folder / "known.toml", folder / "run.json"
+        self.patch = monkeypatch
+        monkeypatch.syspath_prepend(folder)
+        (folder / "own").mkdir()
+        (folder / "own/mine.py").write_text(MINE, encoding="utf-8")
+
+    def do(self, *arguments: object, mode: str = "") -> tuple[int, str]:
+        """Run a command; give its exit code and what it printed, without the folder's name."""
+        self.patch.setenv("MINE", mode)
+        done = CliRunner().invoke(cli.group, list(map(str, arguments)), standalone_mode=False)
+        said = f"convcheck: {done.exception}\n" if done.exception else done.output
+        code = getattr(done.exception, "exit_code", done.return_value)
+        return code, said.replace(f"{self.folder}/", "")
+
+    def run(self, mode: str) -> tuple[int, list[dict[str, str]]]:
+        """Run with the list; give the exit code and the problems of the report."""
+        self.json.unlink(missing_ok=True)
+        code, _ = self.do("run", "--backend", "own.mine:Mine", "-j", 1, *ASKED,
+                             "--known", self.list, "--json", self.json, mode=mode)  # fmt: skip
+        return code, self.problems()
+
+    def problems(self) -> list[dict[str, str]]:
+        """Give the problems of the report, without the folder's name."""
+        found: list[dict[str, str]] = json.loads(self.json.read_text())["known"]["problems"]
+        return [{k: v.replace(f"{self.folder}/", "") for k, v in p.items()} for p in found]
+
+    def baseline(self, mode: str, *more: object) -> tuple[int, str]:
+        return self.do("baseline", "--backend", "own.mine:Mine", "-j", 1, *ASKED,
+                       "--out", self.list, *more, mode=mode)  # fmt: skip
+
+    def held(self, text: str) -> tuple[int, list[dict[str, str]]]:
+        """Hold the last run against another list."""
+        path, held = self.folder / "other.toml", self.folder / "held.json"
+        path.write_text(text, encoding="utf-8")
+        code, _ = self.do("report", self.json, "--known", path, "--json", held)
+        held.replace(self.json)
+        return code, self.problems()
+
+
+def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend with a fault is gated on new ones, gets another, and is repaired."""
+    shell = Shell(tmp_path, monkeypatch)
+    assert shell.baseline("bug") == (0, "1 entry: 1 new\n")
+    text = shell.list.read_text()
+    (entry,) = tomllib.loads(text)["known"]
+    assert text.startswith("# Known failures of mine. A run with --known and this file fails on\n")
+    assert shell.baseline("bug") == (2, (
+        "convcheck: known.toml is there already\n"
+        "  hint: --update brings it up to date, --prune takes out what is not true any more\n"
+    ))  # fmt: skip
+    assert shell.run("bug") == (0, [])
+    groups = [g for c in json.loads(shell.json.read_text())["cases"] for g in c["groups"]]
+    assert entry["count"] == sum(g["count"] for g in groups if g["verdict"] == "fail") > 10
+
+    code, (changed,) = shell.run("other")  # as many failures, other answers
+    assert (code, changed["kind"], changed["place"]) == (1, "changed", "known.toml:4")
+    assert changed["message"].startswith(f"{entry['count']} failures as listed, but other inputs")
+    assert shell.held(text[: text.index("[[")] + changed["repair"]) == (0, [])
+
+    assert shell.baseline("more", "--update") == (0, "1 entry: 1 changed\n")
+    assert shell.run("more") == (0, [])
+    now = shell.list.read_text()
+    assert tomllib.loads(now)["known"][0]["count"] > entry["count"]
+
+    code, (stale,) = shell.run("right")
+    assert (code, stale["kind"], stale["repair"]) == (1, "stale", "")
+    assert stale["message"].startswith("passes now, in all ")
+    assert shell.baseline("right", "--prune") == (0, "0 entries: 1 removed\n")
+
+
+def test_a_list_that_is_edited_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = Shell(tmp_path, monkeypatch)
+    assert shell.baseline("bug")[0] == 0
+    assert shell.run("bug") == (0, [])
+    text = shell.list.read_text()
+    entry = text[text.index("[[") :]
+    case = tomllib.loads(text)["known"][0]["case"]
+    assert isinstance(case, list)
+    past = f"{text}until = 2020-02-02\n"
+    code, problems = shell.held(f"{past}\n{entry.replace('-to-', '-tu-')}")
+    assert (code, [p["kind"] for p in problems]) == (1, ["expired", "unmatched"])
+    assert problems[0]["repair"].startswith(f"{entry}until = 2020-02-02 # this day is past")
+    broad = text.replace("float64-to-float16", "float64-to-*float16")
+    code, problems = shell.held(broad)
+    assert (code, [p["kind"] for p in problems]) == (1, ["too broad"])
+    assert sorted(tomllib.loads(problems[0]["repair"])["known"][0]["case"]) == sorted(case)
+
+
+def test_what_baseline_refuses(tmp_path: Path) -> None:
+    report, out = tmp_path / "run.json", tmp_path / "known.toml"
+    whole_run = found(FAILING)
+    for result, said in (
+        (replace(whole_run, interrupted=True), "is of a part of a run\n  hint: run it again"),
+        (replace(whole_run, shard=Shard(1, 2, "0")), "is of a part of a run\n  hint: `convcheck"),
+    ):
+        write(result, str(report))
+        done = convcheck("baseline", "--report", report, "--out", out)
+        assert (done.returncode, said in done.stderr, out.exists()) == (2, True, False)
+    cases = [unasked(c, "unsupported", "no kernel") for c in HERE]
+    write(replace(whole_run, cases=tuple(cases)), str(report))
+    done = convcheck("baseline", "--report", report, "--out", out)
+    assert (done.returncode, out.exists()) == (3, False)
+    assert done.stderr == "nothing was judged, and nothing was written\n"
+    write(whole_run, str(report))
+    done = convcheck("baseline", "--report", report, "--out", "a" * 300)
+    assert (done.returncode, "File name too long" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ((), "give --backend, or --report with a finished run"),
+    (("--backend", "ort", "--report", "r.json"), "give --backend, or --report"),
+    (("--report", "r.json", "--tier", "edge"), "of a run that has been: --tier says nothing"),
+    (("--report", "r.json", "onnx.Cast-21"), "of a run that has been: SPEC says nothing"),
+    (("--backend", "ort", "--inputs", "x.txt"), "a list is of a tier's inputs"),
+    (("--backend", "ort", "--update", "--prune"), "--update and --prune"),
+    (("--backend", "ort", "--update"), "cannot read none/known.toml"),
+    (("--backend", "ort"), "cannot write none/known.toml"),
+])  # fmt: skip
+def test_options_that_do_not_go_together(arguments: tuple[str, ...], said: str) -> None:
+    done = CliRunner().invoke(command, [*arguments, "--out", "none/known.toml"])
+    assert isinstance(done.exception, UsageError)
+    assert said in str(done.exception)
+
+
+def test_a_list_on_standard_output(tmp_path: Path) -> None:
+    write(found(FAILING), str(tmp_path / "run.json"))
+    done = convcheck("baseline", "--report", tmp_path / "run.json", "--out", "-")
+    assert (done.returncode, done.stderr) == (0, "1 entry: 1 new\n")
+    assert tomllib.loads(done.stdout)["known"][0]["count"] == 21

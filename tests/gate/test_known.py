@@ -1,0 +1,560 @@
+"""A run held against a list of known failures: what is excused, and what of the list is wrong."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+from report_runs import ELSE, TABLE, answered, case, group, passed, run, unasked
+
+from convcheck.errors import Place, UsageError
+from convcheck.gate.compare import version_of
+from convcheck.gate.failures import Failures
+from convcheck.gate.glob_match import Index
+from convcheck.gate.globs import globs_of
+from convcheck.gate.known import hold, read_known, released
+from convcheck.judge.result import BackendInfo, CaseResult, Excuse, Group, Problem, RunResult
+
+TODAY = date(2026, 6, 1)
+HERE = [case(f"onnx.Cast-{v}", s, t) for v in (19, 21) for s in ("float32", "float64")
+        for t in ("float16", "bfloat16")]  # fmt: skip
+IDS = [c.id for c in HERE]
+THERE = ["onnx.Cast-21/float64-to-int8", "onnx.Cast-25/float64-to-float16"]
+CORPUS = Failures(run()).corpus(IDS)
+OF_21 = Failures(run()).corpus(IDS[4:])
+ENTRY = f"""\
+[[known]]
+case = "onnx.Cast-*/float64-to-float16"
+rule = "float-to-float / else"
+verdict = "fail"
+tier = "edge"
+corpus = "{CORPUS}"
+count = 21
+digest = "0000000000000000000000000000000b"
+reason = "goes through float32"
+issue = "https://example.org/1"
+"""
+WAIVER = """\
+[[waiver]]
+case = "onnx.Cast-*/float64-to-float16"
+rule = "float-to-float / else"
+verdict = "fail"
+reason = "by design"
+"""
+EXCUSED = Excuse(
+    "known", "goes through float32", "https://example.org/1", Place("known.toml", 1)
+)  # fmt: skip
+CHANGED = "if that is as it should be, put the new entry in the place of known.toml:1-10"
+
+
+def wrong(count: int, digest: int, by=ELSE) -> Group:  # type: ignore[no-untyped-def]
+    """Make a failing group."""
+    made = group(by, "fail", "one ulp too small in magnitude", (count, 100))
+    return replace(made, digest=f"{digest:032x}")
+
+
+FAILING = {
+    "onnx.Cast-19/float64-to-float16": wrong(10, 2**128 - 1),
+    "onnx.Cast-21/float64-to-float16": wrong(11, 12),  # together: 21, and 11 mod 2^128
+}
+
+
+def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
+    """Make a run of all cases here but those left out."""
+    cases = [
+        answered(c, failing[c.id]) if c.id in failing else passed(c)
+        for c in HERE
+        if c.id not in left_out
+    ]
+    return run(*cases, **more)  # type: ignore[arg-type]
+
+
+def held(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> RunResult:
+    """Hold a run against the text of a list; what exists is here and `there`."""
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    known = read_known(str(path))
+    known = replace(known, path="known.toml", entries=tuple(
+        replace(e, table=replace(e.table, place=Place("known.toml", e.place.line)))
+        for e in known.entries
+    ))  # fmt: skip
+    return hold(result, known, lambda starts: [*IDS, *there], TODAY)
+
+
+def excuses(result: RunResult) -> dict[str, Excuse]:
+    return {c.case.id: g.excuse for c in result.cases for g in c.groups if g.excuse}
+
+
+def only_problem(result: RunResult) -> Problem:
+    (problem,) = result.problems
+    assert result.outcome == "fail"
+    return problem
+
+
+def test_a_listed_failure_that_is_unchanged_does_not_fail_the_run(tmp_path: Path) -> None:
+    result = held(ENTRY, found(FAILING), tmp_path)
+    assert (result.outcome, result.problems, result.notes) == ("pass", (), ())
+    assert excuses(result) == dict.fromkeys(FAILING, EXCUSED)
+    assert result.known == "known.toml"
+    assert released(result) == found(FAILING)
+
+
+def test_digests_add_up() -> None:
+    digests = [2**127, 2**126, 2**128 - 1]
+    failing = {name: wrong(1, d) for name, d in zip(IDS, digests, strict=False)}
+    tally = Failures(found(failing)).tally((ELSE.name, "fail"), IDS[:3])
+    assert (tally.count, tally.digest) == (3, "b" + "f" * 31)
+
+
+def test_another_failure_fails_the_run(tmp_path: Path) -> None:
+    for other in (wrong(1, 1), wrong(1, 1, TABLE)):
+        result = held(ENTRY, found(FAILING | {IDS[0]: other}), tmp_path)
+        assert (result.outcome, result.problems) == ("fail", ())
+        assert excuses(result).keys() == FAILING.keys()
+
+
+def test_a_failure_of_another_rule_in_a_listed_case_fails_the_run(tmp_path: Path) -> None:
+    name = "onnx.Cast-21/float64-to-float16"
+    cases = [replace(c, groups=(*c.groups, wrong(1, 1, TABLE))) if c.case.id == name else c
+             for c in found(FAILING).cases]  # fmt: skip
+    result = held(ENTRY, run(*cases), tmp_path)
+    assert (result.outcome, result.problems) == ("fail", ())
+    assert [bool(g.excuse) for c in result.cases if c.case.id == name for g in c.groups] == [
+        True, False,
+    ]  # fmt: skip
+
+
+def test_stale(tmp_path: Path) -> None:
+    assert only_problem(held(ENTRY, found({}), tmp_path)) == Problem(
+        "stale", Place("known.toml", 1),
+        "passes now, in all 2 cases; remove the entry, known.toml:1-10",
+    )  # fmt: skip
+
+
+def test_stale_of_cases_that_do_not_pass_either(tmp_path: Path) -> None:
+    cases = list(found({IDS[2]: wrong(3, 3, TABLE)}).cases)
+    cases[6] = unasked(HERE[6], "unsupported", "no kernel")
+    assert only_problem(held(ENTRY, run(*cases), tmp_path)).message == (
+        "no case fails so now (1 of 2 fail otherwise and 1 of 2 give nothing to judge); "
+        "remove the entry, known.toml:1-10"
+    )
+    one = ENTRY.replace("-*/", "-19/")
+    assert only_problem(held(one, run(*cases), tmp_path)).message == (
+        "no case fails so now (it fails otherwise); remove the entry, known.toml:1-10"
+    )
+
+
+def test_changed_inputs(tmp_path: Path) -> None:
+    result = held(ENTRY, found(FAILING | {IDS[2]: wrong(14, 3)}), tmp_path)
+    assert only_problem(result) == Problem(
+        "changed", Place("known.toml", 1),
+        f"21 failures listed, 25 now, in {IDS[2]}, {IDS[6]}; {CHANGED}",
+        ENTRY.replace("count = 21", "count = 25").replace("0000b\"", "0000f\""),
+    )  # fmt: skip
+    assert not excuses(result)
+
+
+def test_changed_answers(tmp_path: Path) -> None:
+    result = held(ENTRY, found(FAILING | {IDS[6]: wrong(11, 13)}), tmp_path)
+    assert only_problem(result) == Problem(
+        "changed", Place("known.toml", 1),
+        "21 failures as listed, but other inputs or other answers; "
+        f"leave the digest out where answers depend on the processor; {CHANGED}",
+        ENTRY.replace("0000b\"", "0000c\""),
+    )  # fmt: skip
+    assert not excuses(result)
+
+
+def test_changed_answers_without_a_digest_are_excused(tmp_path: Path) -> None:
+    lines = [line for line in ENTRY.splitlines(True) if not line.startswith("digest")]
+    result = held("".join(lines), found(FAILING | {IDS[6]: wrong(11, 13)}), tmp_path)
+    assert (result.outcome, result.problems) == ("pass", ())
+
+
+def test_changed_with_other_vectors(tmp_path: Path) -> None:
+    text = ENTRY.replace(CORPUS, "0123456789abcdef")
+    result = held(text, found(FAILING | {IDS[2]: wrong(14, 3)}), tmp_path)
+    assert only_problem(result).message == (
+        f"21 failures listed, 25 now, in {IDS[2]}, {IDS[6]}; the vectors have changed since; "
+        + CHANGED
+    )
+    assert only_problem(result).repair == (
+        ENTRY.replace("count = 21", "count = 25").replace('0000b"', '0000f"')
+    )
+
+
+def test_other_vectors_with_the_same_failures_are_only_a_note(tmp_path: Path) -> None:
+    result = held(ENTRY.replace(CORPUS, "0123456789abcdef"), found(FAILING), tmp_path)
+    assert (result.outcome, result.problems) == ("pass", ())
+    assert result.notes == (
+        "known failures: the vectors of 1 entry of known.toml have changed, and the failures "
+        "have not; `convcheck baseline --update` writes that down",
+    )
+
+
+def test_a_case_that_passes_now_narrows_the_entry(tmp_path: Path) -> None:
+    """Fewer failures are a change; the text to put has fewer cases, and keeps comments."""
+    text = ENTRY.replace("count = 21", "count = 21  # in all versions")
+    result = held(text, found({IDS[6]: FAILING[IDS[6]]}), tmp_path)
+    repair = text.replace("-*/", "-21/").replace(CORPUS, OF_21).replace("21  #", "11  #")
+    assert only_problem(result) == Problem(
+        "changed", Place("known.toml", 1), f"21 failures listed, 11 now, in {IDS[6]}; {CHANGED}",
+        repair.replace("0000b\"", "0000c\""),
+    )  # fmt: skip
+
+
+def test_too_broad(tmp_path: Path) -> None:
+    text = ENTRY.replace("float64-to-float16", "float64-to-*")
+    result = held(text, found(FAILING), tmp_path)
+    assert only_problem(result) == Problem(
+        "too broad", Place("known.toml", 1),
+        f"covers 2 cases that do not fail so: {IDS[3]}, {IDS[7]}; name only what fails, "
+        "in known.toml:1-10",
+        ENTRY,
+    )  # fmt: skip
+    assert excuses(result).keys() == FAILING.keys()  # the failures are not new
+
+
+def test_a_case_that_is_unsupported_does_not_make_an_entry_too_broad(tmp_path: Path) -> None:
+    newer = case("onnx.Cast-25", "float64", "float16")
+    result = run(*found(FAILING).cases, unasked(newer, "unsupported", "no kernel"))
+    assert held(ENTRY, result, tmp_path, [newer.id]).outcome == "pass"
+
+
+def test_unmatched(tmp_path: Path) -> None:
+    text = ENTRY.replace("-*/float64", "-21/flaot64")
+    assert only_problem(held(text, found({}), tmp_path)) == Problem(
+        "unmatched", Place("known.toml", 1),
+        "no case matches 'onnx.Cast-21/flaot64-to-float16' (did you mean "
+        "onnx.Cast-21/float64-to-float16?); remove the entry, known.toml:1-10",
+    )  # fmt: skip
+
+
+def test_a_glob_of_several_that_matches_nothing(tmp_path: Path) -> None:
+    globs = '["onnx.Cast-*/float64-to-float16", "onnx.Cats-*"]'
+    text = ENTRY.replace('"onnx.Cast-*/float64-to-float16"', globs)
+    result = held(text, found(FAILING), tmp_path)
+    assert only_problem(result) == Problem(
+        "unmatched", Place("known.toml", 1),
+        "no case matches 'onnx.Cats-*'; leave this glob out of known.toml:1-10", ENTRY,
+    )  # fmt: skip
+    assert excuses(result).keys() == FAILING.keys()
+
+
+@pytest.mark.parametrize(("until", "expired"), [("2026-05-31", True), ("2026-06-01", False)])
+def test_past_its_date(tmp_path: Path, until: str, expired: bool) -> None:
+    text = f"{ENTRY}until = {until}\n"
+    result = held(text, found(FAILING), tmp_path)
+    if not expired:
+        assert (result.outcome, result.problems) == ("pass", ())
+        return
+    assert only_problem(result) == Problem(
+        "expired", Place("known.toml", 1),
+        "was to be fixed by 2026-05-31, and still fails; fix it, or set another day",
+        f"{ENTRY}until = 2026-05-31 # this day is past: fix it, or set another\n",
+    )  # fmt: skip
+    assert not excuses(result)
+    assert only_problem(held(text, found({}), tmp_path)).kind == "stale"
+
+
+def test_an_entry_of_another_tier_or_version_is_of_no_interest(tmp_path: Path) -> None:
+    for text in (
+        ENTRY.replace('"edge"', '"boundary"'),
+        f'{ENTRY}backend = "<1.31"\n',
+        f'{ENTRY}backend = ">=1.20,!=1.31.*"\n',
+    ):
+        assert held(text, found({}), tmp_path) == replace(found({}), known="known.toml")
+        assert held(text, found(FAILING), tmp_path).outcome == "fail"
+    for text in (f'{ENTRY}backend = "<1.32,>=1.31"\n', f'{ENTRY}backend = "==1.31.1"\n'):
+        assert held(text, found(FAILING), tmp_path).outcome == "pass"
+        assert held(text, found({}), tmp_path).problems
+
+
+def test_a_backend_without_a_version(tmp_path: Path) -> None:
+    nameless = replace(found(FAILING), backend=BackendInfo("mine", "development build"))
+    result = held(f'{ENTRY}backend = ">=1"\n', nameless, tmp_path)
+    assert (result.outcome, result.problems) == ("fail", ())
+    assert result.notes == (
+        "known failures: 1 entry is for some versions of the backend, and it does not say its own",
+    )
+
+
+@pytest.mark.parametrize(("text", "version"), [
+    ("onnxruntime 1.31.1, CPUExecutionProvider, 1 thread", "1.31.1"),
+    ("openvino 2026.4.1-22034-abc, CPU", "2026.4.1"),
+    ("torch 2.13.0+cpu", "2.13.0"), ("v1.2rc1", "1.2rc1"), ("fp8 kernels, 3", "3"), ("2", "2"),
+])  # fmt: skip
+def test_the_version_of_a_backend(text: str, version: str) -> None:
+    assert str(version_of(text)) == version
+
+
+def test_a_part_of_the_cases_is_compared_in_part(tmp_path: Path) -> None:
+    """A selection, a shard or an interrupted run: nothing is called stale, changed or broad."""
+    of = "known failures: 1 entry of known.toml was compared in part: "
+    note = (f"{of}the run has only some of its cases",)
+    for gone in (IDS[2:3], [], IDS[6:]):
+        result = held(ENTRY, found(FAILING, gone), tmp_path, THERE)
+        assert (result.outcome, result.problems, result.notes) == ("pass", (), note)
+    assert held(ENTRY, found({}), tmp_path, THERE).problems == ()
+    few = held(ENTRY, found(FAILING | {IDS[2]: wrong(2, 5)}, IDS[6:]), tmp_path, THERE)
+    assert few.outcome == "pass"  # it cannot be told: the others may have the rest
+    none = held(ENTRY, found({}, [IDS[2], IDS[6]]), tmp_path)
+    assert (none.outcome, none.problems, none.notes) == ("pass", (), ())
+
+
+def test_a_part_with_more_failures_than_all_are_listed_with(tmp_path: Path) -> None:
+    result = held(ENTRY, found({IDS[2]: wrong(22, 3)}, IDS[6:]), tmp_path)
+    assert (result.outcome, result.problems, excuses(result)) == ("fail", (), {})
+    assert result.notes[1:] == (
+        "known failures: known.toml:1 lists 21 failures, and some of its cases have 22 already: "
+        "not excused",
+    )
+
+
+def test_what_holds_of_a_part_too(tmp_path: Path) -> None:
+    past = f"{ENTRY}until = 2026-01-01\n"
+    result = held(past, found(FAILING, IDS[6:]), tmp_path)
+    assert only_problem(result).kind == "expired"
+    assert "count = 21" in only_problem(result).repair  # its other cases are not known
+    globs = '["onnx.Cast-*/float64-to-float16", "onnx.Cats-*"]'
+    text = ENTRY.replace('"onnx.Cast-*/float64-to-float16"', globs)
+    result = held(text, found(FAILING, IDS[6:]), tmp_path)
+    assert (only_problem(result).kind, only_problem(result).repair) == ("unmatched", ENTRY)
+
+
+def test_a_run_of_own_inputs_is_of_no_list(tmp_path: Path) -> None:
+    own = replace(found(FAILING), own_inputs=True)
+    with pytest.raises(UsageError, match="is of a tier's inputs"):
+        held(ENTRY, own, tmp_path)
+
+
+def test_what_exists_is_asked_for_once_at_most(tmp_path: Path) -> None:
+    asked = []
+
+    def every(starts: tuple[str, ...]) -> list[str]:
+        asked.append(1)
+        return IDS
+
+    path = tmp_path / "known.toml"
+    for text, times in ((ENTRY * 3, 1), ("", 0), (ENTRY.replace('"edge"', '"boundary"'), 0)):
+        path.write_text(text)
+        asked.clear()
+        hold(found(FAILING), read_known(str(path)), every, TODAY)
+        assert len(asked) == times
+
+
+def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
+    result = held(f"{ENTRY}\n{ENTRY}", found(FAILING), tmp_path)
+    assert excuses(result) == dict.fromkeys(FAILING, EXCUSED)
+    assert only_problem(result) == Problem(
+        "stale", Place("known.toml", 12),
+        "known.toml:1 lists it already; remove the entry, known.toml:12-21",
+    )  # fmt: skip
+    first = ENTRY.replace("-*/", "-21/").replace("21\nd", "11\nd").replace('0b"', '0c"')
+    result = held(f"{first}\n{ENTRY}", found(FAILING), tmp_path)
+    assert only_problem(result).message == (
+        f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists others of its cases; "
+        "if that is as it should be, put the new entry in the place of known.toml:12-21"
+    )
+    assert 'case = "onnx.Cast-19/float64-to-float16"' in only_problem(result).repair
+
+
+def test_a_waiver_without_a_count_may_change(tmp_path: Path) -> None:
+    for failing in (FAILING, FAILING | {IDS[2]: wrong(99, 99)}, {IDS[2]: wrong(1, 1)}):
+        result = held(WAIVER, found(failing), tmp_path)
+        assert (result.outcome, result.problems) == ("pass", ())
+        assert {e.kind for e in excuses(result).values()} == {"waived"}
+    assert only_problem(held(WAIVER, found({}), tmp_path)).kind == "stale"
+    lost = WAIVER.replace("Cast-*", "Cats-*")
+    assert only_problem(held(lost, found({}), tmp_path)).kind == "unmatched"
+
+
+def test_a_waiver_with_a_count_is_held_to_it(tmp_path: Path) -> None:
+    text = f'{WAIVER}tier = "edge"\ncount = 21\n'
+    assert held(text, found(FAILING), tmp_path).outcome == "pass"
+    changed = held(text, found(FAILING | {IDS[2]: wrong(9, 1)}), tmp_path)
+    assert only_problem(changed).repair == text.replace("21", "20")
+    broad = held(text.replace("to-float16", "to-*"), found(FAILING), tmp_path)
+    assert only_problem(broad).kind == "too broad"
+
+
+def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
+    """Let cases fail as a whole."""
+    cases: list[CaseResult] = [
+        unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
+        for c in result.cases
+    ]
+    return replace(result, cases=tuple(cases))
+
+
+def test_a_case_that_fails_as_a_whole(tmp_path: Path) -> None:
+    lines = ENTRY.replace("float-to-float / else", "").replace("fail", "crashed", 1)
+    text = "".join(line for line in lines.splitlines(True) if "digest" not in line)
+    result = whole(found({}), "crashed", IDS[2], IDS[6])
+    assert result.outcome == "fail"
+    result = held(text.replace("21", "2"), result, tmp_path)
+    assert (result.outcome, result.problems) == ("pass", ())
+    assert [c.case.id for c in result.cases if c.excuse == EXCUSED] == [IDS[2], IDS[6]]
+    other = held(text.replace("21", "2"), whole(found({}), "error", IDS[2], IDS[6]), tmp_path)
+    assert other.outcome == "fail"
+    assert [p.kind for p in other.problems] == ["stale"]
+    assert only_problem(held(text, whole(found({}), "crashed", IDS[2]), tmp_path)).kind == "changed"
+
+
+def test_the_gate_does_not_make_an_entry_stale(tmp_path: Path) -> None:
+    """What is listed may be below the gate of this run."""
+    result = held(ENTRY, found(FAILING, level="normative"), tmp_path)
+    assert (result.outcome, result.problems) == ("pass", ())
+
+
+def test_an_earlier_list_is_forgotten(tmp_path: Path) -> None:
+    late = held(f"{ENTRY}until = 2026-01-01\n", found(FAILING), tmp_path, THERE)
+    assert late.problems
+    assert late.notes
+    assert held(ENTRY, late, tmp_path) == held(ENTRY, found(FAILING), tmp_path)
+
+
+GOOD_WORDS = {"case", "rule", "verdict", "tier", "corpus", "count", "reason"}
+
+
+def without(key: str) -> str:
+    return "".join(line for line in ENTRY.splitlines(True) if not line.startswith(key))
+
+
+@pytest.mark.parametrize(("text", "line", "message", "hint"), [
+    ("[[known]]\ncase = \n", 2, "no TOML: Invalid value", ""),
+    ("[[known]]\ncase = [", 2, "no TOML: Invalid value", ""),
+    (f"{ENTRY}until = 2026-02-30\n", 11, "no TOML: Invalid date or datetime", ""),
+    (f"tier = 'edge'\n{ENTRY}", 1, "unknown key 'tier'", ""),
+    (f"version = 1\n{ENTRY}", 1, "unknown key 'version'", "has [[known]] and [[waiver]] tables"),
+    (ENTRY.replace("[[known]]", "[[knwon]]"), 1, "unknown key 'knwon'", "did you mean known?"),
+    (ENTRY.replace("[[known]]", "[known]"), 1, "'known' is no table", "under a line [[known]]"),
+    ("known = [{case = 'x'}]", 1, "cannot tell the lines of the 'known' entries", "of its own"),
+    (f"\n{ENTRY}isue = 'x'\n", 12, "unknown key 'isue' in [[known]]", "did you mean issue?"),
+    (f"{ENTRY}x = 1\n", 11, "unknown key 'x' in [[known]]", "[[known]] has case, rule, verdict"),
+    (f"\n\n{without('count')}", 3, "[[known]] has no 'count'", ""),
+    (ENTRY.replace('"float-to-float / else"', "1"), 3, "'rule' is a text, in quotes", ""),
+    (ENTRY.replace(" / ", "/"), 3, "no rule and row: 'float-to-float/else'", "RULE / ROW"),
+    (ENTRY.replace('"fail"', '"fial"'), 4, "'verdict' cannot be 'fial'", "did you mean fail?"),
+    (ENTRY.replace('"fail"', '"pass"'), 4, "'verdict' cannot be 'pass'", "one of crashed, error"),
+    (ENTRY.replace('"edge"', '"egde"'), 5, "'tier' cannot be 'egde'", "did you mean edge?"),
+    (ENTRY.replace(CORPUS, "1"), 6, "'corpus' has 16 hexadecimal digits", "baseline` writes it"),
+    (ENTRY.replace("21", "0"), 7, "'count' is a whole number, from 1", "baseline` writes it"),
+    (ENTRY.replace("21", "true"), 7, "'count' is a whole number, from 1", "baseline`"),
+    (ENTRY.replace("000b", "b"), 8, "'digest' has 32 hexadecimal digits", "or leave it out"),
+    (ENTRY.replace("goes through float32", " "), 9, "'reason' is empty", "say why"),
+    (ENTRY.replace("https:", "htps:"), 10, "'issue' is a URL, not 'htps://example.org/1'", "http"),
+    (f"{ENTRY}until = '2027-01-31'\n", 11, "'until' is a date", "without quotes or time"),
+    (f"{ENTRY}until = 2027-01-31T00:00:00\n", 11, "'until' is a date", "without quotes or time"),
+    (f"{ENTRY}backend = '1.31'\n", 11, "no version range: '1.31'", ">=1.20,<1.32"),
+    (f"{ENTRY}backend = ''\n", 11, "no version range: ''", ">=1.20,<1.32"),
+    (f"{WAIVER}until = 2027-01-31\n", 6, "a waiver has no 'until'", "[[known]]"),
+    (f"{WAIVER}count = 3\n", 6, "a 'count' goes with a 'tier'", "baseline` writes it"),
+    (f"{WAIVER}digest = '{'0' * 32}'\n", 6, "a 'digest' goes with a 'count'", "baseline`"),
+    (ENTRY.replace("float-to-float / else", ""), 8, "no 'digest' without a rule", "leave it out"),
+    (ENTRY.replace('"onnx.Cast-*/float64-to-float16"', "[]"), 2, "'case' is empty", "list cases"),
+    (ENTRY.replace('"onnx.Cast-*/float64-to-float16"', "[1]"), 2, "'case' is a text, or a", "ids"),
+])  # fmt: skip
+def test_a_bad_list(tmp_path: Path, text: str, line: int, message: str, hint: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_known(str(path))
+    assert caught.value.place == Place(str(path), line)
+    assert caught.value.message.startswith(message)
+    assert hint in caught.value.hint
+
+
+def test_lines_are_those_of_toml(tmp_path: Path) -> None:
+    text = ENTRY.replace("goes", "\u2028goes\x85").replace("\n", "\r\n")
+    with pytest.raises(UsageError) as caught:
+        held(f"{text}until = 1\r\n", found({}), tmp_path)
+    assert caught.value.place == Place(f"{tmp_path}/known.toml", 11)
+    lines = held(f"{text}\r\n{text}", found({}), tmp_path).problems
+    assert [p.place.line for p in lines] == [1, 12]
+    assert "known.toml:12-21" in lines[1].message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"[[known]]\ncount = {'1' * 5000}\n", "no TOML: Exceeds the limit"),
+        (f"known = {'[' * 5000}{']' * 5000}\n", "no TOML to be read: nested too deep"),
+    ],
+)
+def test_a_list_too_large_to_be_read(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_known(str(path))
+    assert caught.value.message.startswith(said)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY, encoding="utf-8-sig")
+    known = read_known(str(path))
+    assert (known.text, known.entries[0].place.line) == (ENTRY, 1)
+
+
+def test_a_list_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot read .*none.toml: No such file"):
+        read_known(str(tmp_path / "none.toml"))
+    (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
+    with pytest.raises(UsageError, match=r"cannot read .*latin.toml: 'utf-8' codec"):
+        read_known(str(tmp_path / "latin.toml"))
+
+
+def test_the_index_matches_as_fnmatch_does() -> None:
+    ids = [*IDS, "onnx.Range-11/int64-int64-int64", "mine/a-b/x=-1/y=z", "onnx.Cast-21/b-to-a"]
+    parts = ["onnx", ".Cast", "-", "2", "1", "/", "float", "64", "to", "*", "?", "[12]", "[!a]",
+             "[-x]", "[/]", "[", "=", "int64", "a", "b", "x", "z"]  # fmt: skip
+    index, chosen = Index(ids), random.Random(0)
+    hits = 0
+    for _ in range(4000):
+        glob = "".join(chosen.choices(parts, k=chosen.randrange(1, 6)))
+        glob = chosen.choice((glob, f"*{glob}*", f"onnx.Cast-*{glob}*"))
+        want = {name for name in ids if fnmatchcase(name, glob)}
+        assert index.matches(glob) == want, glob
+        hits += bool(want)
+    assert hits > 500
+
+
+def test_globs_match_the_wanted_cases_and_no_other() -> None:
+    ids = [f"onnx.Cast-{v}/{s}-to-{t}{a}" for v in (19, 21, 23) for s in ("f8", "f16", "f32")
+           for t in ("i4", "i8") for a in ("", "/saturate=0", "/saturate=1")]  # fmt: skip
+    index, chosen = Index(ids), random.Random(1)
+    for _ in range(100):
+        wanted = [name for name in ids if chosen.random() < chosen.choice((0.1, 0.9))]
+        free = frozenset(chosen.sample(ids, 5))
+        globs = globs_of(wanted, free, index)
+        matched = {name for name in ids if any(fnmatchcase(name, glob) for glob in globs)}
+        assert set(wanted) <= matched <= free.union(wanted)
+        assert globs == globs_of(wanted, free, index)
+    assert globs_of([i for i in ids if "-to-i4" in i and "=1" in i], frozenset(), index) == (
+        "onnx.Cast-*/*-to-i4/saturate=1",
+    )
+    assert globs_of(ids[:1], frozenset(), index) == (ids[0],)
+
+
+def test_a_long_list_is_quick(tmp_path: Path) -> None:
+    """1,000 entries and 7,500 cases, a quarter of a second on an idle core."""
+    types = ("float64", "float32", "float16", "bfloat16", "int64")
+    cases = [case(f"onnx.Cast-{v}", s, t) for v in range(300) for s in types for t in types]
+    result = run(*(answered(c, *([wrong(1, 1)] * 3)) for c in cases))
+    entries = [ENTRY.replace("-*/float64-to-float16", f"-{v}/{s}-to-*")
+               for v in range(200) for s in types]  # fmt: skip
+    path = tmp_path / "known.toml"
+    path.write_text("\n".join(entries))
+    start = time.process_time()
+    known = read_known(str(path))
+    done = hold(result, known, lambda starts: [c.id for c in cases], TODAY)
+    spent = time.process_time() - start
+    assert [len(done.problems), done.problems[0].kind] == [1000, "changed"]
+    assert spent < 4  # 1,000 entries to rewrite

@@ -1,0 +1,318 @@
+"""The terminal's report of known failures, capabilities and shards; quiet; plain terminals.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+
+import pytest
+from command import check_golden
+from places import TESTS
+from report_runs import (
+    CHANGED,
+    ISSUE,
+    KNOWN_FILE,
+    RUNS,
+    TRUNCATED,
+    WRAPPED,
+    answered,
+    case,
+    excuse,
+    excused_by,
+    known,
+    listed,
+    many,
+    run,
+    stale,
+    unasked,
+)
+from rich.console import Console
+from rich.text import Text
+
+from convcheck.errors import Place
+from convcheck.judge.result import CaseResult, Problem, RunResult
+from convcheck.report import groups
+from convcheck.report.draw import terminal
+from convcheck.report.spec_page import lines as page
+from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
+from convcheck.report.tally import tally
+
+ONE = case("onnx.Cast-21", "float32", "bfloat16")
+
+
+def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    terminal.report(result, console, verbose, quiet)
+    return out.getvalue()
+
+
+def verdict(result: RunResult) -> str:
+    """Give the last lines, from the verdict on, as one."""
+    text = shown(result)
+    return " ".join(text[max(text.rfind(w) for w in ("\nFAIL", "\nPASS", "\nINTER")) :].split())
+
+
+# Golden files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["known", "stale", "listed"])
+def test_wide_golden(name: str) -> None:
+    check_golden(f"report-{name}-200.txt", shown(RUNS[name](), 200), 200)
+
+
+@pytest.mark.parametrize("name", ["known", "stale", "listed", "failing", "all_pass"])
+def test_quiet_golden(name: str) -> None:
+    check_golden(f"report-{name}-quiet.txt", shown(RUNS[name](), quiet=True))
+
+
+def test_verbose_golden() -> None:
+    check_golden("report-listed-verbose.txt", shown(listed(), verbose=True))
+
+
+# The verdict ---------------------------------------------------------------------------------
+
+
+def test_a_run_with_known_failures_only_passes() -> None:
+    assert known().outcome == "pass"
+    assert verdict(known()) == (
+        "PASS 9 cases, 7,840 values; 6 cases with known failures; 1 case with waived failures"
+    )
+
+
+def test_a_list_that_is_not_true_fails_a_run_and_is_said_first() -> None:
+    assert stale().outcome == "fail"
+    assert verdict(stale()).startswith(
+        "FAIL 2 entries of known.toml to repair (1 stale, 1 changed); nothing else in 9 cases"
+    )
+
+
+def test_a_new_failure_is_said_before_the_list() -> None:
+    assert verdict(listed()).startswith(
+        "FAIL 2 of 11 cases, 80 of 9,800 values; 2 entries of known.toml to repair"
+    )
+
+
+def test_one_entry_and_a_list_of_no_name() -> None:
+    one = replace(stale(), problems=stale().problems[:1], known="")
+    assert verdict(one).startswith("FAIL 1 entry of the list to repair (1 stale);")
+
+
+def test_interrupted_with_a_wrong_list_says_both() -> None:
+    said = verdict(replace(stale(), interrupted=True))
+    assert said.startswith("FAIL 2 entries")
+    assert said.endswith("interrupted, results are partial")
+
+
+# How a case stands ---------------------------------------------------------------------------
+
+
+def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:
+    counts = tally([result], level)  # type: ignore[arg-type]
+    word = status_of(result, level).word  # type: ignore[arg-type]
+    return word, counts.gated, counts.known, counts.waived
+
+
+def test_a_failure_on_the_list_is_known() -> None:
+    result = excused_by(excuse(1), answered(ONE, TRUNCATED))
+    assert status_of(result, "disputed") is KNOWN
+    assert counted(result) == ("known", 0, 1, 0)
+    assert tally([result], "disputed").wrong == 0
+
+
+def test_a_failure_besides_fails_the_case() -> None:
+    result = answered(ONE, replace(TRUNCATED, excuse=excuse(1)), WRAPPED)
+    assert counted(result) == ("fail", 1, 1, 0)
+    assert tally([result], "disputed").wrong == 40
+
+
+def test_known_before_waived_before_below() -> None:
+    waived = replace(WRAPPED, excuse=excuse(1, "waived"))
+    assert status_of(answered(ONE, waived), "disputed") is WAIVED
+    both = answered(ONE, replace(TRUNCATED, excuse=excuse(2)), waived)
+    assert counted(both) == ("known", 0, 1, 1)
+    lower = answered(ONE, TRUNCATED)
+    assert status_of(lower, "normative") is BELOW
+    assert status_of(excused_by(excuse(1), lower), "normative") is KNOWN
+
+
+def test_a_crash_of_a_whole_case_is_known() -> None:
+    died = unasked(ONE, "crashed", "died of SIGFPE")
+    assert counted(died) == ("crashed", 1, 0, 0)
+    result = excused_by(excuse(1), died)
+    assert counted(result) == ("known", 0, 1, 0)
+    assert "crashed, died of SIGFPE (1 case)" in shown(run(result))
+
+
+def test_blocks_are_of_one_entry_and_those_that_fail_the_run_come_first() -> None:
+    result = run(
+        excused_by(excuse(1), answered(ONE, TRUNCATED)),
+        excused_by(excuse(2), answered(case("onnx.Cast-21", "float64", "bfloat16"), TRUNCATED)),
+        answered(case("onnx.Cast-19", "float64", "bfloat16"), TRUNCATED),
+    )
+    found = groups.blocks(result)
+    assert [(b.gated, b.excuse and b.excuse.place.line) for b in found] == [
+        (True, None), (False, 1), (False, 2),
+    ]  # fmt: skip
+
+
+# What is shown -------------------------------------------------------------------------------
+
+
+def test_known_failures_are_a_line_each_and_in_full_if_asked_for() -> None:
+    assert "convcheck explain" not in shown(known())
+    assert "F fail" not in shown(known())  # nor a matrix
+    assert ISSUE in shown(known())
+    whole = shown(known(), verbose=True)
+    assert "fail (known)  onnx.Cast-" in whole
+    assert f"      known: rounds halves up\n      {KNOWN_FILE}:12  {ISSUE}\n" in whole
+    assert "fail (waived)  onnx.Cast-21/float32-to-string" in whole
+    assert "k known" in whole
+
+
+def test_of_many_entries_some_are_shown() -> None:
+    text = shown(many())
+    assert "… and 24 more, of 24 cases (-v shows all, in full)" in text
+    assert text.count("\nknown ") == 6
+    assert shown(many(), verbose=True).count("fail (known)") == 30
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_repair_can_be_copied_as_it_is(quiet: bool) -> None:
+    text = shown(stale(), quiet=quiet)
+    block = text[text.index("      [[known]]") : text.index("\n\n", text.index("[[known]]"))]
+    assert tomllib.loads(block) == tomllib.loads(CHANGED)
+    assert re.search(rf"^STALE  {KNOWN_FILE}:40\n +passes now; remove the entry, ", text, re.M)
+
+
+def test_a_long_line_of_the_repair_is_not_broken() -> None:
+    long = f'[[known]]\nreason = "{"very " * 40}long"\n'
+    result = replace(known(), problems=(Problem("expired", Place("k.toml", 3), "late", long),))
+    assert long.splitlines()[1] in shown(result)
+
+
+def test_a_list_cannot_steer_the_terminal() -> None:
+    evil = "\x1b[2Jx [red]y[/red]\r"
+    result = replace(
+        run(excused_by(excuse(1, reason=evil), answered(ONE, TRUNCATED))),
+        problems=(Problem("stale", Place("k.toml", 1), evil, f"# {evil}\ncase = 1"),),
+    )
+    for text in (shown(result), shown(result, verbose=True), shown(result, quiet=True)):
+        assert not {"\x1b", "\r"} & set(text)
+
+
+def test_quiet_is_a_line_where_all_is_well() -> None:
+    assert shown(RUNS["all_pass"](), 200, quiet=True).count("\n") == 1
+    failing = shown(RUNS["failing"](), 200, quiet=True).splitlines()
+    assert len(failing) == 3
+    assert "one ulp too small in magnitude" in failing[1]
+    assert shown(RUNS["below"](), quiet=True).startswith("PASS")
+
+
+def test_capabilities_and_shards_are_in_the_title() -> None:
+    title = shown(listed()).splitlines()[1:3]
+    assert title == ["edge tier, gate: disputed, shard 3 of 16", "11 of 97 cases apply"]
+    stopped = shown(replace(listed(), interrupted=True)).splitlines()[2]
+    assert stopped == "11 of 97 cases asked"
+
+
+# Terminals -----------------------------------------------------------------------------------
+
+
+def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    def printed() -> str:
+        out = io.StringIO()
+        terminal.report(listed(), Console(file=out, width=80, force_terminal=True), False)
+        return out.getvalue()
+
+    colour = re.compile(r"\x1b\[([0-9]+;)*(3[0-8]|9[0-7])[;m]")
+    assert colour.search(printed())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colour.search(printed())
+    assert re.sub(r"\x1b\[[0-9;]*m", "", printed()) == shown(listed())
+
+
+_PRINT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from report_runs import RUNS
+from rich.console import Console
+from convcheck.report.draw import terminal
+for name in ("listed", "kinds", "calls"):
+    for verbose, quiet in ((False, False), (True, False), (False, True)):
+        terminal.report(RUNS[name](), Console(width=80), verbose, quiet)
+"""
+_PLAIN = {
+    "ascii": {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
+    "latin-1": {"PYTHONIOENCODING": "latin-1"},
+    "cp437": {"PYTHONIOENCODING": "cp437"},
+}
+
+
+@pytest.mark.parametrize("encoding", _PLAIN)
+def test_a_terminal_that_is_not_of_unicode(encoding: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _PRINT, str(TESTS)],
+        env={**os.environ, "NO_COLOR": "1", **_PLAIN[encoding]},
+        capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode(encoding)
+    assert "0x43e90001 ... 0x43e90002" in text
+    assert '" - ONNX operators, Cast - 13' in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "?" not in text
+    if encoding == "ascii":
+        golden = text[: text.index("\nonnxruntime")]  # the first report
+        check_golden("report-listed-ascii.txt", golden)
+
+
+def printed_in(encoding: str, *lines: Text, width: int = 40) -> list[str]:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
+    page.put(lines, Console(file=file, width=width, color_system=None))
+    return raw.getvalue().decode(encoding).splitlines()
+
+
+def test_letters_that_a_terminal_has_not() -> None:
+    line = Text("a → b ≠ “c” — 2 × 3 ± 1 … ✓ Ж 日")
+    said = ['a > b != "c" - 2 x 3 +- 1 ... ok \\u0416 \\u65e5']
+    assert printed_in("ascii", line, width=80) == said
+    assert printed_in("latin-1", line, width=80) == [
+        said[0].replace(" x ", " × ").replace("+-", "±")
+    ]
+    assert printed_in("utf-8", line, width=80) == [line.plain]
+    assert printed_in("gb18030", line, width=80) == [line.plain]
+
+
+def test_columns_stay_where_they_are() -> None:
+    lines = Text("u8≠i8   u9   end"), Text("  …  -  u9   end"), Text("-----   u9   end")
+    assert [line.index("u9") for line in printed_in("ascii", *lines)] == [8, 8, 8]
+    assert [line.index("end") for line in printed_in("ascii", *lines)] == [13, 13, 13]
+
+
+def test_what_was_cut_to_the_width_still_fits() -> None:
+    [line] = printed_in("ascii", Text("x" * 39 + "…"))
+    assert line == "x" * 37 + "..."
+
+
+def test_styles_are_kept() -> None:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
+    console = Console(
+        file=file, width=40, force_terminal=True, color_system="truecolor", no_color=False
+    )
+    page.put([Text.assemble(("ab", "red"), ("→", "green"), "  c")], console)
+    assert b"\x1b[31mab\x1b[0m\x1b[32m>\x1b[0m" in raw.getvalue()

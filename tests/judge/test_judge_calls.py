@@ -1,0 +1,214 @@
+"""The judge of whole calls: a reading holds for a call as a whole, nothing else passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from convcheck.ask.calls import ask_calls
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.errors import Place
+from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAnswers, Fault
+from convcheck.judge.calls import BETWEEN, judge_calls
+from convcheck.judge.result import CallExample, Group
+from convcheck.numerics.format import Bits
+from convcheck.rules.load import load
+from convcheck.rules.model import Case, DType
+from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.vectors.model import CallSet
+
+TYPES = load().types.types
+F16, I32 = TYPES["float16"], TYPES["int32"]
+HERE = Place("spec.yaml", 1)
+RULE = Decision("rule", "row", "disputed", "It says so.", "Text, 1", HERE)
+FORM = replace(RULE, rule="output")
+ONE, TWO, HALF = 0x3C00, 0x4000, 0x3800  # in float16
+
+
+def codes(*words: int, dtype: DType = F16) -> Bits:
+    return np.array(words, dtype.format.storage)
+
+
+def due(*words: int, dtype: DType = F16, patterns: list[int] | None = None) -> Due:
+    said = np.array(patterns or [EXACT] * len(words), np.uint8)
+    return Due(dtype, (len(words),), codes(*words, dtype=dtype), said)
+
+
+def reading(*outputs: Due, name: str = "") -> CallReading:
+    return CallReading(name, outputs)
+
+
+def calls_of(*readings: CallReading, between: bool = False, outputs: int = 1) -> CallSet:
+    case = Case("x.Op-1", "x.Op", 1, (F16,), (F16,) * outputs, (), ranks=(0,))
+    expected = ExpectedCall(0, readings, between)
+    return CallSet(case, ((codes(ONE)[0],),), (expected,), (RULE,), "edge", FORM)
+
+
+def answers(calls: CallSet, *got: Outputs | Oversized) -> CallAnswers:
+    return CallAnswers(got, np.full(len(calls), ANSWERED, np.uint8), {})
+
+
+def outputs(*arrays: Bits, types: tuple[str, ...] = ("float16",)) -> Outputs:
+    return Outputs(arrays, types)
+
+
+def judged(calls: CallSet, got: Outputs | Oversized) -> Group:
+    [group] = judge_calls(calls, answers(calls, got)).groups
+    return group
+
+
+def test_what_every_reading_wants_passes() -> None:
+    calls = calls_of(reading(due(ONE, TWO)))
+    assert judged(calls, outputs(codes(ONE, TWO))).verdict == "pass"
+
+
+def test_one_reading_of_several_is_tolerated_as_a_whole() -> None:
+    calls = calls_of(reading(due(ONE, TWO), name="a"), reading(due(TWO, ONE), name="b"))
+    group = judged(calls, outputs(codes(TWO, ONE)))
+    assert (group.verdict, group.reading) == ("tolerated", "b")
+    mixed = judged(calls, outputs(codes(ONE, ONE)))
+    assert mixed.verdict == "fail", "an element of each reading is no reading"
+
+
+@pytest.mark.parametrize(
+    ("got", "kind", "where"),
+    [
+        (outputs(codes(ONE)), "one element too few", (0, -1)),
+        (outputs(codes(ONE, TWO, TWO)), "one element too many", (0, -1)),
+        (outputs(codes(ONE, TWO, TWO, TWO)), "too many elements", (0, -1)),
+        (outputs(codes()), "empty where elements are due", (0, -1)),
+        (outputs(codes(ONE, TWO).reshape(1, 2)), "another shape", (0, -1)),
+        (outputs(codes(ONE, TWO), types=("int32",)), "int32 where float16 is due", (0, -1)),
+        (outputs(codes(ONE, HALF)), "too small in magnitude", (0, 1)),
+        (outputs(codes(ONE, TWO + 1)), "one ulp too large in magnitude", (0, 1)),
+        (outputs(codes(TWO, HALF)), "wrong elements of several kinds", (0, 0)),
+        (outputs(codes(1, 2, dtype=I32)), "codes as uint32", (0, 0)),
+        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs where 1 are due", None),
+        (Oversized(((1 << 30,),), ("float16",)), "too many elements", (0, -1)),
+    ],
+)
+def test_what_is_wrong(got: Outputs | Oversized, kind: str, where: tuple[int, int] | None) -> None:
+    group = judged(calls_of(reading(due(ONE, TWO))), got)
+    assert (group.verdict, group.kind) == ("fail", kind)
+    [example] = group.examples
+    assert isinstance(example, CallExample)
+    assert example.difference == where
+
+
+def test_the_closest_reading_is_shown() -> None:
+    """Its length first: 1, 2, 1 is nearer to 1, 1, 1 than to 1, 2."""
+    short, long = reading(due(ONE, TWO), name="short"), reading(due(ONE, ONE, ONE), name="long")
+    [example] = judged(calls_of(short, long), outputs(codes(ONE, TWO, ONE))).examples
+    assert isinstance(example, CallExample)
+    assert (example.reading, example.difference, example.wrong) == ("long", (0, 1), 1)
+
+
+def test_between_readings_is_tolerated_where_the_rule_says_so() -> None:
+    low, high = reading(due(ONE, ONE), name="low"), reading(due(ONE, ONE + 4), name="high")
+    for step, verdict in ((2, "tolerated"), (5, "tolerated"), (-1, "tolerated"), (6, "fail")):
+        got = outputs(codes(ONE, ONE + step))
+        group = judged(calls_of(low, high, between=True), got)
+        assert group.verdict == verdict
+        assert group.reading == (BETWEEN if verdict == "tolerated" else "")
+        assert judged(calls_of(low, high), got).verdict == "fail"
+
+
+def test_between_needs_the_length_of_a_reading() -> None:
+    low, high = reading(due(ONE), name="low"), reading(due(ONE, ONE, ONE), name="high")
+    group = judged(calls_of(low, high, between=True), outputs(codes(ONE, ONE)))
+    assert group.verdict == "fail"
+
+
+def test_an_undefined_element_matches_and_an_undefined_call_is_recorded() -> None:
+    part = calls_of(reading(due(ONE, TWO, patterns=[EXACT, UNDEFINED])))
+    assert judged(part, outputs(codes(ONE, HALF))).verdict == "pass"
+    assert judged(part, outputs(codes(HALF, HALF))).verdict == "fail"
+    for free in (
+        calls_of(reading(due(ONE, patterns=[UNDEFINED]))),
+        calls_of(CallReading("", pattern=UNDEFINED)),
+    ):
+        assert judged(free, outputs(codes(HALF))).verdict == "undefined"
+
+
+def test_any_nan() -> None:
+    calls = calls_of(reading(due(ONE, 0x7E00, patterns=[EXACT, ANY_NAN])))
+    assert judged(calls, outputs(codes(ONE, 0xFE01))).verdict == "pass"
+    assert judged(calls, outputs(codes(ONE, 0x7C00))).kind == "infinity where NaN is due"
+
+
+class Fake:
+    """Answers every call alike."""
+
+    name = version = "fake"
+
+    def __init__(self, answer: Answer, support: Declined | None = None) -> None:
+        self._answer, self._support, self.asked = answer, support, 0
+
+    def support(self, case: Case) -> Declined | None:
+        return self._support
+
+    def answer(self, case: Case, inputs: object) -> Answer:
+        self.asked += 1
+        return self._answer
+
+
+def run(calls: CallSet, answer: Answer) -> list[tuple[str, str]]:
+    found = ask_calls(Fake(answer), calls, lambda placement, index: None, {})
+    result = judge_calls(calls, found)
+    return [(result.verdict, ""), *((g.verdict, g.kind) for g in result.groups)]
+
+
+REFUSES = CallReading("refuse", pattern=REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("readings", "answer", "verdict"),
+    [
+        ((reading(due(ONE)),), Refused("no"), "refused"),
+        ((REFUSES,), Refused("no"), "pass"),
+        ((REFUSES,), Declined("no"), "pass"),
+        ((REFUSES,), Declined("no kernel", missing=True), "unsupported"),
+        ((REFUSES,), outputs(codes(ONE)), "fail"),
+        ((reading(due(ONE), name="accept"), REFUSES), Refused("no"), "tolerated"),
+        ((reading(due(ONE), name="accept"), REFUSES), outputs(codes(ONE)), "tolerated"),
+        ((reading(due(ONE)),), Declined("cannot be built"), "unsupported"),
+        ((CallReading("", pattern=UNDEFINED),), Refused("no"), "undefined"),
+    ],
+)
+def test_refusals(readings: tuple[CallReading, ...], answer: Answer, verdict: str) -> None:
+    assert run(calls_of(*readings), answer)[0][0] == verdict
+
+
+def test_where_the_type_is_the_answer_a_model_turned_down_is_a_refusal() -> None:
+    calls = calls_of(reading(due(ONE)), outputs=0)
+    assert run(calls, Declined("cannot be promoted"))[0][0] == "refused"
+    assert run(calls, Declined("no such type", missing=True))[0][0] == "unsupported"
+
+
+def test_a_crash_and_a_strange_answer_fail() -> None:
+    calls = calls_of(CallReading("", pattern=UNDEFINED))
+    state = np.full(1, CRASHED, np.uint8)
+    crashed = judge_calls(calls, CallAnswers((None,), state, {0: "died of SIGFPE"}))
+    [group] = crashed.groups
+    assert (crashed.verdict, group.kind) == ("crashed", "died of SIGFPE")
+    [example] = group.examples
+    assert isinstance(example, CallExample)
+    assert example.inputs[0].words == (ONE,), "the input that does it is shown"
+    found = ask_calls(Fake("ninety"), calls, lambda p, i: None, {})  # type: ignore[arg-type]
+    assert judge_calls(calls, found).verdict == "fail"
+    given_up = Avoid(placements=EVERYWHERE, faults=(Fault("crashed", "bulk", "died", 0),))
+    found = ask_calls(Fake(outputs(codes(ONE))), calls, lambda p, i: None, {}, given_up)
+    assert judge_calls(calls, found).verdict == "crashed"
+
+
+def test_a_huge_answer_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "2")
+    calls, fake = calls_of(reading(due(ONE, ONE, ONE))), Fake(outputs(codes(ONE)))
+    found = ask_calls(fake, calls, lambda p, i: None, {})
+    assert fake.asked == 0
+    result = judge_calls(calls, found)
+    assert (result.verdict, result.checked, result.left_out) == ("unsupported", 0, 1)
+    assert result.message.startswith("1 call was not asked: an answer of more elements")

@@ -1,0 +1,84 @@
+"""Tallies: readings are taken of a case as a whole, and parts make no difference."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from planted.swept import Swept
+from test_sweep import case_of, comparable, compiled, finished, swept
+
+from convcheck.judge.answers import CHUNK
+from convcheck.judge.tally import Tally, merge
+from convcheck.numerics.format import Codes
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_program
+from convcheck.vectors.span import Span
+
+LOW, HIGH = Span(0x3F000000, CHUNK), Span(0x3F400000, CHUNK)  # 0.5 and on, 0.75 and on
+
+
+def by_reading(case: Case, reading: int, codes: Codes, out: Codes) -> None:
+    out[:] = run_program(compiled(case), case, codes).readings[reading].codes
+
+
+def of_reading(case: Case, reading: int) -> Swept:
+    return Swept(compiled(case), lambda codes, out: by_reading(case, reading, codes, out))
+
+
+def test_a_reading_is_taken_when_all_parts_are_there() -> None:
+    case = case_of("int4")
+    low, high = (swept(of_reading(case, r), case, s) for r, s in ((0, LOW), (1, HIGH)))
+    assert finished(case, low).verdict in ("pass", "tolerated")
+    assert finished(case, high).verdict == "tolerated"
+    both = finished(case, swept(of_reading(case, 0), case, HIGH), high_of(case))
+    assert both.verdict == "fail"
+    assert {g.reading for g in both.groups} == {"nearest-even"}
+
+
+def high_of(case: Case) -> Tally:
+    """A shorter part with the answers of the other reading."""
+    return swept(of_reading(case, 1), case, Span(0x3F600000, CHUNK // 2))
+
+
+def test_what_is_tolerated_has_examples_and_ranges() -> None:
+    case = case_of("int4")
+    [group] = finished(case, swept(of_reading(case, 1), case, HIGH)).groups
+    assert (group.verdict, group.reading, group.count) == ("tolerated", "toward-zero", CHUNK)
+    assert group.ranges == ((HIGH.first, HIGH.first + CHUNK - 1),)
+    assert group.examples
+    assert group.digest
+
+
+def test_the_order_of_parts_makes_no_difference() -> None:
+    case = case_of("bool")
+
+    def change(codes: Codes, out: Codes) -> None:
+        out[codes % 1000 == 7] = 2
+        out[codes % 1000 == 8] = 0
+
+    spans = [Span(first, CHUNK) for first in (0, CHUNK, 0x80000000, 0xFFFF0000)]
+    parts = [swept(Swept(compiled(case), change), case, span) for span in spans]
+    merged = {repr(merge(order)) for order in permutations(parts)}
+    assert len(merged) == 1
+    nested = merge([merge(parts[:2]), merge(parts[2:])])
+    assert repr(nested) in merged
+    [fault] = nested.faults
+    assert fault.examples[0].inputs == (7,)
+    assert nested.failing
+
+
+def test_right_answers_do_not_fail() -> None:
+    for target in ("float16", "int4"):
+        case = case_of(target)
+        assert not swept(of_reading(case, 0), case, HIGH).failing
+        assert not merge([]).failing
+
+
+def test_counts_add_up() -> None:
+    case = case_of("float16")
+    parts = [swept(of_reading(case, 0), case, span) for span in (LOW, HIGH)]
+    assert sum(merge(parts).asked.values()) == 2 * CHUNK
+    assert finished(case, *parts).checked == 2 * CHUNK
+    assert comparable(finished(case, *parts)).verdict == "pass"
+    assert np.array_equal(merge(parts).covered, sorted(p for part in parts for p in part.covered))

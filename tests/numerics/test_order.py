@@ -1,0 +1,87 @@
+"""Positions of codes in the order of their values, and what ranges of them come to in parts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from convcheck.judge.ranges import KEPT, Pair, Ranges, merged
+from convcheck.judge.settle import ranges_of
+from convcheck.numerics.order import code_at, position_of, positions
+from convcheck.rules.load import load
+from convcheck.vectors.inputs import in_order
+
+TYPES = load().types.types
+SMALL = [t for t in TYPES.values() if t.name != "string" and t.format.bits <= 16]
+STABLE = settings(deadline=None, derandomize=True, max_examples=300)
+
+
+@pytest.mark.parametrize("dtype", SMALL, ids=lambda t: t.name)
+def test_positions_are_the_order_of_the_vectors(dtype) -> None:  # type: ignore[no-untyped-def]
+    fmt = dtype.format
+    codes = in_order(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
+    assert (positions(fmt, codes) == np.arange(len(codes))).all()
+    some = range(0, len(codes), max(1, len(codes) // 512))
+    assert [code_at(fmt, at) for at in some] == [int(codes[at]) for at in some]
+    assert [position_of(fmt, int(codes[at])) for at in some] == list(some)
+
+
+@pytest.mark.parametrize("name", ["float32", "int32", "uint32"])
+def test_positions_of_32_bits_go_to_and_fro(name: str) -> None:
+    fmt = TYPES[name].format
+    codes = np.array([0, 1, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 1], np.uint32)
+    at = positions(fmt, codes).tolist()
+    assert sorted(at)[0] == 0
+    assert sorted(at)[-1] == 2**32 - 1
+    assert [code_at(fmt, position) for position in at] == codes.tolist()
+    assert [position_of(fmt, code) for code in codes.tolist()] == at
+
+
+def runs_of(failing: list[bool]) -> list[Pair]:
+    """The naive model: runs of failing positions."""
+    edges = [i for i, (a, b) in enumerate(pairwise([False, *failing, False])) if a != b]
+    return [(a, b - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+@STABLE
+@given(
+    st.lists(st.booleans(), min_size=1, max_size=400), st.randoms(), st.sets(st.integers(1, 399))
+)
+def test_ranges_found_in_parts_are_those_of_the_whole(failing, random, cuts) -> None:  # type: ignore[no-untyped-def]
+    edges = [0, *sorted(c for c in cuts if c < len(failing)), len(failing)]
+    parts = []
+    for first, end in pairwise(edges):
+        at = np.flatnonzero(failing[first:end]) + first
+        found = ranges_of(at, frozenset((first, end - 1))) if len(at) else Ranges()
+        parts.append(((first, end - 1), found))
+    random.shuffle(parts)
+    while len(parts) > 1:  # any two or three at a time, neighbours or not
+        some, parts = parts[:3], parts[3:]
+        covered = sorted(pair for part, _ in some for pair in part_of(part))
+        joined = join(covered)
+        ends = frozenset(position for pair in joined for position in pair)
+        parts.append((joined, merged([found for _, found in some], ends)))
+        random.shuffle(parts)
+    shown, more = parts[0][1].shown()
+    runs = runs_of(failing)
+    half = KEPT // 2
+    assert list(shown) == (runs if len(runs) <= KEPT else runs[:half] + runs[-half:])
+    assert more == len(runs) - len(shown)
+
+
+def part_of(part) -> list[Pair]:  # type: ignore[no-untyped-def]
+    return [part] if isinstance(part[0], int) else list(part)
+
+
+def join(pairs: list[Pair]) -> list[Pair]:
+    joined: list[Pair] = []
+    for pair in pairs:
+        if joined and joined[-1][1] + 1 == pair[0]:
+            joined[-1] = (joined[-1][0], pair[1])
+        else:
+            joined.append(pair)
+    return joined

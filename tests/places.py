@@ -1,0 +1,9 @@
+"""Where the tests find things: the checkout, themselves, and golden files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+GOLDEN = TESTS / "golden"

@@ -1,0 +1,150 @@
+"""Shards of a run are the run: merged, they give the same bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from report_runs import RUNS
+
+from convcheck.errors import Place, UsageError
+from convcheck.gate.known import released
+from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
+from convcheck.plan.merge import merge, plan_digest
+from convcheck.report.json import document, render
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program
+
+OF = 4
+
+
+def RULES(case: Case) -> tuple[Program, Decision]:  # noqa: N802
+    raise AssertionError("no case here is swept")
+
+
+def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
+    plan = plan_digest([case.case.id for case in result.cases])
+    return [
+        (f"{i}.json", replace(result, cases=result.cases[i - 1 :: of], shard=Shard(i, of, plan)))
+        for i in range(1, of + 1)
+    ]
+
+
+@pytest.mark.parametrize("name", ["all_pass", "failing", "kinds", "calls", "nothing"])
+@pytest.mark.parametrize("of", [1, 2, 16])
+def test_merged_shards_are_the_run(name: str, of: int) -> None:
+    result = RUNS[name]()
+    cases = {case.case.id: case for case in result.cases}  # a plan has none twice
+    result = replace(result, cases=tuple(cases.values()))
+    parts = sharded(result, of)
+    again = merge([*parts[1:], parts[0]], RULES)  # in whichever order they come
+    assert render(document(again)) == render(document(result))
+
+
+def test_restarts_add_up_and_notes_are_said_once() -> None:
+    parts = [(n, replace(r, restarts=2, notes=("edited",))) for n, r in sharded(RUNS["failing"]())]
+    again = merge(parts, RULES)
+    assert (again.restarts, again.notes) == (2 * OF, ("edited",))
+
+
+def test_other_machines_are_said() -> None:
+    parts = sharded(RUNS["failing"]())
+    parts[0] = (parts[0][0], replace(parts[0][1], environment={"cpu": "another"}))
+    assert merge(parts, RULES).notes == ("the shards ran in 2 different environments",)
+
+
+def test_what_a_list_said_of_a_shard_is_dropped() -> None:
+    result = RUNS["failing"]()
+    excuse, place = Excuse("known", "so it is", "", Place("known.toml", 1)), Place("known.toml", 1)
+    groups = (replace(result.cases[0].groups[0], excuse=excuse),)
+    held = replace(
+        result,
+        known="known.toml",
+        problems=(Problem("stale", place, "passes"),),
+        cases=(replace(result.cases[0], groups=groups), *result.cases[1:]),
+    )
+    shards = [(name, released(shard)) for name, shard in sharded(held)]
+    assert merge(shards, RULES) == result
+
+
+def refused(parts: list[tuple[str, RunResult]]) -> str:
+    with pytest.raises(UsageError) as error:
+        merge(parts, RULES)
+    return str(error.value)
+
+
+def test_every_shard_has_to_be_there_once() -> None:
+    parts = sharded(RUNS["failing"]())
+    assert "shard 3/4 missing" in refused([*parts[:2], parts[3]])
+    assert "shards 2/4, 3/4, 4/4 missing" in refused(parts[:1])
+    assert "1.json and again.json are both shard 1/4" in refused(
+        [*parts, ("again.json", parts[0][1])]
+    )
+
+
+def test_shards_are_of_one_run() -> None:
+    parts = sharded(RUNS["failing"]())
+    name, first = parts[0]
+    for what, other in {
+        "corpus": replace(first, corpora=(("onnx.Cast-19", "0" * 64),)),
+        "backend": replace(first, backend=BackendInfo("onnxruntime", "1.30.0")),
+        "tier": replace(first, tier="boundary"),
+        "gate": replace(first, level="normative"),
+        "plan": replace(first, shard=Shard(1, OF, "another")),
+    }.items():
+        assert f"2.json and 1.json differ in their {what}" in refused([(name, other), *parts[1:]])
+
+
+def test_a_shard_is_whole() -> None:
+    parts = sharded(RUNS["failing"]())
+    name, last = parts[-1]
+    assert "4.json was interrupted" in refused(
+        [*parts[:-1], (name, replace(last, interrupted=True))]
+    )
+    fewer = replace(last, cases=last.cases[:-1])  # as --fail-fast leaves it
+    assert "do not have all cases of their plan" in refused([*parts[:-1], (name, fewer)])
+    assert "is a whole run" in refused([("run.json", replace(last, shard=None))])
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    asked = (
+        "run",
+        "--backend",
+        "reference",
+        "onnx.CastLike-19",
+        "--from",
+        "float16",
+        "--to",
+        "float8",
+        "-q",
+    )
+    whole, merged = tmp_path / "run.json", tmp_path / "merged.json"
+    assert convcheck(*asked, "--json", whole).returncode == 0
+    shards = [tmp_path / f"{i}.json" for i in (1, 2, 3)]
+    for i, path in enumerate(shards, 1):
+        assert convcheck(*asked, "--shard", f"{i}/3", "--json", path).returncode == 0
+    done = convcheck("merge", *shards, "--json", merged)
+    assert done.returncode == 0, done.stderr
+    assert merged.read_bytes() == whole.read_bytes()
+    assert json.loads(shards[2].read_text())["shard"]["index"] == 3
+    missing = convcheck("merge", *shards[:2])
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "shard 3/3 missing" in missing.stderr
+
+
+@pytest.mark.parametrize("said", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/3/5"])
+def test_a_shard_that_is_none(said: str) -> None:
+    done = convcheck("run", "--backend", "reference", "--shard", said)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--shard 3/16" in done.stderr
+
+
+def test_a_shard_without_cases() -> None:
+    one = ("--case", "float32-to-int8")
+    done = convcheck("run", "--backend", "reference", "onnx.Cast-13", *one, "--shard", "2/2")
+    assert done.returncode == 2
+    assert "shard 2/2 of 1 parts has none" in done.stderr

@@ -1,0 +1,126 @@
+"""Samples beside the boundary tier come again, are shared out, and find what is wrong."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import convcheck
+from places import ROOT
+from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
+
+from convcheck.ask.jobs import Job
+from convcheck.judge.result import CaseResult
+from convcheck.numerics.format import Numeric
+from convcheck.plan.units import Gathering, Unit, part_of
+from convcheck.pool.lane import Reported
+from convcheck.pool.local import locally
+from convcheck.pool.messages import Setup
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.samples import samples
+from convcheck.vectors.span import CHUNK, SAMPLED_PART, sample_spans
+
+CATALOG = load()
+CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
+NUMBER = 3 * CHUNK + 100
+SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
+          "--tier", "boundary", "--samples", SAMPLED_PART + 5)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def asked(name: str) -> CaseResult:
+    """Ask samples of float64 -> int8 in a worker."""
+    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
+    (span,) = sample_spans(NUMBER, SEED)
+    unit = Unit(case, span, NUMBER, sampled=True)
+    gathering = Gathering([unit], CORPUS.conversion)
+    setup = Setup(f"tests.planted.sweeping:{name}", CORPUS, None, 20.0)
+    with closing(locally(setup, [Job(0, case, span=span)], 1, 20.0)) as reports:
+        for report in reports:
+            if isinstance(report, Reported):
+                gathering.add(part_of(unit, report.result))
+    (result,) = gathering.results()
+    return result
+
+
+def test_the_planted_inputs_are_samples() -> None:
+    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
+    source = case.inputs[0].format
+    assert isinstance(source, Numeric)
+    found = samples(source, case.outputs[0].format, SEED, 0, NUMBER).tolist()
+    assert found.count(WRONG_SAMPLE) == found.count(DEADLY_SAMPLE) == 1
+    # and not in the first call
+    assert min(found.index(WRONG_SAMPLE), found.index(DEADLY_SAMPLE)) > CHUNK
+
+
+@pytest.mark.parametrize(("name", "verdict"), [
+    ("WrongOnSample", "fail"), ("RefusesSample", "refused"), ("CrashesOnSample", "crashed"),
+])  # fmt: skip
+def test_one_bad_sample_costs_itself_only(name: str, verdict: str) -> None:
+    result = asked(name)
+    bad = [g for g in result.groups if g.verdict not in ("pass", "undefined")]
+    assert [(g.verdict, g.count) for g in bad] == [(verdict, 1)]
+    assert result.checked == NUMBER
+    due = WRONG_SAMPLE if verdict == "fail" else DEADLY_SAMPLE
+    assert all(e.inputs == (due,) for g in bad for e in g.examples)  # type: ignore[union-attr]
+
+
+def test_what_is_declined_late_is_not_lost() -> None:
+    result = asked("DeclinesLate")
+    assert (result.verdict, result.coverage) == ("refused", "partial")
+    assert any(g.kind.startswith("declined ") for g in result.groups)
+
+
+def report(path: Path, *options: Any) -> dict[str, Any]:
+    done = convcheck("run", *SELECT, *options, "--json", path)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
+    whole = report(tmp_path / "whole.json")
+    (case,) = whole["cases"]
+    assert case["checked"] > SAMPLED_PART + 5
+    assert case["coverage"] == "boundary-complete"
+    assert f"{SAMPLED_PART + 5:,} samples of 1 case, seed 0" in whole["notes"]
+    report(tmp_path / "again.json", "-j", "1")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    other = report(tmp_path / "other.json", "--seed", 1)
+    assert other["corpus"] != whole["corpus"]
+    shards = [tmp_path / f"{k}.json" for k in (1, 2)]
+    for k, path in enumerate(shards, 1):
+        (part,) = report(path, "--shard", f"{k}/2")["cases"]
+        assert part["coverage"] == "partial"
+    merged = tmp_path / "merged.json"
+    assert convcheck("merge", *shards, "--json", merged).returncode == 0
+    assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+def test_what_was_not_asked_for_consistency_is_said(tmp_path: Path) -> None:
+    found = report(tmp_path / "r.json", "--samples", "10", "--consistency")
+    assert found["notes"] == [
+        "10 samples of 1 case, seed 0",
+        "consistency was asked of the vectors of 1 case, not of their spans",
+    ]
+    assert found["consistency"]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (("--tier", "edge"), "--samples does not go with --tier edge"),
+    (("--tier", "exhaustive"), "--samples does not go with --tier exhaustive"),
+    (("--samples", "-1"), "--samples -1: not a count from 0 to 1,000,000,000,000"),
+    (("--samples", "many"), "--samples many: not a count"),
+])  # fmt: skip
+def test_samples_that_make_no_sense(options: tuple[str, ...], said: str) -> None:
+    done = convcheck("run", *SELECT, *options)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr

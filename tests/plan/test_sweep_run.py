@@ -1,0 +1,192 @@
+"""Sweeps in worker processes: crashes and refusals cost their own pattern, parts add up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import ROOT
+from planted.sweeping import DEADLY, WRONG
+
+from convcheck.ask.jobs import Job
+from convcheck.judge.result import CaseResult
+from convcheck.numerics.format import Float
+from convcheck.plan.units import Gathering, Unit, part_of
+from convcheck.pool.lane import Reported, Restarts
+from convcheck.pool.local import locally
+from convcheck.pool.messages import Setup
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.span import CHUNK, Span
+
+CATALOG = load()
+CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
+COUNT = 4 * CHUNK
+SELECT = ("--backend", "ort", "onnx.Cast-21", "--case", "onnx.Cast-21/float32-to-bool",
+          "--tier", "exhaustive")  # fmt: skip
+
+
+def swept(name: str, first: int, timeout: float = 20.0) -> tuple[CaseResult, int]:
+    """Sweep a few chunks of float32 -> bfloat16 in a worker; give the result and the restarts."""
+    case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
+    assert isinstance(case.inputs[0].format, Float)
+    unit = Unit(case, Span(first // COUNT * COUNT, COUNT), COUNT)
+    gathering, restarts = Gathering([unit], CORPUS.conversion), 0
+    setup = Setup(f"tests.planted.sweeping:{name}", CORPUS, None, timeout)
+    with closing(locally(setup, [Job(0, case, span=unit.span)], 1, timeout)) as reports:
+        for report in reports:
+            if isinstance(report, Reported):
+                gathering.add(part_of(unit, report.result))
+            elif isinstance(report, Restarts):
+                restarts = report.count
+    (result,) = gathering.results()
+    return result, restarts
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize(("name", "verdict", "said"), [
+    ("Crashes", "crashed", "died of SIGSEGV"),
+    ("Hangs", "crashed", "no answer within 2.5 s"),
+    ("Refuses", "refused", "not this one"),
+])  # fmt: skip
+def test_one_bad_pattern_costs_itself_only(name: str, verdict: str, said: str) -> None:
+    result, restarts = swept(name, DEADLY, 2.5 if name == "Hangs" else 20.0)
+    bad = [group for group in result.groups if group.verdict != "pass"]
+    assert [(g.verdict, g.count, g.ranges) for g in bad] == [(verdict, 1, ((DEADLY, DEADLY),))]
+    assert said in bad[0].kind + bad[0].examples[0].message
+    assert result.checked == COUNT
+    assert (restarts > 0) == (verdict == "crashed")
+
+
+@pytest.mark.parametrize(("name", "verdict", "said"), [
+    ("BoundCrashes", "crashed", "not reproduced when the chunk was asked by itself"),
+    ("BoundRefuses", "refused", "not this chunk; not when it was asked again"),
+    ("BoundMalformed", "fail", "not when it was asked again"),
+])  # fmt: skip
+def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said: str) -> None:
+    result, _ = swept(name, DEADLY)
+    (bad,) = (group for group in result.groups if group.verdict != "pass")
+    assert (result.verdict, bad.placement) == (verdict, "bulk")
+    assert said in bad.kind + bad.examples[0].message
+    chunk = DEADLY // CHUNK * CHUNK
+    assert bad.examples[0].inputs[0] == chunk  # type: ignore[union-attr]
+
+
+def test_what_hangs_before_its_first_call_is_found() -> None:
+    result, _ = swept("HangsWhileBinding", DEADLY, 1.5)
+    assert result.verdict == "crashed"
+    assert all("no answer within 1.5 s" in g.kind for g in result.groups)
+
+
+def test_two_bad_patterns_of_a_chunk_cost_themselves_only() -> None:
+    result, restarts = swept("RefusesAndCrashes", DEADLY)
+    bad = [group for group in result.groups if group.verdict != "pass"]
+    found = {(g.verdict, g.count, g.ranges) for g in bad}
+    crash = DEADLY + 40_000
+    assert found == {
+        ("refused", 1, ((DEADLY, DEADLY),)), ("crashed", 1, ((crash, crash),)),
+    }  # fmt: skip
+    assert (result.checked, restarts < 20) == (COUNT, True)
+
+
+def test_what_is_not_known_to_be_refused_alone_is_counted_apart() -> None:
+    result, _ = swept("RefusesMany", DEADLY)
+    counts = {g.kind: g.count for g in result.groups if g.verdict == "refused"}
+    assert set(counts) == {"refused", "refused with others"}
+    assert counts["refused"] < COUNT // 100 < sum(counts.values())
+
+
+def test_a_death_is_not_forgotten_where_the_backend_then_declines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    result, _ = swept("Lost", DEADLY)
+    assert result.verdict == "crashed"
+
+
+def test_what_a_backend_does_not_support_is_not_swept() -> None:
+    result, _ = swept("Unsupported", DEADLY)
+    assert (result.verdict, result.groups) == ("unsupported", ())
+
+
+def test_a_case_that_always_kills_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("convcheck.pool.lane.MOST_OF_CASE", 12)
+    case = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
+    plan = [Unit(case, Span(n * COUNT, COUNT), 8 * COUNT) for n in range(8)]
+    gathering, restarts = Gathering(plan, CORPUS.conversion), 0
+    setup = Setup("tests.planted.sweeping:AlwaysCrashes", CORPUS, None, 20.0)
+    jobs = [Job(n, case, span=unit.span) for n, unit in enumerate(plan)]
+    with closing(locally(setup, jobs, 1, 20.0)) as reports:
+        for report in reports:
+            if isinstance(report, Reported):
+                gathering.add(part_of(plan[report.position], report.result))
+            elif isinstance(report, Restarts):
+                restarts = report.count
+    (result,) = gathering.results()
+    assert (result.verdict, restarts) == ("crashed", 12)
+    assert any("gave up after 12 restarts" in e.message for g in result.groups for e in g.examples)
+
+
+def test_one_wrong_pattern_is_found_where_it_is() -> None:
+    wrong, _ = swept("WrongOnce", WRONG)
+    elsewhere, _ = swept("WrongOnce", DEADLY)
+    (group,) = (group for group in wrong.groups if group.verdict == "fail")
+    assert (group.count, group.ranges) == (1, ((WRONG, WRONG),))
+    assert (wrong.verdict, elsewhere.verdict) == ("fail", "pass")
+
+
+def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
+    whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
+    assert convcheck("run", *SELECT, "--json", whole).returncode == 0
+    shards = [tmp_path / f"{k}.json" for k in (1, 2, 3)]
+    for k, path in enumerate(shards, 1):
+        done = convcheck("run", *SELECT, "--shard", f"{k}/3", "--json", path)
+        assert done.returncode == 0, done.stderr
+    (part,) = json.loads(shards[1].read_text())["cases"]
+    assert (part["coverage"], part["checked"] < 2**31) == ("partial", True)
+    assert convcheck("merge", *shards[::-1], "--json", merged).returncode == 0
+    assert merged.read_bytes() == whole.read_bytes()
+    (case,) = json.loads(whole.read_text())["cases"]
+    assert (case["coverage"], case["checked"]) == ("exhaustive", 2**32)
+    lost = convcheck("merge", *shards[:2], "--json", merged)
+    assert lost.returncode == 2
+
+
+def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
+    journal, whole = tmp_path / "journal", tmp_path / "whole.json"
+    command = [sys.executable, "-m", "convcheck", "run", *SELECT, "--resume", str(journal)]
+    run = subprocess.Popen([*command, "-j", "1"], stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 5:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert (run.returncode, b"goes on from" in said) == (130, True)
+    done = convcheck("run", *SELECT, "--resume", journal, "--json", whole)
+    assert "of 257 parts are there" in done.stderr
+    (case,) = json.loads(whole.read_text())["cases"]
+    assert (done.returncode, case["coverage"], case["checked"]) == (0, "exhaustive", 2**32)
+    assert not journal.exists()
+
+
+def test_64_bits_are_refused() -> None:
+    done = convcheck("run", "--backend", "ort", "onnx.Cast-21", "--tier", "exhaustive")
+    assert done.returncode == 2
+    assert "float64, int64, uint64 have 2^64 bit patterns" in done.stderr
+    assert "boundary asks every rounding boundary" in done.stderr

@@ -1,0 +1,348 @@
+"""A Dask cluster of two processes answers what a run on this machine answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from command import convcheck
+from places import ROOT
+from planted.bad_backends import HangsOnOne
+from planted.identity import Corpus, SlowCorpus, case, judge
+
+from convcheck.ask.jobs import Job
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.pool import dask as cluster
+from convcheck.pool import dask_worker as on_worker
+from convcheck.pool.dask import address_of, on_cluster
+from convcheck.pool.dask_worker import Part, Report, Restarts
+from convcheck.pool.lane import Reported
+from convcheck.pool.local import execute
+from convcheck.pool.messages import Setup
+
+pytest.importorskip("distributed")
+MARK = "CONVCHECK_TEST_CLUSTER"  # in the environment of whatever the cluster's workers start
+FOLDER = f"{MARK}_FOLDER"
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster under default settings: two processes with nannies, of one thread each."""
+    from distributed import LocalCluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        patch.setenv(MARK, str(os.getpid()))
+        patch.setenv(FOLDER, str(tmp_path_factory.mktemp("hanging")))
+        made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+        with made:  # workers that are started anew take after this process
+            yield made
+
+
+@pytest.fixture
+def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Its address; afterwards nothing may be left of what its workers started."""
+    monkeypatch.chdir(ROOT)
+    yield local.scheduler_address.replace("tcp://", "dask://")
+    assert soon(lambda: not programs()), programs()
+
+
+def programs() -> list[int]:
+    """The processes that the cluster's workers have started, and their children."""
+    mark = f"{MARK}={os.getpid()}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = mark in (folder / "environ").read_bytes().split(b"\0")
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:  # another's, or it has ended
+            continue
+        if ours and parent != os.getpid():
+            found.append(int(folder.name))
+    return found
+
+
+def soon(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def planted(name: str, corpus: Corpus | None = None) -> Setup:
+    return Setup(f"tests.planted.bad_backends:{name}", corpus or Corpus(), judge)
+
+
+def jobs(count: int) -> list[Job]:
+    return [Job(number, case(number)) for number in range(count)]
+
+
+def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+    """What a run on this machine gives: results, the backend's name, restarts."""
+    execution = execute(
+        setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
+        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
+    )  # fmt: skip
+    return dict(enumerate(execution.results)), execution.backend, execution.restarts
+
+
+def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+    """What came from the cluster, in the same form; it has to be in the order that is promised."""
+    first, *rest, last = reports
+    assert isinstance(first, BackendInfo)
+    assert isinstance(last, Restarts)
+    results = [report for report in rest if isinstance(report, Reported)]
+    assert len(results) == len(rest) == len({report.position for report in results})
+    results.sort(key=lambda report: report.position)
+    return {r.position: r.result for r in results}, first, last.count
+
+
+SELECTIONS = {
+    "a runtime": (
+        {"fail": 1},
+        "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
+    ),
+    "a part of a sweep": (
+        {"fail": 1},
+        "--backend tests.planted.sweeping:WrongOnce onnx.Cast-21 --tier exhaustive --shard 66/128 "
+        "--case onnx.Cast-21/float32-to-bfloat16",
+    ),
+}
+
+
+@pytest.mark.parametrize("of", SELECTIONS)
+def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: Path) -> None:
+    verdicts, selection = SELECTIONS[of]
+    executors = {"here": ("--jobs", "1"), "there": ("--executor", url)}
+    for name, executor in executors.items():
+        done = convcheck("run", *selection.split(), *executor, "--json", tmp_path / name)
+        assert done.returncode == 1, done.stderr
+    here, there = (json.loads((tmp_path / name).read_text()) for name in executors)
+    assert here.pop("environment").keys() == there.pop("environment").keys()
+    assert here == there
+    assert verdicts.items() <= here["summary"]["verdicts"].items()
+
+
+def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
+    before = set(local.scheduler.workers)
+    found = there(on_cluster(url, planted("Segfault"), jobs(3), 20.0))
+    assert found == here(planted("Segfault"), jobs(3))
+    assert found[0][1].verdict == "crashed"
+    assert set(local.scheduler.workers) == before
+
+
+def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: Any) -> None:
+    setup = planted("Good", SlowCorpus())
+    reports = on_cluster(url, setup, jobs(5), 20.0)
+    first = next(reports)
+    assert soon(lambda: len(programs()) >= 2)
+    before = set(programs())
+    os.kill(local.workers[0].pid, signal.SIGKILL)
+
+    def rest() -> Iterator[Report]:
+        yield first
+        yield from reports
+
+    found = there(rest())
+    assert list(found[0]) == list(range(5))
+    assert {r.verdict for r in found[0].values()} == {"pass"}
+    assert not before & set(programs())
+
+
+class Hangs(HangsOnOne):
+    """Leaves a file of its number when it hangs."""
+
+    def harm(self) -> None:
+        Path(os.environ[FOLDER], str(os.getpid())).touch()
+        super().harm()
+
+
+def hanging() -> set[int]:
+    """The backends that hang."""
+    return {int(file.name) for file in Path(os.environ[FOLDER]).iterdir()} & set(programs())
+
+
+def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
+    setup = Setup("tests.test_cluster:Hangs", Corpus(), judge)
+    with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:  # one is done, and one hangs
+        assert isinstance(next(reports), BackendInfo)
+        assert isinstance(next(reports), Reported)
+        assert soon(lambda: bool(hanging()))
+        before = set(programs())
+        for nanny in list(local.workers.values()):
+            os.kill(nanny.pid, signal.SIGKILL)
+        assert soon(lambda: not before & set(programs()), 4.0)
+        assert soon(lambda: bool(hanging()), 20.0)
+    assert soon(lambda: not programs(), 5.0)
+
+
+class KillsTheWorker:
+    """A backend that ends the cluster's worker, its parent's parent."""
+
+    name, version = "deadly", "1"
+
+    def __init__(self) -> None:
+        status = Path(f"/proc/{os.getppid()}/stat").read_text()
+        os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        time.sleep(60)
+
+
+def test_work_that_kills_every_worker_ends_the_run(
+    url: str, local: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3: as much again each
+    setup = Setup("tests.test_cluster:KillsTheWorker", Corpus(), judge)
+    with pytest.raises(UnavailableError, match="die of their work"):
+        list(on_cluster(url, setup, jobs(1), 20.0))
+
+
+@pytest.mark.parametrize("name", ["tests.planted.bad_backends:CannotOpen", "nothing-of-the-kind"])
+def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url: str, name: str) -> None:
+    setup = Setup(name, Corpus(), judge)
+    with pytest.raises(ConvcheckError) as expected:
+        here(setup, jobs(1))
+    with pytest.raises(ConvcheckError) as found:
+        list(on_cluster(url, setup, jobs(1), 20.0))
+    assert (type(found.value), found.value.message) == (
+        type(expected.value),
+        expected.value.message,
+    )
+    assert "cluster's worker tcp://" in found.value.hint
+
+
+def one(url: str) -> Report:
+    return next(on_cluster(url, planted("Good"), jobs(1), 20.0))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["dask://", "dask://host", "dask://host:x", "dask://host:0", "dask://host:99999", "dask://:1",
+     "tcp://host:1", "host:1", "dask://host:1/path", "dask://me@host:1", "dask://[::1:1"],
+)  # fmt: skip
+def test_an_address_that_is_none(address: str) -> None:
+    with pytest.raises(UsageError, match="not the address of a Dask cluster") as error:
+        one(address)
+    assert "dask://HOST:PORT" in error.value.hint
+
+
+def test_an_address() -> None:
+    assert address_of("dask://[::1]:8786") == "tcp://[::1]:8786"
+    assert address_of("dask://host:8786/") == "tcp://host:8786"
+
+
+def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setattr(cluster, "CONNECTING", 0.5)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(UnavailableError, match=f"no Dask scheduler answers at .*{port}") as error:
+        one(f"dask://127.0.0.1:{port}")
+    assert "`dask scheduler` starts one" in error.value.hint
+    assert capfd.readouterr() == ("", "")
+
+
+def test_something_else_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setattr(cluster, "CONNECTING", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_say_nonsense, args=(server,), daemon=True).start()
+        with pytest.raises(UnavailableError, match="no Dask scheduler answers"):
+            one(f"dask://127.0.0.1:{server.getsockname()[1]}")
+    assert capfd.readouterr() == ("", "")
+
+
+def _say_nonsense(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UnavailableError) as error:
+        one("dask://127.0.0.1:1")
+    assert error.value.hint == "pip install convcheck[dask]"
+
+
+def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cluster, "LONELY", 0.2)
+    found = tmp_path / "scheduler.json"
+    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", found)
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *map(str, options)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as alone:
+        try:
+            assert soon(lambda: found.exists() and found.read_text().endswith("}"), 60)
+            address = json.loads(found.read_text())["address"]
+            with pytest.raises(UnavailableError, match="has no worker") as error:
+                one(address.replace("tcp://", "dask://"))
+        finally:
+            alone.terminate()
+    assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
+
+
+def part(version: str, backend: str, worker: str) -> Part:
+    return Part(version, (BackendInfo("b", backend),), worker=worker)
+
+
+def test_workers_have_to_be_alike() -> None:
+    alike = cluster._Alike()
+    mine = cluster.__version__
+    assert list(alike.checked(part(mine, "1", "tcp://a"))) == [BackendInfo("b", "1")]
+    assert list(alike.checked(part(mine, "1", "tcp://b"))) == []
+    with pytest.raises(UnavailableError, match=r"the backend is b 1 on tcp://a and b 2 on tcp://c"):
+        list(alike.checked(part(mine, "2", "tcp://c")))
+    with pytest.raises(UnavailableError, match=r"on this machine and 9\.9 on tcp://d"):
+        list(alike.checked(part("9.9", "1", "tcp://d")))
+
+
+class Gone:
+    """A client, and a future, of a cluster that raises."""
+
+    status = "error"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def wait_for_workers(self, count: int, timeout: float) -> None:
+        raise self.error
+
+    def nthreads(self) -> dict[str, int]:
+        raise self.error
+
+    def result(self, timeout: float) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [OSError("connection reset"), RuntimeError("no loop")])
+def test_a_cluster_that_is_lost_at_once_is_no_traceback(error: Exception) -> None:
+    with pytest.raises(UnavailableError, match=f"(?s)did not do its work: .*{error}"):
+        cluster._lanes(cast(Any, Gone(error)), "dask://here:1")
+
+
+def test_a_task_that_ends_in_a_time_out_is_not_waited_for() -> None:
+    asked = cluster._Asked.__new__(cluster._Asked)
+    asked.url = "dask://here:1"
+    future = Gone(TimeoutError("of the network"))
+    with pytest.raises(UnavailableError, match="of the network"):
+        asked._part(cast(Any, future))
+
+
+def test_what_no_one_foresaw_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(on_worker, "part", full)
+    done = on_worker._done(planted("Good"), on_worker.order(jobs(1), 20.0))
+    assert isinstance(done.error, UnavailableError)
+    assert "OSError: no space left on device" in done.error.message

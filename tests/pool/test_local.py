@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import ROOT
+from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
+
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.pool.lane import Lane
+from convcheck.pool.local import Execution, execute
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    assert not list(tmp_path.glob("convcheck-*"))
+    assert not _workers()
+    assert not [t for t in threading.enumerate() if isinstance(t, Lane)]
+
+
+def _workers(parent: int | str = "self") -> list[str]:
+    """Give the ids of a process's children, zombies included, but for Python's own helper."""
+    lists = [path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")]
+    pids = " ".join(lists).split()
+    return [p for p in pids if "resource_tracker" not in Path(f"/proc/{p}/cmdline").read_text()]
+
+
+def run(
+    name: str, numbers: Any = (0, 1, 2), *, corpus: Corpus | None = None, **options: Any
+) -> Execution:
+    settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
+    return execute(
+        f"tests.planted.bad_backends:{name}",
+        [case(number) for number in numbers],
+        corpus or Corpus(),
+        judge=judge,
+        **{**settings, **options},
+    )
+
+
+def bad_one(execution: Execution) -> CaseResult:
+    """Give the result of the case number 1; the others must be untouched."""
+    assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
+    before, result, after = execution.results
+    assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
+        ("pass", 37, "not asked: 0")
+    }
+    return result
+
+
+def test_every_case_is_asked_and_reported_in_plan_order() -> None:
+    seen: list[CaseResult] = []
+    execution = run("Good", range(100), jobs=2, on_result=seen.append)
+    assert [r.case.attribute("number") for r in execution.results] == list(range(100))
+    assert {r.verdict for r in execution.results} == {"pass"}
+    assert sorted(map(id, seen)) == sorted(map(id, execution.results))
+    assert execution.backend == BackendInfo("planted", "1")
+    assert (execution.interrupted, execution.notes) == (False, ())
+
+
+def test_nothing_to_do() -> None:
+    assert run("Good", ()).results == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Segfault", "100: died of SIGSEGV"),
+        ("OsExit", "100: exited with status 3"),
+        ("OsExitZero", "100: exited with status 0"),
+        ("Abort", "100: died of SIGABRT: terminate called after throwing an instance of 'int'"),
+    ],
+)
+def test_a_deadly_input(name: str, words: str) -> None:
+    execution = run(name)
+    result = bad_one(execution)
+    assert (result.verdict, result.checked) == ("crashed", 127)
+    assert result.message == f"{words}\nnot asked: 0"
+    assert execution.notes == ("the backend was restarted 3 times",)
+
+
+def test_two_deadly_inputs() -> None:
+    result = bad_one(run("FloatingPoint"))
+    assert result.checked == 126
+    assert result.message == "37: died of SIGFPE\n100: died of SIGFPE\nnot asked: 0"
+
+
+def test_two_inputs_that_are_deadly_together() -> None:
+    result = bad_one(run("Together"))
+    assert (result.verdict, result.checked) == ("crashed", 128)
+    assert "crashed [bulk] died of SIGSEGV; needs 2 inputs together @37" in result.message
+
+
+def test_a_deadly_length() -> None:
+    result = bad_one(run("LongDies"))
+    assert (result.verdict, result.checked) == ("crashed", 128)
+    assert "inputs together" in result.message
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ScalarDies", "crashed [alone] died of SIGSEGV when asked in shape () @0"),
+        ("FourDimensionalDies", "crashed [4-D] died of SIGSEGV when asked in shape (1, 11, 11, 1)"),
+        ("EmptyDies", "crashed [empty] died of SIGSEGV when asked in shape (0,) @0"),
+    ],
+)
+def test_a_deadly_shape(name: str, words: str) -> None:
+    (result,) = run(name, (1,)).results
+    assert (result.verdict, result.checked) == ("crashed", 128)
+    assert words in result.message
+
+
+def test_a_death_that_is_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    once = tmp_path / "once"
+    once.touch()
+    monkeypatch.setenv("CONVCHECK_TEST_ONCE", str(once))
+    (result,) = run("Once", (1,)).results
+    assert (result.verdict, result.checked) == ("crashed", 128)
+    words = "crashed [bulk] died of SIGSEGV; not reproduced alone @0"
+    assert result.message == f"{words}\nnot asked: 0"
+
+
+def test_a_backend_that_dies_of_its_past_blames_no_input() -> None:
+    results = run("AfterManyCalls", (0, 1)).results
+    assert [r.checked for r in results] == [37, 128]
+    assert "; not reproduced alone" in results[1].message
+
+
+def test_a_backend_that_always_dies_costs_little() -> None:
+    (result,) = run("Always", (1,)).results
+    assert (result.verdict, result.checked) == ("crashed", 0)
+    assert "died of SIGSEGV on each of the first 8 inputs tried alone" in result.message
+    assert result.message.endswith("not asked: 120")
+
+
+def test_support_may_die() -> None:
+    (result,) = run("SupportDies", (1,)).results
+    assert result.verdict == "crashed"
+    assert "died of SIGSEGV when asked whether it supports the case" in result.message
+
+
+def test_restarts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("convcheck.pool.lane.MOST_RESTARTS", 9)
+    (result,) = run("HalfDies", (1,)).results
+    assert result.verdict == "crashed"
+    assert "gave up after 9 restarts; the rest was not asked" in result.message
+    assert result.message.count(": died of SIGSEGV") == 6
+
+
+def test_an_input_that_hangs() -> None:
+    result = bad_one(run("HangsOnOne", timeout=0.4))
+    assert (result.verdict, result.checked) == ("crashed", 127)
+    assert result.message == "100: no answer within 0.4 s\nnot asked: 0"
+
+
+def test_a_backend_that_always_hangs() -> None:
+    (result,) = run("HangsAlways", (1,), timeout=0.3).results
+    assert result.verdict == "crashed"
+    assert "no answer within 0.3 s on each of the first 2 inputs tried" in result.message
+
+
+def test_only_calls_can_time_out() -> None:
+    (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).results
+    assert result.verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("Raises", "ValueError: a fault of the adapter"), ("SysExit", "SystemExit: 3")],
+)
+def test_what_an_adapter_raises_is_an_error(name: str, words: str) -> None:
+    result = bad_one(run(name))
+    assert (result.verdict, result.checked) == ("error", 0)
+    assert result.message.endswith(words)
+    assert "bad_backends.py" in result.message
+
+
+def test_a_fault_of_convcheck_is_an_error() -> None:
+    result = bad_one(run("Good", corpus=BrokenCorpus()))
+    assert result.verdict == "error"
+    assert "LookupError: no such vectors" in result.message
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("TwoOutputs", "fail"),
+        ("WrongShape", "fail"),
+        ("Garbage", "fail"),
+        ("RefusesAll", "refused"),
+        ("DeclinesCase", "unsupported"),
+    ],
+)
+def test_what_is_no_death_costs_no_worker(name: str, verdict: str) -> None:
+    execution = run(name)
+    assert [r.verdict for r in execution.results] == [verdict] * 3
+    assert not execution.notes
+
+
+def test_noise_does_not_reach_the_report(capfd: pytest.CaptureFixture[str]) -> None:
+    assert [r.verdict for r in run("Noisy").results] == ["pass"] * 3
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("Nobody", UsageError, "tests.planted.bad_backends has no Nobody"),
+        ("CannotOpen", UnavailableError, "OSError: libruntime.so: not found"),
+        ("DiesOnOpening", UnavailableError, "died of SIGSEGV while it was starting"),
+    ],
+)
+def test_a_backend_that_cannot_be_opened(name: str, kind: type[Exception], words: str) -> None:
+    with pytest.raises(kind, match=words):
+        run(name, range(40), jobs=2)
+
+
+def test_fail_fast() -> None:
+    seen: list[CaseResult] = []
+    execution = run("RefusesAll", range(200), fail_fast=True, on_result=seen.append)
+    assert len(seen) == len(execution.results) == 1
+    assert not execution.interrupted
+
+
+def test_an_interrupt_keeps_what_there_is() -> None:
+    def interrupt(result: CaseResult) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    began = time.monotonic()
+    execution = run("Slow", range(200), jobs=2, on_result=interrupt)
+    assert execution.interrupted
+    assert 1 <= len(execution.results) < 20
+    assert time.monotonic() - began < 10
+
+
+def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
+    began = time.monotonic()
+    alarm = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    alarm.start()
+    execution = run("SlowToOpen", range(200), jobs=2)
+    assert execution.interrupted
+    assert execution.results == ()
+    assert time.monotonic() - began < 10
+
+
+def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+    script = (
+        "from tests.test_execute import run\n"
+        "if __name__ == '__main__':\n"
+        "    run('HangsAlways', timeout=60)\n"
+    )
+    root = ROOT
+    path = f"{root}:{root / 'tests'}"
+    environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", script], env=environment)
+    try:
+        assert _eventually(lambda: list(tmp_path.glob("*/worker-*.log")))
+        worker = _workers(parent.pid)
+    finally:
+        parent.kill()
+        parent.wait()
+    assert _eventually(lambda: not Path(f"/proc/{worker[0]}").exists())
+    assert _eventually(lambda: not list(tmp_path.iterdir()))
+
+
+def _eventually(ask: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 20
+    while not (answer := ask()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return answer
+
+
+def test_a_fault_of_the_listener_ends_the_run() -> None:
+    def complain(result: CaseResult) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        run("Good", range(200), jobs=2, on_result=complain)

@@ -1,0 +1,385 @@
+"""What is said against the installed runtimes, put to the independent oracle.
+
+Every example that a report shows of a failure has to be none of what the oracle reads in the text.
+To see that the question can be answered either way, it is put once more with what was due in the
+place of what came back: then nothing is left to accuse. What the report lets pass is put to the
+oracle as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from oracle import decode, expect, fake_convert, promotion, pypto_cast, ranges
+from oracle.formats import FLOATS
+from test_run import convcheck, fits, report
+
+from convcheck.backends import protocol
+from convcheck.errors import UnavailableError
+from convcheck.rules.load import load
+from convcheck.rules.model import Spec
+
+Json = dict[str, Any]
+OPENVINO = ("openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13", "openvino.Range-4")
+PYPTO = ("pypto.cast",)
+NAN, ZERO, FREE, REFUSED = "<nan>", "<zero>", "<undefined>", "<refused>"
+
+
+class Due(NamedTuple):
+    """One output under one reading: codes or words by index; what is not there is free."""
+
+    type: str
+    shape: list[int]
+    elements: dict[int, int | str]
+
+
+Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE where the text is silent
+
+
+# What the oracle wants of a whole call ---------------------------------------------------------
+
+
+def shown(tensor: Json) -> Iterator[tuple[int, int]]:
+    """Index and code of each element that a report shows of a tensor."""
+    return enumerate((int(word, 16) for word in tensor["bits"]), tensor["first"])
+
+
+def of_promotion(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+    said = case["attributes"]
+    targets = {"f32": "float32", "i64": "int64", "f64": "float64"}
+    wanted = promotion.answer(
+        promotion.Question(
+            case["inputs"][0], case["inputs"][1], (case["ranks"][0], case["ranks"][1]),
+            said["promote_unsafe"] == "true", said["pytorch_scalar_promotion"] == "true",
+            targets[said["u64_integer_promotion_target"]],
+        )
+    )  # fmt: skip
+    return [
+        REFUSED if name == promotion.REFUSED else tuple(converted(t, name) for t in tensors)
+        for name in sorted(wanted.answers)
+    ]
+
+
+def converted(tensor: Json, name: str) -> Due:
+    words = {"nan": NAN, "": FREE}
+    became = {i: promotion.convert(tensor["type"], name, code).code for i, code in shown(tensor)}
+    return Due(name, tensor["shape"], {i: words.get(str(c), c) for i, c in became.items()})
+
+
+def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+    data, *parameters = tensors
+    name = data["type"]
+    if name not in fake_convert.WIDER or not all(
+        broadcasts(p["shape"], data["shape"]) and p["shape"] == parameters[0]["shape"]
+        for p in parameters
+    ):
+        return [REFUSED]
+    words = {fake_convert.ZERO: ZERO, fake_convert.UNDEFINED: FREE}
+    readings: list[Reading] = []
+    for way in fake_convert.WAYS:
+        elements = {}
+        for i, code in shown(data):
+            codes = (code, *(met(p, i, data["shape"]) for p in parameters))
+            got = fake_convert.expect(name, case["attributes"]["destination_type"], way, codes)
+            elements[i] = words.get(str(got), got)
+        readings.append((Due(name, data["shape"], elements),))
+    return readings
+
+
+def broadcasts(shape: Sequence[int], onto: Sequence[int]) -> bool:
+    """Tell whether a shape widens to another one, which stays as it is."""
+    pairs = zip(reversed(shape), reversed(onto), strict=False)
+    return len(shape) <= len(onto) and all(have in (1, want) for have, want in pairs)
+
+
+def met(tensor: Json, index: int, shape: Sequence[int]) -> int:
+    """The code that meets the element at an index of data of a shape."""
+    where, step = 0, 1
+    for position, size in enumerate(reversed(shape)):
+        index, coordinate = divmod(index, size)
+        if position < len(tensor["shape"]):
+            own = tensor["shape"][-1 - position]
+            where, step = where + (coordinate if own > 1 else 0) * step, step * own
+    return dict(shown(tensor))[where]
+
+
+def of_range(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+    first, second, third = case["inputs"]
+    [output] = case["outputs"]
+    codes = tuple(code for tensor in tensors for _, code in shown(tensor))
+    due = ranges.openvino((first, second, third), output, codes)
+    if due is None:
+        return [FREE]
+    return [(Due(output, [len(one)], dict(enumerate(one))),) for one in sorted(due)]
+
+
+READINGS: dict[str, Callable[[Json, Sequence[Json]], list[Reading]]] = {
+    "openvino.ConvertPromoteTypes-14": of_promotion,
+    "openvino.FakeConvert-13": of_fake_convert,
+    "openvino.Range-4": of_range,
+}
+
+
+# Whether what came back is none of it ----------------------------------------------------------
+
+
+def rightly(case: Json, example: Json) -> bool:
+    """Tell whether the oracle shares what is said against the runtime."""
+    if case["spec"] not in READINGS:
+        return element_rightly(case, example)
+    readings, got = READINGS[case["spec"]](case, example["input"]), example["got"]
+    if got is None:
+        return not any(reading in (REFUSED, FREE) for reading in readings)
+    if any(matches(reading, got) for reading in readings):
+        return False
+    between = case["spec"] == "openvino.Range-4" and case["outputs"][0] in FLOATS
+    return not (between and lies_between(readings, got))
+
+
+def element_rightly(case: Json, example: Json) -> bool:
+    [source], [target] = case["inputs"], case["outputs"]
+    code, said = int(example["input"][0], 16), case["attributes"]
+    if case["spec"] in PYPTO:
+        want = pypto_cast.expect(source, target, said["mode"], code)
+    else:
+        version = int(case["spec"].removeprefix("onnx.Cast-"))
+        want = expect(version, source, target, said, code)
+    if example["got"] is None:
+        return all(reading[0] not in ("refused", "undefined") for reading in want.readings)
+    got = int(example["got"], 16)
+    return not any(fits(reading, target, got) for reading in want.readings)
+
+
+def matches(reading: Reading, got: Sequence[Json]) -> bool:
+    """Tell whether an answer, as far as it is shown, is that of a reading."""
+    if isinstance(reading, str):
+        return reading == FREE
+    return len(reading) == len(got) and all(
+        due.type == tensor["type"]
+        and due.shape == tensor["shape"]
+        and all(is_(due.type, due.elements.get(i, FREE), code) for i, code in shown(tensor))
+        for due, tensor in zip(reading, got, strict=True)
+    )
+
+
+def is_(name: str, want: int | str, code: int) -> bool:
+    if want == NAN:
+        return decode(name, code) in ("nan", "-nan")
+    return want in (FREE, code) or (want == ZERO and decode(name, code) in (0, "-0"))
+
+
+def lies_between(readings: Sequence[Reading], got: Sequence[Json]) -> bool:
+    """Tell whether floats are, as far as they are shown, between readings widened by an ulp.
+
+    Where all readings are one, and none of its elements had to be rounded, nothing is between.
+    """
+    [tensor] = got
+    alike = [r[0] for r in readings if isinstance(r, tuple) and r[0].shape == tensor["shape"]]
+    return bool(alike) and tensor["type"] == alike[0].type and all(
+        min(near) - 1 <= place(tensor["type"], code) <= max(near) + 1
+        for i, code in shown(tensor)
+        if (near := [place(d.type, int(d.elements[i])) for d in alike])
+    )  # fmt: skip
+
+
+def place(name: str, code: int) -> int:
+    """Where a code stands among those of its type, zeros at 0."""
+    magnitude = code % FLOATS[name].sign
+    return magnitude if code == magnitude else -magnitude
+
+
+def put_right(case: Json, example: Json) -> Json:
+    """The example of a runtime that answered what was due."""
+    due = example["expected"]
+    if case["spec"] not in READINGS:
+        return {**example, "got": as_code(case["outputs"][0], due)}
+    if isinstance(due, str):
+        assert due == REFUSED
+        return {**example, "got": None}
+    words = ({**t, "bits": [as_code(t["type"], word) for word in t["bits"]]} for t in due)
+    return {**example, "got": list(words)}
+
+
+def as_code(name: str, word: str) -> str:
+    """A code that fits a word of a report."""
+    if word in (ZERO, FREE):
+        return "0x0"
+    if word not in (NAN, "<-nan>"):
+        return word
+    float_ = FLOATS[name]
+    return hex(float_.sign if float_.specials == "fnuz" else 2 * float_.sign - 1)
+
+
+# The runtimes ----------------------------------------------------------------------------------
+
+RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "pypto": ("pypto", PYPTO, ()),
+    "openvino FakeConvert": ("openvino", ("openvino.FakeConvert-13",), ()),
+    # Outputs that round, that wrap and that overflow; of integers a few calls kill the process.
+    "openvino Range": (
+        "openvino", ("openvino.Range-4",),
+        ("*-to-int8", "*-to-int64", "*-to-float16", "*-to-float32"),
+    ),
+    # Pairs that should be refused and are not, values of 64 bits, floats of 8 bits.
+    "openvino ConvertPromoteTypes": (
+        "openvino", ("openvino.ConvertPromoteTypes-14",),
+        (
+            *("*/int64-uint64/*", "*/uint32-uint64/*", "*/int16-uint32/*", "*/int8-uint16/*"),
+            *("*/bfloat16-float*", "*/bfloat16-int32/*", "*/float64-int32/*"),
+            "*/float8e5m2-float8e4m3fn/*",
+        ),
+    ),
+    "torch": (
+        "torch", ("onnx.Cast-21", "openvino.Range-4"),
+        ("*-to-bfloat16*", "*-to-float8e4m3fnuz*", "*-to-int64"),
+    ),
+    "ml_dtypes": (
+        "ml_dtypes", ("onnx.Cast-21",), ("*-to-bfloat16*", "*-to-float8e4m3*", "*-to-int4"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
+    """One run, one test: what it found is not shared between worker processes."""
+    backend, specs, globs = RUNS[name]
+    pytest.importorskip(backend, reason=f"{backend} is not there: install convcheck[{backend}]")
+    chosen = [word for glob in globs for word in ("--case", glob)]
+    done = convcheck("run", "--backend", backend, *specs, *chosen, "--json", tmp_path / "r.json")
+    assert done.returncode in (0, 1), done.stderr
+    found = report(tmp_path / "r.json")
+    counts: Counter[str] = Counter()
+    for case in found["cases"]:
+        for group in case["groups"]:
+            if group["verdict"] in CHECKS:
+                assert group["examples"] or group["placement"]
+                for example in group["examples"]:
+                    CHECKS[group["verdict"]](case, group, example)
+                    counts[f"{case['spec']} {group['verdict']}"] += 1
+    print(name, dict(sorted(counts.items())))
+    accused = [name for name in counts if name.split()[1] in ("fail", "refused", "crashed")]
+    assert accused or not found["summary"]["gated"]
+
+
+def stands_up(case: Json, group: Json, example: Json) -> None:
+    assert group["cite"]
+    assert rightly(case, example), (case["id"], example)
+    assert not rightly(case, put_right(case, example)), (case["id"], example)
+
+
+def let_off(case: Json, group: Json, example: Json) -> None:
+    assert not rightly(case, example), (case["id"], example)
+
+
+def died(case: Json, group: Json, example: Json) -> None:
+    """A crash counts whatever was due; where something was, the oracle shares that."""
+    assert re.fullmatch(r"died of SIG[A-Z]+", group["kind"])
+    assert example["message"] == group["kind"]
+    assert example["got"] is None
+    assert all(len(tensor["bits"]) == 1 for tensor in example["input"])  # the input, all of it
+    assert rightly(case, example) == (group["level"] != "undefined")
+
+
+CHECKS: dict[str, Callable[[Json, Json, Json], None]] = {
+    "fail": stands_up,
+    "refused": stands_up,
+    "crashed": died,
+    "tolerated": let_off,
+    "undefined": let_off,
+}
+
+
+def test_what_lies_between_two_readings_is_no_accusation() -> None:
+    def tensor(name: str, *codes: int) -> Json:
+        return {"type": name, "shape": [], "first": 0, "bits": [hex(code) for code in codes]}
+
+    arguments = [tensor("float32", code) for code in (0, 0x3F333333, 0x3DCCCCCD)]  # 0, 0.7, 0.1
+    case = {"spec": "openvino.Range-4", "inputs": ["float32"] * 3, "outputs": ["float32"]}
+    due = [r[0] for r in of_range(case, arguments) if isinstance(r, tuple) and r[0].shape == [7]]
+    highest = [max(int(d.elements[i]) for d in due) for i in range(7)]
+    assert len(due) > 1
+    for more, wrong in ((0, False), (1, False), (2, True)):
+        got = tensor("float32", *(highest[:6]), highest[6] + more) | {"shape": [7]}
+        assert rightly(case, {"input": arguments, "got": [got]}) == wrong
+
+
+# Which specs a backend is asked, and what it prepares ------------------------------------------
+
+
+class Choosy:
+    """A backend that is prepared, and has to do with one operator."""
+
+    @staticmethod
+    def prepare(say: Callable[[str], None]) -> None:
+        say("building")
+
+    @staticmethod
+    def takes(spec: Spec) -> bool:
+        return spec.op == "pypto.cast"
+
+
+class Plain:
+    """A backend that says nothing of it."""
+
+
+class Broken(Plain):
+    @staticmethod
+    def prepare(say: Callable[[str], None]) -> None:
+        raise UnavailableError("no compiler", hint="install one")
+
+
+@pytest.fixture
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {name: f"{__name__}:{name.capitalize()}" for name in ("choosy", "plain", "broken")}
+    values["missing"] = "no_such_package:Backend"
+    points = EntryPoints(EntryPoint(n, value, protocol.GROUP) for n, value in values.items())
+    monkeypatch.setattr(protocol, "entry_points", points.select)
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_backend_is_prepared_if_it_can_be() -> None:
+    said: list[str] = []
+    for address in ("choosy", "choosy:variant", "plain", "missing", "some.module:Class"):
+        protocol.prepare_backend(address, said.append)
+    assert said == ["building", "building"]
+    with pytest.raises(UnavailableError, match="no compiler"):
+        protocol.prepare_backend("broken", said.append)
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_backend_says_which_specs_it_is_asked() -> None:
+    specs = load().specs.values()
+    for address in ("choosy", "choosy:variant"):
+        assert [s.id for s in specs if protocol.takes(address, s)] == ["pypto.cast"]
+    for address in ("plain", "missing", "some.module:Class"):
+        assert all(protocol.takes(address, spec) for spec in specs)
+
+
+OTHERS = "onnx.Cast-21/float32-to-int8"
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "specs"),
+    [
+        ("openvino", (), OPENVINO),
+        ("pypto", (), PYPTO),
+        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),  # others' cases match as well
+        ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
+        ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
+        ("openvino", ("onnx.Cast-21", "pypto.*"), ("onnx.Cast-21", *PYPTO)),
+    ],
+)
+def test_a_run_without_a_choice_asks_the_backend_s_own_specs(
+    backend: str, options: tuple[str, ...], specs: tuple[str, ...]
+) -> None:
+    done = convcheck("run", "--backend", backend, "--dry-run", *options)
+    assert done.returncode == 0, done.stderr
+    *lines, total = (line.split() for line in done.stdout.splitlines())
+    assert sorted(line[0] for line in lines) == sorted(specs)
+    assert total[:2] == ["would", "ask"]

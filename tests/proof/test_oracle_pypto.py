@@ -1,0 +1,223 @@
+"""pypto.cast: evaluator and oracle agree, in levels and in patterns, bit for bit.
+
+All codes of all sources of up to 16 bits, in every mode and every pair; of the wider sources all
+inputs of the edge and the boundary tier, and what hypothesis finds. The oracle's own facts are
+those of the text.
+"""
+
+from __future__ import annotations
+
+import struct
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from comparing import catalog
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.formats import FLOATS, INTEGERS, WIDTHS, decode, locate
+from oracle.pypto_cast import MODES, SUPPORTED, TYPES, expect
+from oracle.question import Want
+
+from convcheck.numerics.format import Bits
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, PATTERNS, Expected
+from convcheck.vectors.generate import inputs_of
+
+SPEC = catalog().specs["pypto.cast"]
+CASES = list(cases(SPEC))
+LISTED = [(s, t) for s, targets in SUPPORTED.items() for t in targets]
+NARROW = [pair for pair in LISTED if WIDTHS[pair[0]] <= 16]
+WIDE = [pair for pair in LISTED if WIDTHS[pair[0]] > 16]
+SHOWN = 5
+
+
+@cache
+def case_of(source: str, target: str, mode: str) -> Case:
+    name = f"{source}-to-{target}/mode={mode}"
+    return next(case for case in CASES if case.name == name)
+
+
+def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
+    """Fail with the first differences between evaluator and oracle; gives how many agree."""
+    expected = expected or evaluate(SPEC, case, bits)
+    source, target, mode = case.inputs[0].name, case.outputs[0].name, str(case.attribute("mode"))
+    (reading,) = expected.readings
+    levels = [decision.level for decision in expected.decisions]
+    found = []
+    answers = zip(
+        bits.tolist(), expected.rows.tolist(), reading.codes.tolist(), reading.patterns.tolist(),
+        strict=True,
+    )  # fmt: skip
+    for x, row, code, pattern in answers:
+        mine = ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
+        want = expect(source, target, mode, x)
+        if (levels[row], (mine,)) != (want.level, want.readings):
+            decision = expected.decisions[row]
+            found.append(f"  {x:#x}: {levels[row]} {mine}, oracle {want} by {decision.name}")
+    assert not found, f"{case.id}: {len(found)} differ\n" + "\n".join(found[:SHOWN])
+    return len(bits)
+
+
+def codes(name: str, bits: list[int] | range) -> Bits:
+    return np.array(bits, catalog().types.types[name].format.storage)
+
+
+# The evaluator ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pair", NARROW, ids="-to-".join)
+def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
+    every = codes(pair[0], range(1 << WIDTHS[pair[0]]))
+    for mode in MODES:
+        assert held(case_of(*pair, mode), every) == len(every)
+
+
+@pytest.mark.parametrize("pair", WIDE, ids="-to-".join)
+def test_every_boundary_of_the_wide_sources(pair: tuple[str, str]) -> None:
+    asked = [inputs_of(case_of(*pair, "CAST_NONE"), tier)[0] for tier in ("edge", "boundary")]
+    every = np.unique(np.concatenate(asked))
+    for turn, mode in enumerate(MODES):
+        # the rows of the modes differ by the rounding alone: each is held to a part, in turn
+        some = every if mode == "CAST_NONE" else every[turn :: len(MODES)]
+        assert held(case_of(*pair, mode), some) > 100
+
+
+def test_every_edge_vector_of_every_case() -> None:
+    """The pairs outside the list too."""
+    assert sum(held(case, inputs_of(case, "edge")[0]) for case in CASES) > 30_000
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
+    source, target = data.draw(st.sampled_from(WIDE))
+    mode = data.draw(st.sampled_from(MODES))
+    width = WIDTHS[source]
+    numbers = st.integers(0, 2**width - 1)
+    if source in INTEGERS:  # of every length
+        numbers |= st.integers(0, width).flatmap(lambda n: st.integers(0, 2**n - 1))
+    drawn = data.draw(st.lists(numbers, min_size=1, max_size=50))
+    held(case_of(source, target, mode), codes(source, drawn))
+
+
+def test_a_difference_is_found_and_shown() -> None:
+    """The comparison itself: one mode's expectations are not what the oracle says of another."""
+    case, other = (case_of("float16", "int8", mode) for mode in ("CAST_RINT", "CAST_ROUND"))
+    tie = codes("float16", [0x3800])  # 0.5
+    with pytest.raises(AssertionError, match=r"1 differ\n +0x3800: .*by round / else"):
+        held(case, tie, evaluate(SPEC, other, tie))
+
+
+def test_cases_are_the_listed_pairs_in_every_mode_and_the_others_by_default() -> None:
+    asked = {(c.inputs[0].name, c.outputs[0].name, c.attribute("mode")): c.refusal for c in CASES}
+    assert len(asked) == len(CASES) == 21 * 7 + 43
+    for source in TYPES:
+        for target in TYPES:
+            modes = MODES if target in SUPPORTED[source] else MODES[:1]
+            for mode in modes:
+                assert asked[source, target, mode] == (len(modes) == 1)
+
+
+# The oracle -------------------------------------------------------------------------------------
+
+
+def code_of(name: str, value: float) -> int:
+    if name in INTEGERS:
+        return int(value) % 2 ** WIDTHS[name]
+    code = locate(name, abs(Fraction(value)))[0] + FLOATS[name].sign * (value < 0)
+    assert decode(name, code) == Fraction(value)
+    return code
+
+
+def said(pair: str, mode: str, value: float) -> str:
+    """What the oracle says of a number, as level and number."""
+    source, target = pair.split(">")
+    return shown(target, expect(source, target, mode, code_of(source, value)))
+
+
+def shown(target: str, want: Want) -> str:
+    ((word, *code),) = want.readings
+    if word == "undefined":
+        return word
+    if not code:
+        return f"{want.level} {word}"
+    value = decode(target, int(code[0]))
+    return f"{want.level} {value}" if isinstance(value, str) else f"{want.level} {float(value):g}"
+
+
+@pytest.mark.parametrize("value", [0.5, 1.5, 2.5, -0.5, -1.5, 2.25, -2.25, 2.75, -2.75, 3])
+def test_the_modes_to_whole_numbers(value: float) -> None:
+    """The table of the text's sentences, on numbers that a person can check."""
+    table = {
+        0.5: (0, 0, 1, 1, 0, 1),
+        1.5: (2, 1, 2, 2, 1, 1),
+        2.5: (2, 2, 3, 3, 2, 3),
+        -0.5: (0, -1, 0, -1, 0, -1),
+        -1.5: (-2, -2, -1, -2, -1, -1),
+        2.25: (2, 2, 3, 2, 2, 3),
+        -2.25: (-2, -3, -2, -2, -2, -3),
+        2.75: (3, 2, 3, 3, 2, 3),
+        -2.75: (-3, -3, -2, -3, -2, -3),
+        3: (3, 3, 3, 3, 3, 3),
+    }
+    for mode, due in zip(MODES[1:], table[value], strict=True):
+        assert said("float16>int8", mode, value) == f"normative {due}", mode
+        # The same at the last bit of a float destination: 1024 + value has steps of one there.
+        if value > 0:
+            assert said("float32>float16", mode, 1024 + value) == f"normative {1024 + due}", mode
+
+
+@pytest.mark.parametrize(
+    ("pair", "mode", "value", "due"),
+    [
+        ("float16>int8", "CAST_NONE", 130.0, "normative 127"),
+        ("float16>int8", "CAST_CEIL", 127.5, "normative 127"),
+        ("float16>int8", "CAST_NONE", -128.5, "normative -128"),
+        ("float16>int8", "CAST_NONE", 1.75, "normative 1"),
+        ("float16>uint8", "CAST_NONE", 1.75, "implied 1"),
+        ("float16>uint8", "CAST_FLOOR", -0.5, "normative 0"),
+        ("float16>int16", "CAST_RINT", 40000.0, "normative 32767"),
+        ("float32>float16", "CAST_NONE", 2.0, "normative 2"),
+        ("float32>float16", "CAST_NONE", 3.0, "normative 3"),
+        ("float32>float16", "CAST_NONE", 65519.0, "normative 65504"),
+        ("float32>float16", "CAST_NONE", 65520.0, "implied inf"),
+        ("float32>float16", "CAST_TRUNC", 65504.0, "normative 65504"),
+        ("float32>float16", "CAST_TRUNC", 65505.0, "undefined"),
+        ("float32>float16", "CAST_NONE", -(2.0**-30), "implied -0"),
+        ("float32>float16", "CAST_CEIL", 2.0**-30, f"normative {2.0**-24:g}"),
+        ("float32>int64", "CAST_NONE", 2.0**63, f"normative {2.0**63:g}"),
+        ("int32>int16", "CAST_NONE", 70000, "normative 32767"),
+        ("int64>int32", "CAST_ODD", -(2**40), f"normative {-(2.0**31):g}"),
+        ("int32>int64", "CAST_NONE", -7, "implied -7"),
+        ("int32>float16", "CAST_NONE", 70000, "implied inf"),
+        ("int32>float16", "CAST_NONE", 2049, "normative 2048"),
+        ("int32>float16", "CAST_ODD", 1, "undefined"),
+        ("int16>float16", "CAST_NONE", 2049, "implied 2048"),
+        ("int16>float16", "CAST_ODD", 2050, "implied 2050"),
+        ("int16>float16", "CAST_ODD", 2049, "implied 2050"),
+        ("int8>int8", "CAST_NONE", 1, "undefined"),
+        ("bfloat16>float16", "CAST_NONE", 1.0, "undefined"),
+    ],
+)
+def test_fact(pair: str, mode: str, value: float, due: str) -> None:
+    assert said(pair, mode, value) == due
+
+
+def test_the_special_values() -> None:
+    nan, plus, minus, zero = (0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000)
+    for mode in MODES:
+        to_half = [shown("float16", expect("float32", "float16", mode, x)) for x in (nan, minus)]
+        assert to_half == ["implied nan", "implied -inf"]
+        assert shown("float16", expect("float32", "float16", mode, zero)) == "implied -0"
+        whole = [shown("int16", expect("float32", "int16", mode, x)) for x in (nan, plus, minus)]
+        assert whole == ["undefined", "implied 32767", "implied -32768"]
+
+
+def test_numbers_of_the_oracle_are_those_of_struct() -> None:
+    for value in (1.0, -2.5, 65504.0, 2.0**-24):
+        (half,) = struct.unpack("<H", struct.pack("<e", value))
+        assert code_of("float16", value) == half

@@ -1,0 +1,206 @@
+"""What is expected of promotions is what the oracle reads in the text, and the calls ask enough."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from oracle import promotion
+from oracle.formats import locate
+from oracle.promotion import REFUSED, Question, Wanted, answer
+
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import LEVELS, Case, DType
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body.matrix import find
+from convcheck.semantics.expected_calls import Due
+from convcheck.vectors.calls import call_set
+from convcheck.vectors.model import CallSet
+
+CATALOG = load()
+SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
+TYPES = {t.name: t for t in SPEC.types["T1"]}
+UNSAFE, SCALARS, TARGET = (a.name for a in SPEC.attributes)
+became = cache(promotion.convert)
+
+
+@cache
+def asked() -> tuple[Case, ...]:
+    return tuple(cases(SPEC))
+
+
+@cache
+def edge(case: Case) -> CallSet:
+    return call_set(SPEC, case, "edge")
+
+
+def question(case: Case) -> Question:
+    """A case as the oracle is asked it."""
+    said = dict(case.attributes)
+    names = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
+    left, right = (t.name for t in case.inputs)
+    ranks = (case.ranks[0], case.ranks[1])
+    flags = (said[UNSAFE] == "true", said[SCALARS] == "true")
+    return Question(left, right, ranks, *flags, names[str(said[TARGET])])
+
+
+def given(calls: CallSet, index: int = 0) -> Wanted:
+    """What is expected of a call, in the oracle's form."""
+    expected = calls.expected[index]
+    answers = set()
+    for reading in expected.readings:
+        if reading.pattern == pattern.REFUSED:
+            answers.add(REFUSED)
+        else:
+            assert len({due.dtype.name for due in reading.outputs}) == 1
+            answers.add(reading.outputs[0].dtype.name)
+    return Wanted(calls.decisions[expected.row].level, frozenset(answers))
+
+
+def test_every_case_is_asked_for_its_type() -> None:
+    assert len(asked()) == 17 * 17 * 2 * 2 * 4 * 3
+    assert len({case.id for case in asked()}) == len(asked())
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_type_of_every_case_is_the_oracles(part: int) -> None:
+    for case in asked()[part::4]:
+        assert given(edge(case)) == answer(question(case)), case.id
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
+    """Codes and free places are the oracle's; the level is the oracle's weakest."""
+    checked = 0
+    for case in asked()[part::4]:
+        calls = edge(case)
+        for call, expected in zip(calls.calls, calls.expected, strict=True):
+            level = calls.decisions[expected.row].level
+            weakest = 0
+            for reading in expected.readings:
+                for source, codes, due in zip(case.inputs, call, reading.outputs, strict=False):
+                    assert due.shape == codes.shape
+                    levels = agree(source, codes.reshape(-1), due, level)
+                    checked += len(levels)
+                    if expected.row:  # a call for values
+                        weakest = max([weakest, *(LEVELS.index(one) for one in levels)])
+                if expected.row:
+                    assert weakest == LEVELS.index(level), (case.id, call)
+    assert checked > 5000
+
+
+def agree(source: DType, codes: np.ndarray, due: Due, level: str) -> list[str]:
+    """Compare an output with the oracle's; gives the levels of its elements."""
+    levels = []
+    for code, got, said in zip(
+        codes.tolist(), due.codes.tolist(), due.patterns.tolist(), strict=True
+    ):
+        want = became(source.name, due.dtype.name, code)
+        levels.append(want.level)
+        if level == "undefined" or want.level == "undefined":
+            assert said == pattern.UNDEFINED
+        elif want.code == "nan":
+            assert said == pattern.ANY_NAN
+        else:
+            assert (said, got) == (pattern.EXACT, want.code), (source.name, due.dtype, hex(code))
+    return levels
+
+
+def test_a_call_of_an_undefined_row_asks_for_something_undefined() -> None:
+    """Nothing is left open of a call whose values are all defined."""
+    free = 0
+    for case in asked():
+        calls = edge(case)
+        for call, expected in zip(calls.calls, calls.expected, strict=True):
+            if calls.decisions[expected.row].level == "undefined":
+                due = expected.readings[0].outputs[0].dtype.name
+                words = [
+                    became(t.name, due, code).level
+                    for t, codes in zip(case.inputs, call, strict=True)
+                    for code in codes.reshape(-1).tolist()
+                ]
+                assert "undefined" in words, case.id
+                free += 1
+    assert free > 100
+
+
+def test_values_are_asked_once_for_each_inputs_layout_and_type() -> None:
+    seen: dict[tuple[object, ...], int] = {}
+    for case in asked():
+        calls = edge(case)
+        wanted = given(calls)
+        key = (case.inputs, case.layout, wanted.answers)
+        more = len(calls) > 1
+        if len(wanted.answers) == 1 and REFUSED not in wanted.answers:
+            seen[key] = seen.get(key, 0) + more
+        else:
+            assert not more, case.id
+    bools = {key for key, times in seen.items() if times == 0}
+    assert {key[0] for key in bools} == {(TYPES["bool"], TYPES["bool"])}  # 0 and 1 are all it has
+    assert all(times == 1 for key, times in seen.items() if key not in bools)
+
+
+def test_the_first_call_asks_for_nothing_but_the_type() -> None:
+    for case in asked()[::7]:
+        calls = edge(case)
+        assert calls.expected[0].row == 0
+        assert max(bits.size for bits in calls.calls[0]) <= 2
+        assert [bits.ndim for bits in calls.calls[0]] == list(case.ranks)
+
+
+def test_every_rounding_conversion_is_asked_for_a_tie() -> None:
+    """In both directions: to an even value below, and to one above."""
+    ups: dict[tuple[str, str], set[bool]] = {}
+    for case in asked():
+        calls = edge(case)
+        for call, expected in zip(calls.calls[1:], calls.expected[1:], strict=True):
+            if calls.decisions[expected.row].level == "undefined":
+                continue
+            for source, codes, due in zip(
+                case.inputs, call, expected.readings[0].outputs, strict=True
+            ):
+                for code in codes.reshape(-1).tolist():
+                    up = tie(source.name, due.dtype.name, code)
+                    if up is not None:
+                        ups.setdefault((source.name, due.dtype.name), set()).add(up)
+    rounding = {
+        pair
+        for pair in product(TYPES, repeat=2)
+        if pair in reached() and any(tie(*pair, code) is not None for code in probes(pair[0]))
+    }
+    assert len(rounding) > 20
+    for pair in rounding:
+        assert ups.get(pair) == {False, True}, pair
+
+
+@cache
+def reached() -> frozenset[tuple[str, str]]:
+    """The conversions that some promotion needs."""
+    found = set()
+    for case in asked():
+        target = find(SPEC, case.inputs, case.ranks, case.attributes).target
+        found |= {(t.name, target.name) for t in case.inputs}
+    return frozenset(found)
+
+
+@cache
+def probes(name: str) -> list[int]:
+    """Codes of a type, spread over all of them."""
+    bits = TYPES[name].format.bits
+    step = max(1, 2**bits // 256)
+    spread = set(range(0, 2**bits, step)) | {k * 2**j for j in range(bits) for k in (1, 3, 5, 257)}
+    return sorted(c for c in spread if c < 2**bits)
+
+
+def tie(source: str, target: str, code: int) -> bool | None:
+    """Whether a value is rounded away from zero, of one halfway between two of a float type."""
+    if target not in promotion.FLOATS or source == target:
+        return None
+    value = promotion.decode(source, code)
+    if isinstance(value, str) or became(source, target, code).level != "implied":
+        return None
+    low, side = locate(target, abs(value))
+    return None if side != 2 else promotion.nearest_even(target, abs(value)) > low

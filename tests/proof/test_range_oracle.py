@@ -1,0 +1,87 @@
+"""The sequence operators are held to an independent oracle, on every edge call and on any other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import ranges
+from oracle.formats import WIDTHS
+
+from convcheck.numerics.format import Float
+from convcheck.numerics.words import code_of
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.formula import compile_formula
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call
+from convcheck.vectors.body.formula import formula_calls
+
+CATALOG = load()
+OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
+CASES = {case.id: (spec, case) for spec in (OPENVINO, ONNX) for case in cases(spec)}
+Sequences = set[tuple[int, ...]]
+
+
+def call(case: Case, codes: tuple[int, ...]) -> Call:
+    types = zip(codes, case.inputs, strict=True)
+    return tuple(np.array(code, dtype.format.storage) for code, dtype in types)
+
+
+def found(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
+    """What the spec file gives: every sequence, None for undefined."""
+    readings = compile_formula(spec, case).expect(call(case, codes)).readings
+    if readings[0].pattern == UNDEFINED:
+        return None
+    return {tuple(reading.outputs[0].codes.tolist()) for reading in readings}
+
+
+def due(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
+    """What the oracle says."""
+    if spec is ONNX:
+        return ranges.onnx(case.inputs[0].name, codes)
+    first, second, third = (t.name for t in case.inputs)
+    return ranges.openvino((first, second, third), case.outputs[0].name, codes)
+
+
+OUTPUTS = sorted({(spec.id, case.outputs[0].name) for spec, case in CASES.values()})
+
+
+@pytest.mark.parametrize(("spec_id", "output"), OUTPUTS)
+def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> None:
+    checked = 0
+    for spec, case in CASES.values():
+        if (spec.id, case.outputs[0].name) == (spec_id, output):
+            for asked in formula_calls(spec, case, "edge", 0):
+                codes = tuple(int(tensor) for tensor in asked)
+                assert found(spec, case, codes) == due(spec, case, codes), (case.id, codes)
+                checked += 1
+    assert checked > 20
+
+
+@st.composite
+def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
+    """Numbers of all sizes, most of them rounded, and now and then any code at all."""
+    codes = []
+    for dtype in case.inputs:
+        fmt = dtype.format
+        if draw(st.integers(0, 7)) == 0:
+            codes.append(draw(st.integers(0, 2 ** WIDTHS[dtype.name] - 1)))
+        elif isinstance(fmt, Float):
+            digits, places = draw(st.integers(-999, 999)), draw(st.integers(-3, 4))
+            codes.append(code_of(fmt, f"{digits or 1}e{places - 3}")[0])
+        else:
+            low = -100 if fmt.signed else 0
+            codes.append(draw(st.integers(low, 100)) & fmt.mask)
+    return tuple(codes)
+
+
+@settings(deadline=None, max_examples=800, derandomize=True)
+@given(st.data())
+def test_any_call_is_as_the_oracle_has_it(data: st.DataObject) -> None:
+    spec, case = CASES[data.draw(st.sampled_from(sorted(CASES)))]
+    codes = data.draw(arguments(case))
+    if compile_formula(spec, case).size(call(case, codes)) <= 300:
+        assert found(spec, case, codes) == due(spec, case, codes), (case.id, codes)

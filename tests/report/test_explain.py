@@ -1,0 +1,204 @@
+"""`convcheck explain`: the trace agrees with the evaluator, golden pages, bad input."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+from command import check_golden, convcheck
+from places import ROOT
+
+from convcheck import __version__
+from convcheck.judge.result import Example
+from convcheck.judge.words import explain_arguments
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import EXACT
+from convcheck.semantics.program import compile_case
+from convcheck.semantics.trace import trace
+from convcheck.vectors.generate import inputs_of
+
+CATALOG = load()
+INT32 = "int32-int32-int32"
+PROMOTE, FAKE = "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13"
+CASES = {
+    "nan": "onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25",
+    "rounded": "onnx.Cast-21/float32-to-bfloat16 0.1 -v",
+    "negative": "onnx.Cast-21/float64-to-float8e5m2 -1.5",
+    "hex-float": "onnx.Cast-21/float32-to-int8 -0x1.9p6",
+    "text": "-- onnx.Cast-9/string-to-float16 -1e400",
+    "markup": "onnx.Cast-13/string-to-float32 '[bold]1[/bold]'",
+    "far": "onnx.Cast-13/string-to-float64 1e999999999",
+    "disputed": "onnx.Cast-21/float32-to-int4 -1.5",
+    "by-rule": "onnx.Cast-28/float8e5m2-to-float8e5m2 inf",
+    "to-text": "onnx.Cast-21/float32-to-string 0x00000001",
+    "refused": "onnx.Cast-24/float32-to-float8e8m0/round_mode=sideways 1",
+    "may-refuse": "onnx.Cast-19/float32-to-float8e5m2/saturate=2 -0",
+    "integers": "onnx.Cast-21/int64-to-uint64 -1",
+    "subnormal": "onnx.Cast-21/float32-to-float16 -0x1p-24",
+    "reference": "onnx.Cast-21/float32-to-bfloat16 0x3f808001 --backend reference",
+    "range": "openvino.Range-4/float32-float32-float32-to-float16 0 1 0.1",
+    "range-down": f"openvino.Range-4/{INT32}-to-int32 -3 -10 -2 --backend reference",
+    "range-long": "onnx.Range-11/int64-int64-int64 0 0x7fff 0x400",
+    "range-undefined": f"openvino.Range-4/{INT32}-to-int32 1 5 0 --backend reference",
+    "promotion": f"{PROMOTE}/int8-uint8/tensor-tensor --backend reference",
+    "promotion-values": f"{PROMOTE}/int8-uint16/tensor-scalar/promote_unsafe=true -1 2 "
+    "--backend reference",
+    "promotion-disputed": f"{PROMOTE}/int8-uint8/scalar-tensor/pytorch_scalar_promotion=true",
+    "fake-convert": f"{FAKE}/float16-float16/per-tensor/destination_type=f8e5m2 0x8900 0x2e66",
+    "fake-convert-shift": f"{FAKE}/float16-float16-float16/per-tensor-shift/"
+    "destination_type=f8e4m3 100 0.1 0.3 --backend reference",
+    "fake-convert-refused": f"{FAKE}/float16-float16/scale-widens/destination_type=f8e4m3 1 2 "
+    "--backend reference",
+}
+BAD = {
+    "onnx.Cast-2/float32-to-int8 1": "did you mean onnx.Cast-2",
+    "onnx.Cast-21/flot32-to-int8 1": "did you mean float32",
+    "onnx.Cast-1/bfloat16-to-int8 1": "onnx.Cast-1 has no bfloat16 as its input",
+    "onnx.Cast-21 --from ieee --to bool 1": "choose one of float16, bfloat16",
+    "onnx.Cast-21 1": "--from is missing",
+    "onnx.Cast-21 --from int8 1": "--to is missing",
+    "onnx.Cast-21/float32 1": "'onnx.Cast-21/float32' is not a case",
+    "onnx.Cast-21/float32-to-int8 --to int8 1": "leave out --from, --to and --where",
+    "onnx.Cast-21/float32-to-float8e5m2/saturate=x 1": "its values are 0, 1",
+    "onnx.Cast-21/float32-to-float8e5m2/clamp=1 1": "onnx.Cast-21 has saturate",
+    "onnx.Cast-21/float32-to-float8e5m2/saturate=0/saturate=1 1": "saturate is given twice",
+    "onnx.Cast-21/int8-to-int4/saturate=0 1": "saturate does not apply to int4",
+    "onnx.Cast-21/float8e4m3fn-to-float32 0x1ff": "more than 8 bits",
+    "onnx.Cast-21/uint8-to-float32 300": "from 0 to 255",
+    "onnx.Cast-21/int8-to-float32 1.5": "from -128 to 127",
+    "onnx.Cast-21/float32-to-int8 1e400": "-3.40282347e+38 to 3.40282347e+38",
+    "onnx.Cast-21/float32-to-int8 -1e400": "outside the format",
+    "onnx.Cast-21/float8e4m3fn-to-int8 inf": "has no inf",
+    "onnx.Cast-21/float8e4m3fnuz-to-int8 -0": "float8e4m3fnuz has no -0",
+    "onnx.Cast-24/float8e8m0-to-int8 0": "5.87747175e-39 to 1.70141183e+38",
+    "onnx.Cast-21/float32-to-int8 twelve": "'twelve' is not a number",
+    "onnx.Cast-21/float32-to-int8": "which VALUE?",
+    "onnx.Cast-21/float32-to-int8 1 --form float32": "No such option '--form'",
+    "onnx.Cast-21/float32-to-int8 1 --backend nowhere": "unknown backend 'nowhere'",
+    f"openvino.Range-4/{INT32}-to-int32 1 2 3 4": "4 VALUEs where 3 are due: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32 1": "1 VALUE where 3 are due: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32": f"convcheck explain openvino.Range-4/{INT32}-to-int32 "
+    "START STOP STEP",
+    f"openvino.Range-4/{INT32}-to-int32 1 5000000000 2": "int32 has -2147483648 to 2147483647",
+    f"openvino.Range-4/{INT32}-to-int32 1 five 2": "'five' is not a",
+    f"openvino.Range-4/{INT32}-to-int33 1 5 2": f"did you mean openvino.Range-4/{INT32}-to-int32",
+    f"openvino.Range-4/{INT32}-to-int32 1 100000000 1": "a sequence of 99999999 elements",
+    "openvino.Range-4 1 5 2": "which case of openvino.Range-4?",
+    f"{PROMOTE}/int8-uint9/tensor-tensor": "is not a case",
+    f"{PROMOTE}/int8-uint8/tensor-tensor 1": "1 VALUE where 2 are due: input_0, input_1",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pages(name: str) -> None:
+    done = convcheck("explain", *shlex.split(CASES[name]))
+    assert (done.returncode, done.stderr) == (0, "")
+    check_golden(f"explain-{name}.txt", done.stdout.replace(__version__, "VERSION"))
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_input(line: str) -> None:
+    done = convcheck("explain", *shlex.split(line))
+    assert done.returncode == 2, done.stdout
+    assert BAD[line] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+ELEMENTWISE = [spec for spec in CATALOG.specs.values() if spec.body == "table"]
+
+
+@pytest.mark.parametrize("spec", ELEMENTWISE, ids=lambda spec: spec.id)
+def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
+    rng = random.Random(0)
+    spec = CATALOG.specs[spec.id]  # type: ignore[attr-defined]
+    for case in rng.sample(list(cases(spec)), 40):
+        bits, _ = inputs_of(case, "edge", 0)
+        program = compile_case(spec, case)
+        expected = run_program(program, case, bits)
+        for i in rng.sample(range(len(bits)), min(25, len(bits))):
+            found = trace(spec, program, case, bits[i : i + 1])
+            decision = expected.decisions[expected.rows[i]]
+            assert found.decision is decision
+            assert found.links[-1].place == decision.place
+            assert " > ".join(link.rule for link in found.links) == decision.rule
+            assert tuple(g.outcome.reading for g in found.given) == decision.readings
+            for r, reading in enumerate(expected.readings):
+                given = found.given[min(r, len(found.given) - 1)]
+                assert given.pattern == reading.patterns[i]
+                assert given.pattern != EXACT or given.code == reading.codes[i]
+
+
+def test_the_rounded_value_is_exact_however_far() -> None:
+    """[x] of numbers far beyond max, where the evaluator only needs to know that they are."""
+    spec = CATALOG.specs["onnx.Cast-21"]
+    case = next(c for c in cases(spec) if c.name == "float64-to-float8e4m3fn/saturate=1")
+    bits = np.array([2**0.5 * 2.0**900, -(2.0**1023)]).view(np.uint64)
+    for code, want in zip(bits, (1.375 * 2**900, -(2**1023)), strict=True):
+        given = trace(spec, compile_case(spec, case), case, np.array([code])).given[0]
+        assert given.rounded
+        assert given.rounded.value == want
+
+
+def first(spec: str, name: str) -> Case:
+    return next(c for c in cases(CATALOG.specs[spec]) if c.name.startswith(name))
+
+
+@pytest.mark.parametrize(
+    ("case", "word"),
+    [
+        (first("onnx.Cast-9", "string-to-float16"), "-1e400"),
+        (first("onnx.Cast-9", "string-to-int8"), "it's $HOME\n\t\\ \x01"),
+        (first("onnx.Cast-9", "string-to-int8"), ""),
+        (first("onnx.Cast-21", "int4-to-float32"), 0xF),
+        (first("onnx.Cast-21", "bool-to-string"), 1),
+    ],
+)
+def test_the_report_s_command_works_in_a_shell(case: Case, word: int | str) -> None:
+    arguments = explain_arguments(case, Example((word,), 0, 0))
+    line = "exec python -m convcheck explain " + " ".join(arguments)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(case.id + "\n")
+
+
+@pytest.mark.parametrize(
+    ("question", "backend", "said"),
+    [
+        ("float32-to-bfloat16 0x3f808001", "rounding_backends:Truncating", "WRONG: one ulp too"),
+        ("uint8-to-uint8 100", "bad_backends:Segfault", "CRASHED"),
+    ],
+)
+def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> None:
+    name, value = question.split()
+    line = ("explain", f"onnx.Cast-21/{name}", value, "--backend", f"planted.{backend}")
+    done = convcheck(*line, PYTHONPATH=str(ROOT / "tests"))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert said in done.stdout
+
+
+def test_a_wrong_sequence_is_shown_beside_what_was_due() -> None:
+    done = convcheck(
+        *("explain", f"openvino.Range-4/{INT32}-to-int32", "1", "6", "2"),
+        *("--backend", "planted.one_more:OneMore"),
+        PYTHONPATH=str(ROOT / "tests"),
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    check_golden("explain-wrong-sequence.txt", done.stdout.replace(__version__, "VERSION"))
+    assert "WRONG: one element too many" in done.stdout
+
+
+def test_onnxruntime_can_be_asked() -> None:
+    done = convcheck(
+        *("explain", "onnx.Cast-21/float32-to-float16", "inf", "--backend", "ort"),
+        *("--backend", "reference"),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("verdict   as expected") == 2

@@ -1,0 +1,125 @@
+"""Annotations of GitHub Actions, read as its runner reads them.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from command import check_golden
+from report_runs import (
+    CHANGED,
+    KNOWN_FILE,
+    RUNS,
+    TRUNCATED,
+    answered,
+    case,
+    known,
+    listed,
+    many,
+    passed,
+    run,
+    unasked,
+)
+
+from convcheck.errors import Place
+from convcheck.judge.result import Problem, RunResult
+from convcheck.report.draw import github
+
+ONE = case("onnx.Cast-21", "float32", "bfloat16")
+HOSTILE = "100%25 a::b,c=d\r\n::error::x % %0A"
+
+
+def read(line: str) -> tuple[str, dict[str, str], str]:
+    """Read a command as the runner does: its name, its properties, its message."""
+    assert "\n" not in line
+    assert "\r" not in line
+    found = re.fullmatch(r"::([a-z]+) ([^:]*)::(.*)", line)
+    assert found, line
+    pairs = (pair.partition("=") for pair in found[2].split(","))
+    return found[1], {key: plain(value) for key, _, value in pairs}, plain(found[3])
+
+
+def plain(text: str) -> str:
+    escapes = {"%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ",", "%25": "%"}
+    return re.sub("%(0D|0A|3A|2C|25)", lambda found: escapes[found[0]], text)
+
+
+def commands(result: RunResult) -> list[tuple[str, dict[str, str], str]]:
+    return [read(line) for line in github.annotations(result)]
+
+
+@pytest.mark.parametrize("name", ["listed", "kinds"])
+def test_golden(name: str) -> None:
+    check_golden(
+        f"github-{name}.txt", "".join(f"{x}\n" for x in github.annotations(RUNS[name]())), None
+    )
+
+
+def test_nothing_is_said_where_nothing_fails_the_run() -> None:
+    for name in ("all_pass", "known", "below"):
+        assert not commands(RUNS[name]())
+
+
+def test_a_finding_is_an_error_with_the_block_as_its_message() -> None:
+    first, second = commands(RUNS["failing"]())
+    assert first[:2] == ("error", {"title": "FAIL: overflow gives NaN, not max (6 cases)"})
+    assert second[1]["title"] == "FAIL: one ulp too small in magnitude (3 cases)"
+    assert "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 0x3f808001\n" in second[2]
+
+
+def test_what_is_wrong_with_the_list_is_shown_at_its_line() -> None:
+    stale, changed, *findings = commands(listed())
+    assert stale[1] == {"file": KNOWN_FILE, "line": "40", "title": "known failures: stale"}
+    assert stale[2].startswith("passes now; remove the entry")
+    assert changed[1]["line"] == "52"
+    assert changed[2].endswith("\n" + CHANGED.rstrip())
+    assert len(findings) == 2
+
+
+def test_ten_are_shown_and_the_last_says_how_many_more() -> None:
+    found = commands(many())  # 30 findings, 12 problems
+    assert len(found) == 10
+    assert [("file" in properties) for _, properties, _ in found] == [True] * 4 + [False] * 6
+    assert found[-1][1]["title"] == "33 more findings of convcheck"
+    assert found[-1][2].startswith("FAIL: 30 of 60 cases")
+
+
+@pytest.mark.parametrize("count", [9, 10, 11])
+def test_the_border_of_ten(count: int) -> None:
+    some = replace(many(), problems=(), cases=many().cases[:count])
+    found = commands(some)
+    assert len(found) == min(count, 10)
+    more = [properties["title"] for _, properties, _ in found if "more" in properties["title"]]
+    assert more == (["2 more findings of convcheck"] if count == 11 else [])
+
+
+def test_problems_have_the_room_that_findings_leave() -> None:
+    some = replace(many(), cases=many().cases[:2])
+    found = commands(some)
+    assert [("file" in properties) for _, properties, _ in found] == [True] * 7 + [False] * 3
+    assert found[-1][1]["title"] == "5 more findings of convcheck"
+
+
+def test_text_from_outside_gives_no_command_of_its_own() -> None:
+    crashed = unasked(ONE, "crashed", HOSTILE)
+    wrong = answered(ONE, replace(TRUNCATED, kind=HOSTILE))
+    problem = Problem("stale", Place("a,b:c%.toml", 0), HOSTILE)
+    listed_problem, *findings = commands(replace(run(crashed, wrong), problems=(problem,)))
+    assert listed_problem[1]["file"] == "a,b:c%.toml"
+    assert listed_problem[1]["line"] == "1"
+    for name, properties, message in findings:
+        assert (name, set(properties)) == ("error", {"title"})
+        assert "100%25 a::b,c=d ::error::x % %0A" in properties["title"]
+        assert "100%25 a::b,c=d" in message
+
+
+def test_a_run_that_was_stopped_or_judged_nothing() -> None:
+    [(name, _, message)] = commands(RUNS["nothing"]())
+    assert (name, message[:27]) == ("error", "2 cases asked, none judged;")
+    [(name, properties, _)] = commands(replace(run(passed(ONE)), interrupted=True))
+    assert (name, properties["title"]) == ("warning", "convcheck: interrupted")
+    assert not commands(known())

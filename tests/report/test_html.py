@@ -1,0 +1,254 @@
+"""The HTML report without a browser: its data, its number lines, and that it is text throughout."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import check_golden
+from report_runs import ELSE, FORMATS, RUNS, TRUNCATED, answered, case, dtype, excuse, group, run
+
+from convcheck.judge.result import CallExample, Example, Excuse, RunResult
+from convcheck.numerics.decimal import value_of
+from convcheck.numerics.format import Float, Int, Numeric, is_nan
+from convcheck.report import json as report_json
+from convcheck.report.html import render
+from convcheck.report.html.data import data
+from convcheck.report.html.grid import at, below, code_at, ends, index_of, nan, real
+from convcheck.report.html.line import ACROSS, axis, near, overview
+from convcheck.report.read import read
+
+F32, BF16, E4M3, E8M0 = (
+    FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")
+)
+HOSTILE = "</script><img src=x onerror=\"alert('x')\"><!--<script>&\u2028{{ 7*7 }}"
+
+
+class Parts(HTMLParser):
+    """Elements, with their attributes, and the text of the data."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self.elements[-1] if self.elements else ("", {})
+        name = str(attributes.get("id") or tag)
+        self.texts[name] = self.texts.get(name, "") + data
+
+
+# The data ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_data(name: str) -> None:
+    found = json.loads(json.dumps(data(RUNS[name]())))
+    lines = (f"{json.dumps(key)}: {_spelled(value)}" for key, value in found.items())
+    check_golden(f"html-{name}.json", "{\n" + ",\n".join(lines) + "\n}\n", width=None)
+
+
+def _spelled(value: Any) -> str:
+    """Spell a pool with an item a line, so that a difference is a line too."""
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(f"  {json.dumps(item)}" for item in value) + "\n]"
+
+
+@pytest.mark.parametrize("name", ["failing", "calls", "listed"])
+def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
+    cpu = {"model": "a processor", "count": 2, "features": ["avx"]}
+    here = {"platform": "a system", "cpu": cpu, "threads": 2, "versions": {"python": "3.11"}}
+    result = replace(RUNS[name](), environment=here)
+    report_json.write(result, str(tmp_path / "run.json"))
+    again = read(str(tmp_path / "run.json"), {word: dtype(word) for word in FORMATS})
+    assert render(result, command="convcheck run --backend ort") == render(
+        again, command="convcheck run --backend ort"
+    )
+
+
+def test_passing_groups_are_only_counted() -> None:
+    passes = group(ELSE, "pass", counts=(3, 9))
+    few, many = (
+        run(answered(case("onnx.Cast-21", "float32", "bfloat16"), *[passes] * count))
+        for count in (1, 999)
+    )
+    assert len(render(many)) - len(render(few)) < 20
+    assert data(many)["profiles"] == [[[_rank(many, "pass"), 1, -1, -1, 2997]]]
+
+
+def _rank(result: RunResult, word: str) -> int:
+    return next(i for i, status in enumerate(data(result)["statuses"]) if status[0] == word)
+
+
+# Text from outside ---------------------------------------------------------------------------
+
+
+def hostile() -> RunResult:
+    """Everything that others write, written by somebody who means harm."""
+    by = replace(ELSE, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
+    link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)
+    died = Example((0x3F800000,), 0x3F80, None, HOSTILE)
+    spelled = Example((HOSTILE,), 0x3F80, 0x3F81, "")
+    result = run(
+        answered(case("onnx.Cast-19", "float32", "bfloat16"),
+                 replace(group(by, "refused", HOSTILE, examples=(died,)), excuse=link)),
+        answered(case("onnx.Cast-19", "string", "bfloat16", saturate=HOSTILE),
+                 group(by, "fail", HOSTILE, ranges=((HOSTILE, HOSTILE),), examples=(spelled,))),
+        notes=(HOSTILE,), known=HOSTILE,
+        environment={"platform": HOSTILE, "cpu": {"model": HOSTILE}, "versions": {"x": HOSTILE}},
+    )  # fmt: skip
+    return replace(result, backend=replace(result.backend, name=HOSTILE, version=HOSTILE))
+
+
+def test_what_others_write_stays_text() -> None:
+    page = render(hostile(), command=HOSTILE)
+    parts = Parts(page)
+    tags = [tag for tag, _ in parts.elements]
+    assert tags.count("script") == 2
+    assert "img" not in tags
+    assert not [name for _, given in parts.elements for name in given if name.startswith("on")]
+    assert "49" not in parts.texts.get("h1", "")
+    held = json.loads(parts.texts["data"])
+    assert any("onerror" in text and "</script>" in text for text in held["texts"])
+
+
+def test_half_a_surrogate_pair_can_be_written() -> None:
+    half = Example(("a\ud800",), 0x3F80, 0x3F81)
+    page = render(run(answered(case("onnx.Cast-19", "string", "bfloat16"),
+                               group(ELSE, "fail", "odd", examples=(half,)))))  # fmt: skip
+    assert page.encode("utf-8")
+    assert "a\\\\ud800" in page
+
+
+def test_the_page_forbids_itself_what_is_not_its_own() -> None:
+    page = render(RUNS["failing"]())
+    parts = Parts(page)
+    policy = next(str(given["content"]) for _, given in parts.elements
+                  if given.get("http-equiv") == "Content-Security-Policy")  # fmt: skip
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    links = [
+        str(v) for _, given in parts.elements for k, v in given.items() if k in ("src", "href")
+    ]
+    assert all(link.startswith(("#", "data:")) for link in links)
+
+
+# Grids and number lines ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["float8e4m3fn", "float8e4m3fnuz", "float8e8m0", "int8", "uint8",
+                                  "int4", "bool"])  # fmt: skip
+def test_indices_are_the_order_of_the_values(name: str) -> None:
+    fmt = FORMATS[name]
+    assert isinstance(fmt, Numeric)
+    first, last = ends(fmt)
+    every = np.arange(1 << fmt.bits, dtype=fmt.storage)
+    if isinstance(fmt, Float):
+        assert [nan(fmt, int(code)) for code in every] == is_nan(fmt, every).tolist()
+    codes = [
+        c for c in range(1 << fmt.bits) if not nan(fmt, c) and isinstance(real(fmt, c), Fraction)
+    ]
+    values = sorted({value_of(fmt, code) for code in codes})
+    indices = range(first, last + 1)
+    assert [at(fmt, index) for index in indices] == values
+    assert {index_of(fmt, code) for code in codes} == set(indices)
+    assert all(value_of(fmt, code_at(fmt, index)) == at(fmt, index) for index in indices[::7])
+    for index in indices[:-1:3]:
+        low, high = at(fmt, index), at(fmt, index + 1)
+        assert [below(fmt, v) for v in (low, low + (high - low) / 3, high)] == [
+            index,
+            index,
+            index + 1,
+        ]
+
+
+def test_the_grid_goes_on_past_its_largest_value() -> None:
+    assert at(E4M3, ends(E4M3)[1] + 1) == 480
+    assert below(E4M3, Fraction(479)) == ends(E4M3)[1]
+    assert below(E4M3, Fraction(-449)) == ends(E4M3)[0] - 1
+    assert below(E8M0, Fraction(0)) == -1
+
+
+def test_a_number_line_by_hand() -> None:
+    """1 + 2^-8 + 2^-23 is just past the midpoint of 1 and 1 + 2^-7; bfloat16's step is 2^-7 there,
+    and half of that below 1.
+    """
+    example = TRUNCATED.examples[0]
+    assert isinstance(example, Example)
+    words = (example.inputs[0], example.expected, example.got)
+    step = Fraction(1, 128)
+    values = [1 - step / 2, Fraction(1), 1 + step, 1 + 2 * step]
+    # the answers' neighbours are shown, too
+    values = [*values, 1 + 3 * step]
+    edge = (values[-1] - values[0]) / 16
+    low, across = values[0] - edge, values[-1] - values[0] + 2 * edge
+    places = [round((v - low) / across * ACROSS) for v in values]
+    x = round((1 + step / 2 + Fraction(1, 1 << 23) - low) / across * ACROSS)
+    line = near(F32, BF16, words, TRUNCATED.ranges)
+    assert line == [
+        [places[0], "0.99609375", places[1], 0, places[2], 0, places[3], "1.015625",
+         places[4], "1.0234375"],
+        [x, places[2], places[1]],
+        [x, ACROSS],
+    ]  # fmt: skip
+
+
+def test_past_the_end_and_far_away() -> None:
+    ticks, marks, _ = near(F32, E4M3, (0x43E80001, 0x7E, 0x7F), ()) or []  # 464 + 2^-15, 448, NaN
+    assert ticks[1::2] == ["416", 0, ""]
+    assert marks[2] is None
+    assert ticks[2] < marks[0] < ticks[4]
+    ticks, marks, _ = near(F32, E4M3, (0x7F7FFFFF, 0x7E, 0x00), ()) or []
+    assert marks == [ACROSS + 1, ticks[2], -1]
+    ticks, marks, _ = near(F32, E4M3, (0xFF800000, 0xFE, 0x00), ()) or []
+    assert marks[0] == -1
+
+
+@pytest.mark.parametrize("words", [(0x7FC00000, 0x7F, 0x7E), (0x7FC00000, "<nan>", 0x7F),
+                                   (0x7FC00000, "<nan>", 0x01)])  # fmt: skip
+def test_no_line_of_what_has_no_place(words: tuple[int, int | str, int]) -> None:
+    assert near(F32, E4M3, words, ()) is None
+
+
+def test_a_text_that_is_a_number_has_a_place() -> None:
+    line = near(FORMATS["string"], Int(8, True), ("1.5", 2, 1))
+    assert line is not None
+    one, two = line[0][2], line[0][4]
+    assert line[1] == [(one + two) // 2, two, one]
+    assert near(F32, FORMATS["string"], (0, "0", "1")) is None
+
+
+def test_an_overview() -> None:
+    """Floats go by their index, so that -0 and 0 are in the middle, and infinities at the ends."""
+    spans = ((0xFF800000, 0xFF800000), (0x80000000, 0x00000000), (0x7FC00000, 0x7FC00001))
+    assert overview(F32, spans) == "0 500 nan"
+    assert overview(F32, ((0x00000000, 0x7F800000),)) == "500-1000"
+    assert overview(Int(8, True), ((0x80, 0x80), (0x7F, 0x7F))) == "0 1000"
+    ticks, reach, ends_said = axis(F32, E4M3) or [[], [], []]
+    assert [said for _, said in ticks] == ["-3.403e+38", "-1", "0", "1", "3.403e+38"]
+    assert ticks[2][0] == 500
+    assert reach[0] == ACROSS - reach[1]
+    assert ends_said == ["-448", "448"]
+
+
+def test_every_example_of_a_call_is_an_own_kind() -> None:
+    made = data(RUNS["calls"]())["examples"]
+    calls = [e for c in RUNS["calls"]().cases for g in c.groups for e in g.examples
+             if isinstance(e, CallExample)]  # fmt: skip
+    assert sum(isinstance(example, dict) for example in made) == len(calls)

@@ -1,0 +1,279 @@
+"""The HTML report in a real browser: it opens, filters, drills down, and keeps text text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from browser import opened, started
+from playwright.sync_api import Browser, Page, expect
+from report_runs import FORMATS, RUNS, answered, case, decision, group, run
+from test_html import HOSTILE, hostile
+
+from convcheck.judge.result import Example, Group, RunResult
+from convcheck.numerics.format import Text
+from convcheck.report.html import render
+from convcheck.report.html.grid import at, below, code_at, ends
+
+LIMIT = 3_000_000  # bytes
+READY = 1000  # milliseconds, on a quiet machine
+SLACK = 3  # on a loaded one
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("html")
+    made = {name: make() for name, make in RUNS.items()} | {"hostile": hostile()}
+    for name, result in made.items():
+        page = render(result, command="convcheck run --backend 'process:./mine --flag'")
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in made}
+
+
+def cell(page: Page, spec: str, row: str, column: str) -> str:
+    return f'[data-key="{spec}|{row}|{column}"]'
+
+
+def counted(page: Page) -> str:
+    return page.inner_text(".counted")
+
+
+def kinds(page: Page) -> list[str]:
+    return page.locator("#findings .finding .kind").all_inner_texts()
+
+
+def symbols(page: Page) -> str:
+    return "".join(page.locator(".matrix td .symbol").all_inner_texts())
+
+
+def open_all(page: Page) -> None:
+    page.evaluate("for (const b of document.querySelectorAll('#findings h3 button')) b.click()")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_opens(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    words = {"all_pass": "PASS", "known": "PASS", "interrupted": "INTERRUPTED",
+             "nothing": "NOTHING JUDGED", "below": "PASS"}  # fmt: skip
+    with opened(browser, pages[name]) as page:
+        assert page.inner_text(".verdict") == words.get(name, "FAIL")
+        assert page.locator(".matrix").count()
+        open_all(page)
+        assert page.locator("#findings .body:not([hidden])").count() == len(kinds(page))
+
+
+def test_the_head_says_what_has_to_change(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["listed"]) as page:
+        text = page.inner_text("main")
+        assert "11 of 97 cases apply" in text
+        assert "passes now; remove the entry" in text
+        assert 'digest = "00000000000000000000000000000021"' in page.inner_text(".problem pre")
+        page.click("#findings .tag.st-waived")
+        assert "has no shortest form, and will not have" in page.inner_text(".excuse")
+        page.click("#findings .finding:has-text('one ulp too small') h3 button")
+        link = page.locator(".excuse a")
+        assert link.get_attribute("href") == link.inner_text()
+
+
+def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["listed"]) as page:
+        assert counted(page) == "11 cases, 7 findings"
+        page.click(".chip:has-text('known')")
+        assert counted(page) == "7 of 11 cases, 4 of 7 findings"
+        assert set(symbols(page)) == {"k"}
+        page.click(".chip:has-text('normative')")
+        assert kinds(page) == ["died of SIGFPE", "overflow gives NaN, not max"]
+        page.click("#clear")
+        assert counted(page) == "11 cases, 7 findings"
+        page.select_option("label.choice:has-text('from') select", "uint8")
+        assert [counted(page), symbols(page)] == ["1 of 11 cases, 1 of 7 findings", "k"]
+        page.click("#clear")
+        page.fill("#search", "saturating NaN")
+        expect(page.locator(".counted")).to_have_text("2 of 11 cases, 2 of 7 findings")
+        assert "q=saturating+NaN" in page.url
+
+
+def test_filters_by_attribute_and_their_link(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["failing"]) as page:
+        page.select_option("label.choice:has-text('saturate') select", "0")
+        assert [kinds(page), set(symbols(page))] == [[], {"·"}]
+        assert counted(page).startswith("12 of ")
+        view = page.url.partition("#")[2]
+    with opened(browser, pages["failing"], view) as page:
+        assert counted(page).startswith("12 of ")
+        page.click(".card:has-text('CastLike')")
+        assert counted(page).startswith("4 of ")
+        assert page.locator(".matrix").get_attribute("data-name") == "onnx.CastLike-21"
+
+
+def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["failing"]) as page:
+        page.click(cell(page, "onnx.Cast-*", "float32", "bfloat16"))
+        panel = page.locator("#cell")
+        found = panel.locator(".finding .kind").all_inner_texts()
+        assert found == ["one ulp too small in magnitude"]
+        first = panel.locator(".example").first
+        expect(first).to_be_visible()
+        assert first.locator("tr.got mark").all_inner_texts() == ["0"]
+        assert first.locator("tr.expected .field.mantissa span").inner_text() == "0000001"
+        assert "1.0078125" in first.locator("svg").inner_html()
+        commands = panel.locator(".command code").all_inner_texts()
+        assert commands == [
+            "convcheck explain onnx.Cast-19/float32-to-bfloat16 0x3f808001",
+            "convcheck repro onnx.Cast-19/float32-to-bfloat16 "
+            "--backend 'process:./mine --flag' --group 00000000",
+        ]
+        panel.locator("button[aria-label='Next case']").click()
+        assert "onnx.Cast-21" in panel.locator(".command code").first.inner_text()
+        view = page.url.partition("#")[2]
+    with opened(browser, pages["failing"], view) as page:
+        assert page.inner_text("#cell-title") == "float32 → bfloat16"
+
+
+def test_keys(browser: Browser, pages: dict[str, Path]) -> None:
+    focus = "document.activeElement.id || document.activeElement.dataset.key"
+    with opened(browser, pages["failing"]) as page:
+        page.keyboard.press("/")
+        assert page.evaluate(focus) == "search"
+        page.keyboard.type("wrap/")
+        assert page.input_value("#search") == "wrap/"
+        page.keyboard.press("Escape")
+        assert page.input_value("#search") == ""
+        tabs = 0
+        while "onnx.Cast-*" not in (page.evaluate(focus) or "") and tabs < 40:
+            page.keyboard.press("Tab")
+            tabs += 1
+        assert page.evaluate(focus) == "onnx.Cast-*|float32|bfloat16"
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate(focus) == "onnx.Cast-*|float32|float8e4m3fn"
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate(focus) == "onnx.Cast-*|float64|float8e4m3fn"
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        assert page.evaluate(focus) == "cell"
+        assert page.inner_text("#cell-title") == "float32 → float8e4m3fn"
+        page.keyboard.press("Escape")
+        assert page.locator("#cell").is_hidden()
+        assert page.evaluate(focus) == "onnx.Cast-*|float32|float8e4m3fn"
+        page.keyboard.press("Space")
+        assert page.locator("#cell").is_visible()
+
+
+def test_dark_and_light(browser: Browser, pages: dict[str, Path]) -> None:
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = "rgb(251, 251, 250)", "rgb(21, 24, 28)"
+    with opened(browser, pages["failing"], color_scheme="dark") as page:
+        assert page.evaluate(paper) == dark
+        page.click("#theme")
+        assert page.evaluate(paper) == light
+        page.reload()
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert page.evaluate(paper) == light
+        page.click("#theme")
+        assert page.evaluate(paper) == dark
+    with opened(browser, pages["failing"], color_scheme="light") as page:
+        assert page.evaluate(paper) == light
+
+
+def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["hostile"]) as page:
+        assert page.locator("h1").inner_text() == HOSTILE.replace("\u2028", " ")
+        open_all(page)
+        expect(page.locator("#findings .command").first).to_be_visible()
+        page.locator(".matrix td button").first.click()
+        assert page.locator("#cell").is_visible()
+        assert page.locator("img").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+        assert "</script><img" in page.inner_text("#findings blockquote >> nth=0")
+
+
+def test_the_page_fits_a_phone_and_paper(browser: Browser, pages: dict[str, Path]) -> None:
+    narrow = {"width": 400, "height": 800}
+    for name in ("kinds", "calls", "listed"):
+        with opened(browser, pages[name], viewport=narrow) as page:
+            open_all(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+            page.emulate_media(media="print")
+            assert page.locator("#filters").is_hidden()
+
+
+def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["failing"]) as page:
+        page.click("#findings .finding h3 button >> nth=0")
+        button = page.locator("#findings .command button").first
+        button.click()
+        expect(button).to_have_text("Copied")
+        page.fill("#search", "")
+        page.focus("#search")
+        page.keyboard.press("Control+v")
+        assert page.input_value("#search").startswith("convcheck explain onnx.Cast-19/")
+
+
+# Large runs ----------------------------------------------------------------------------------
+
+
+def large(count: int) -> RunResult:
+    """Failing groups none of which is like another."""
+    types = [name for name, fmt in FORMATS.items() if not isinstance(fmt, Text) and name != "bool"]
+    cases = []
+    pairs = [(v, s, t) for v in range(19, 26) for s in types for t in types]
+    each = -(-count // len(pairs))
+    for start, (version, source, target) in enumerate(pairs):
+        ids = range(start * each, min((start + 1) * each, count))
+        found = [different(i, source, target) for i in ids]
+        cases.append(answered(case(f"onnx.Cast-{version}", source, target, saturate=1), *found))
+    return run(*cases)
+
+
+def different(i: int, source: str, target: str) -> Group:
+    came, due = FORMATS[source], FORMATS[target]
+    assert not isinstance(came, Text) and not isinstance(due, Text)  # noqa: PT018
+    examples = []
+    for k in (2 * i, 2 * i + 1):
+        low, high = ends(due)
+        index = low + (k * 2654435761) % (high - low - 1)
+        first, last = ends(came)
+        x = below(came, (2 * at(due, index) + at(due, index + 1)) / 3)
+        word = code_at(came, min(max(x, first), last))
+        examples.append(Example((word,), code_at(due, index), code_at(due, index + 1)))
+    spans = sorted((k * 40503 * (i + 1)) % (1 << (came.bits - 1)) for k in range(8))
+    cite = f"Sentence {i % 97} of a standard."
+    rule = decision(f"rule-{i % 97}", "else", i % 300, "implied", cite)
+    ranges = tuple((word, word + 1) for word in spans)
+    counts, kind = (i % 300 + 1, 980), f"kind {i} of wrongness"
+    made = group(rule, "fail", kind, counts, ranges, tuple(examples), more=i % 5)
+    return replace(made, digest=f"{i * 0x9E3779B97F4A7C15F39CC0605CEDC835 % (1 << 128):032x}")
+
+
+def test_five_thousand_groups(
+    browser: Browser, tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    result = large(5000)
+    assert sum(len(c.groups) for c in result.cases) == 5000
+    began = time.perf_counter()
+    page_text = render(result)
+    took = time.perf_counter() - began
+    size = len(page_text.encode())
+    path = tmp_path / "large.html"
+    path.write_text(page_text, encoding="utf-8")
+    with opened(browser, path) as page:
+        ready = page.evaluate("performance.getEntriesByName('convcheck-ready')[0].startTime")
+        assert counted(page).endswith("5,000 findings")
+        assert len(kinds(page)) == 50
+        page.click(".more button")
+        assert len(kinds(page)) == 100
+        page.fill("#search", "kind 4999")
+        expect(page.locator("#findings .finding")).to_have_count(1)
+    said = f"{size / 1e6:.2f} MB, rendered in {took:.1f} s, ready after {ready:.0f} ms"
+    print(said)
+    record_property("html, 5,000 groups", said)
+    assert size < LIMIT, said
+    assert ready < READY * SLACK, said

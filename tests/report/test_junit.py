@@ -1,0 +1,196 @@
+"""The JUnit report: held to the schema of Jenkins, to golden files, and to what a run found.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+import xmlschema
+from command import check_golden
+from places import TESTS
+from report_runs import (
+    CHANGED,
+    ISSUE,
+    KNOWN_FILE,
+    RUNS,
+    TRUNCATED,
+    WRAPPED,
+    answered,
+    case,
+    excuse,
+    listed,
+    many,
+    passed,
+    run,
+    unasked,
+)
+
+import convcheck
+from convcheck.errors import Place
+from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult
+from convcheck.report.draw import junit
+from convcheck.rules.model import Level
+
+SCHEMA = xmlschema.XMLSchema(TESTS / "schemas" / "junit-10.xsd")
+ONE = case("onnx.Cast-21", "float32", "bfloat16")
+HOSTILE = "a\x00\x1b[31m\x0b\ufffe\ud800]]> <b> & \"'\t\r\nend"
+
+
+def rendered(result: RunResult) -> Element:
+    """Render a report, hold it to the schema, and read it back."""
+    text = junit.render(result)
+    SCHEMA.validate(text)
+    return fromstring(text)
+
+
+def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
+    """Give the tag and the message of the case."""
+    test = next(rendered(run(result, level=level)).iter("testcase"))
+    tags = [(child.tag, child.get("message", child.text or "")) for child in test]
+    return tags[0] if tags else ("", "")
+
+
+@pytest.mark.parametrize("name", ["listed", "failing", "kinds", "all_pass", "calls"])
+def test_golden(name: str) -> None:
+    text = junit.render(RUNS[name]())
+    SCHEMA.validate(text)
+    version = f'name="convcheck" value="{convcheck.__version__}"'
+    check_golden(f"junit-{name}.xml", text.replace(version, 'name="convcheck" value=""'), None)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_report_is_what_the_schema_says_and_counts_right(name: str) -> None:
+    result = RUNS[name]()
+    root = rendered(result)
+    suites = root.findall("testsuite")
+    named = [t.get("classname", "") + "/" + t.get("name", "") for t in root.iter("testcase")]
+    ids = [c.case.id for c in result.cases]
+    assert not Counter(ids) - Counter(named)
+    for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        for suite in suites:
+            assert suite.get(count) == str(len(list(suite.iter(tag))))
+    assert root.get("failures") == str(len(list(root.iter("failure"))))
+    assert root.get("tests") == str(len(named))
+    # a program that only looks at the tests sees a run that did not pass
+    bad = len(list(root.iter("failure"))) + len(list(root.iter("error")))
+    assert bool(bad) == (result.outcome != "pass")
+
+
+def test_the_schema_is_one() -> None:
+    text = junit.render(listed()).replace("<testcase classname", "<testcase klass", 1)
+    assert not SCHEMA.is_valid(text)
+    assert not SCHEMA.is_valid('<testsuite tests="1"/>')
+
+
+def gone(verdict: str, message: str = "") -> CaseResult:
+    return unasked(ONE, verdict, message)  # type: ignore[arg-type]
+
+
+def test_the_outcome_of_a_case() -> None:
+    assert outcome(passed(ONE)) == ("", "")
+    said = "one ulp too small in magnitude; 312 of 980; float-to-float / else"
+    assert outcome(answered(ONE, TRUNCATED)) == ("failure", said)
+    assert outcome(answered(ONE, TRUNCATED, WRAPPED))[1].endswith("; and 1 more")
+    assert outcome(gone("crashed", "died of\n SIGFPE")) == ("error", "died of SIGFPE")
+    assert outcome(gone("error", "IndexError")) == ("error", "IndexError")
+    assert outcome(gone("unsupported", "no kernel")) == ("skipped", "unsupported: no kernel")
+    assert outcome(gone("undefined"))[0] == "skipped"
+
+
+def test_below_the_gate_passes_and_says_so() -> None:
+    tag, said = outcome(answered(ONE, TRUNCATED), "normative")
+    assert tag == "system-out"
+    assert "fail (below the gate)  onnx.Cast-21/float32-to-bfloat16" in said
+
+
+def test_what_a_list_excuses_is_skipped_with_the_reason() -> None:
+    known = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
+    said = f"known: rounds halves up, {ISSUE}, {KNOWN_FILE}:12"
+    assert outcome(answered(ONE, known)) == ("skipped", said)
+    waived = replace(WRAPPED, excuse=excuse(80, "waived", "for good"))
+    both = ("skipped", f"{said}; waived: for good, {KNOWN_FILE}:80")
+    assert outcome(answered(ONE, waived, known)) == both
+    tag, gist = outcome(answered(ONE, known, WRAPPED))
+    assert (tag, gist[:21]) == ("failure", "overflow gives NaN, n")
+    whole = replace(gone("crashed", "SIGFPE"), excuse=excuse(1))
+    assert outcome(whole)[0] == "skipped"
+
+
+def test_groups_are_in_the_body_as_the_terminal_prints_them() -> None:
+    [failure] = rendered(run(answered(ONE, TRUNCATED, WRAPPED))).iter("failure")
+    body = failure.text or ""
+    assert "      convcheck explain onnx.Cast-21/float32-to-bfloat16 0x3f808001\n" in body
+    assert "      got       0 01111111 0000000                  1          (0x3f80)\n" in body
+    assert body.count("\nFAIL  ") == 2
+
+
+def test_what_is_wrong_with_the_list_fails_in_a_suite_of_its_own() -> None:
+    suite = rendered(listed()).findall("testsuite")[-1]
+    assert (suite.get("name"), suite.get("failures")) == ("known failures", "2")
+    stale, changed = suite.iter("failure")
+    assert (stale.get("type"), changed.get("type")) == ("stale", "changed")
+    assert "remove the entry" in (stale.text or "")
+    assert CHANGED in (changed.text or "")
+
+
+def test_a_run_that_was_stopped_or_judged_nothing_does_not_look_well() -> None:
+    assert "interrupted" in (messages(RUNS["interrupted"]()))[0]
+    assert messages(RUNS["nothing"]()) == ["2 cases asked, none judged"]
+    assert messages(run()) == ["0 cases asked, none judged"]
+    assert not messages(RUNS["all_pass"]())
+
+
+def messages(result: RunResult) -> list[str]:
+    return [error.get("message", "") for error in rendered(result).iter("error")]
+
+
+def test_properties() -> None:
+    suite = rendered(listed()).find("testsuite")
+    assert suite is not None
+    said = {p.get("name"): p.get("value") for p in suite.iter("property")}
+    assert said == {
+        "backend": "onnxruntime 1.31.1", "tier": "edge", "level": "disputed",
+        "corpus": "c0ffee" * 10 + "c0de", "convcheck": convcheck.__version__,
+        "known": KNOWN_FILE, "shard": "3/16",
+    }  # fmt: skip
+
+
+def hostile() -> Iterator[RunResult]:
+    wrong = replace(TRUNCATED, kind=HOSTILE, placement=HOSTILE, reading=HOSTILE)
+    by = replace(TRUNCATED.decision, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
+    yield run(answered(ONE, wrong), gone("unsupported", HOSTILE), gone("crashed", HOSTILE))
+    yield run(answered(ONE, replace(TRUNCATED, decision=by)))
+    yield run(answered(ONE, replace(TRUNCATED, decision=by)), level="normative")
+    yield run(answered(ONE, replace(TRUNCATED, excuse=excuse(1, reason=HOSTILE, issue=HOSTILE))))
+    yield run(answered(ONE, replace(WRAPPED, verdict="tolerated", reading=HOSTILE)))
+    problem = Problem("changed", Place(HOSTILE, 1), HOSTILE, HOSTILE)
+    yield replace(run(passed(ONE)), backend=BackendInfo(HOSTILE, HOSTILE), problems=(problem,))
+
+
+def test_characters_that_xml_cannot_have() -> None:
+    for result in hostile():
+        text = junit.render(result)
+        SCHEMA.validate(text)
+        text.encode()
+        assert not {"\x00", "\x1b", "\x0b", "\ufffe", "\ud800"} & set(text)
+        assert "]]" in text
+
+
+def test_thousands_of_cases_take_no_time() -> None:
+    """A guard against what grows faster than the run; 7,649 cases of a runtime take 0.7 s."""
+    several = [replace(TRUNCATED, kind=kind) for kind in ("a", "b")]
+    found = [answered(one.case, *several) for one in many().cases[:30]] * 10
+    start = time.process_time()
+    junit.render(run(*found, *[passed(ONE)] * 7000))
+    assert time.process_time() - start < 3
+
+
+def test_equal_runs_give_equal_bytes() -> None:
+    assert junit.render(listed()) == junit.render(listed())

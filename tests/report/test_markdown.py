@@ -1,0 +1,219 @@
+"""The Markdown report: golden files, its size, and what a Markdown parser makes of it.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from command import check_golden
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from report_runs import (
+    CHANGED,
+    ISSUE,
+    RUNS,
+    TRUNCATED,
+    WRAPPED,
+    answered,
+    case,
+    dtype,
+    excuse,
+    excused_by,
+    known,
+    listed,
+    many,
+    passed,
+    run,
+    stale,
+    unasked,
+)
+
+from convcheck.errors import Place
+from convcheck.judge.result import BackendInfo, Problem, RunResult
+from convcheck.report.draw import markdown
+
+LIMIT = 1 << 16
+ONE = case("onnx.Cast-21", "float32", "bfloat16")
+HOSTILE = (
+    "<img src=x> </details> `tick` ``` | pipe *star* _u_ [l](u) @octocat #12 $x$ &lt; \\ ~~s~~ #"
+)
+ALLOWED = re.compile(
+    r"<details><summary>[^<>]*(<!-- -->[^<>]*)*</summary>\n?|</details>\n?|<!-- -->"
+)
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Give every token of a text, those within paragraphs too."""
+    for token in PARSER.parse(text):
+        yield token
+        yield from token.children or ()
+
+
+def words(text: str) -> str:
+    """Give what a reader sees outside of code blocks, a paragraph a line."""
+    said = []
+    for token in PARSER.parse(text):
+        parts = token.children or ()
+        said.append("".join(t.content for t in parts if t.type in ("text", "code_inline")))
+    return "\n".join(filter(None, said))
+
+
+def check(text: str) -> None:
+    """Hold a report to what must be so in any: its size, its HTML, its tables, its folds."""
+    assert len(text.encode()) < LIMIT
+    raw = [t.content for t in tokens(text) if t.type in ("html_block", "html_inline")]
+    assert not [html for html in raw if not ALLOWED.fullmatch(html)]
+    assert sum("<details>" in html for html in raw) == sum("</details>" in html for html in raw)
+    assert not {t.type for t in tokens(text)} & {"image", "hr", "s_open", "em_open"}
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    cells = [t for t in tokens(text) if t.type in ("th_open", "td_open")]
+    assert sum(len(re.findall(r"(?<!\\)\|", row)) - 1 for row in rows if "---" not in row) == len(
+        cells
+    )
+
+
+@pytest.mark.parametrize("name", ["listed", "known", "failing", "kinds", "calls", "nothing"])
+def test_golden(name: str) -> None:
+    check_golden(f"markdown-{name}.md", markdown.render(RUNS[name]()), None)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_report_is_sound(name: str) -> None:
+    check(markdown.render(RUNS[name]()))
+
+
+def test_the_verdict_is_the_first_line() -> None:
+    for name, word in (("listed", "FAIL"), ("known", "PASS"), ("interrupted", "INTERRUPTED")):
+        assert markdown.render(RUNS[name]()).startswith(f"## {word}: onnxruntime 1.31.1\n")
+    lines = markdown.render(stale()).splitlines()
+    assert lines[2].startswith("**2 entries of known.toml to repair (1 stale, 1 changed)**; ")
+    assert lines[4] == "edge tier, gate: disputed"
+    assert "shard 3 of 16; 11 of 97 cases apply" in markdown.render(listed())
+
+
+def blocks(text: str) -> list[str]:
+    return [token.content for token in tokens(text) if token.type == "fence"]
+
+
+def test_a_finding_has_its_rule_its_citation_its_bits_and_the_command() -> None:
+    text = markdown.render(RUNS["failing"]())
+    said = words(text)
+    assert "FAIL: one ulp too small in magnitude: float-to-float / else (936 of 2,940" in said
+    assert "float-to-float / else in specs/onnx/cast-13.yaml:27" in said
+    assert '"Casting from floating point to floating point: the result is the nearest' in said
+    assert "convcheck explain onnx.Cast-19/float32-to-bfloat16 0x3f808001\n" in blocks(text)
+    [bits] = [block for block in blocks(text) if "0x3f81" in block]
+    assert bits.startswith("input     0 01111111 00000001000000000000001  1.0039064\n")
+
+
+def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:
+    text = markdown.render(RUNS["failing"]())
+    assert "|  | `bfloat16` | `float8e4m3fn` | `float8e4m3fnuz` |" in text
+    assert "| `float32` | **F** | **F** | **F** |" in text
+    assert "`float64`" not in text
+    assert text.count("where it fails") == 1  # three specs alike
+    assert "where it fails" not in markdown.render(known())
+
+
+def test_the_list_is_repaired_by_a_copy() -> None:
+    text = markdown.render(stale())
+    [toml] = [t.content for t in tokens(text) if t.type == "fence" and t.info == "toml"]
+    assert tomllib.loads(toml) == tomllib.loads(CHANGED)
+    assert "passes now; remove the entry, " in words(text)
+
+
+def test_known_failures_are_folded_with_reason_and_issue() -> None:
+    text = markdown.render(known())
+    assert "<details><summary>Known failures</summary>" in text
+    assert f"rounds halves up, <{ISSUE}>, `ci/known.toml:12`" in text
+    assert "<details><summary>Waived failures</summary>" in text
+    assert "convcheck explain" not in text
+
+
+def large(count: int) -> RunResult:
+    """Make a run of so many findings, each of long names."""
+    targets = [replace(dtype("int8"), name=f"{'t' * 40}{i}") for i in range(count)]
+    cases = [replace(ONE, outputs=(target,)) for target in targets]
+    found = [
+        answered(one, replace(TRUNCATED, kind=f"kind {i} {'é' * 90}"))
+        for i, one in enumerate(cases)
+    ]
+    return replace(run(*found), problems=many().problems * 20, known="k.toml")
+
+
+@pytest.mark.parametrize("count", [1, 40, 60, 80, 400])
+def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
+    text = markdown.render(large(count))
+    check(text)
+    shown = len(re.findall(r"FAIL: kind \d+", text))
+    left = re.search(r"… and ([0-9,]+) more findings?, for which there is no room", text)
+    assert shown + (int(left[1].replace(",", "")) if left else 0) == count
+    assert shown >= min(count, 10)
+    assert "more entries, for which there is no room" in text
+    entries = text.count("**TOO BROAD**")
+    assert f"… and {240 - entries} more entries" in text
+
+
+def test_a_table_too_large_is_left_out_with_a_word() -> None:
+    found = [passed(case(f"onnx.Cast-{i}", "float32", "bfloat16")) for i in range(500)]
+    text = markdown.render(run(*found))
+    check(text)
+    assert "… and 1 table, for which there is no room." in text
+
+
+def test_many_known_failures_stay_small() -> None:
+    found = [
+        excused_by(excuse(i, reason=f"{i} {'why ' * 99}"), answered(ONE, TRUNCATED))
+        for i in range(300)
+    ]
+    text = markdown.render(run(*found))
+    check(text)
+    assert re.search(r"… and 2\d\d more entries", text)
+
+
+def hostile() -> Iterator[RunResult]:
+    wrong = replace(TRUNCATED, kind=HOSTILE, placement=HOSTILE, reading=HOSTILE)
+    by = replace(TRUNCATED.decision, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
+    named = replace(ONE, spec="a|b`c-1", attributes=(("x", "a|`b"),))
+    reason = excuse(1, reason=HOSTILE, issue=f"{HOSTILE}")
+    yield run(answered(ONE, wrong), unasked(ONE, "crashed", HOSTILE))
+    yield run(answered(ONE, replace(TRUNCATED, decision=by)), answered(named, TRUNCATED))
+    yield run(*(answered(ONE, replace(WRAPPED, kind=f"{HOSTILE} {i}")) for i in range(9)))
+    yield run(answered(ONE, replace(TRUNCATED, excuse=reason)))
+    problem = Problem(
+        "changed", Place(f"\udcc3{HOSTILE}", 1), HOSTILE, f"{HOSTILE}\n```\n````\n# x"
+    )
+    backend = BackendInfo(HOSTILE, HOSTILE)
+    yield replace(run(passed(ONE)), backend=backend, problems=(problem,), notes=(HOSTILE,))
+
+
+def test_text_from_outside_is_only_text() -> None:
+    for result in hostile():
+        text = markdown.render(result)
+        check(text)
+        assert "<img" not in "".join(t.content for t in tokens(text) if "html" in t.type)
+        assert not any(t.type == "link_open" and t.attrs["href"] == "u" for t in tokens(text))
+        prose = "".join(
+            t.content for t in tokens(text) if t.type in ("text", "html_block", "html_inline")
+        )
+        assert not re.search(r"[@]octocat|#12", prose)  # a comment stands within
+
+
+def test_words_are_shown_as_they_are() -> None:
+    shown = words(markdown.text(HOSTILE)).replace("<!-- -->", "")
+    assert shown == HOSTILE
+    assert words(markdown.code("a ``b` | c`")) == "a ``b` | c`"
+    row = markdown.table(["a", "b"], [[markdown.code("x|y`"), markdown.text("\\|p|")]])
+    assert words(row).splitlines()[-2:] == ["x|y`", "\\|p|"]
+    assert blocks(markdown.fence(["```", "````x"])) == ["```\n````x\n"]
+
+
+def test_equal_runs_give_equal_bytes() -> None:
+    assert markdown.render(listed()) == markdown.render(listed())

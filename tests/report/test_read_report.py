@@ -1,0 +1,112 @@
+"""A report that is read back is the run that it was written of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from report_runs import FORMATS, RUNS, dtype
+
+from convcheck.errors import Place, UsageError
+from convcheck.judge.result import Excuse, Problem, RunResult, Shard
+from convcheck.report.json import document, render
+from convcheck.report.read import read, run_of
+
+TYPES = {name: dtype(name) for name in FORMATS}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_is_read_back_is_written_the_same(name: str, tmp_path: Path) -> None:
+    result = RUNS[name]()
+    text = render(document(result))
+    (tmp_path / "run.json").write_text(text)
+    again = read(str(tmp_path / "run.json"), TYPES)
+    assert render(document(again)) == text
+    assert [case.case.id for case in again.cases] == [case.case.id for case in result.cases]
+
+
+def test_excuses_problems_and_shards_are_read_back() -> None:
+    excuse = Excuse("known", "it truncates", "https://example.org/1", Place("known.toml", 3))
+    problem = Problem("stale", Place("known.toml", 9), "it passes now", "")
+    result = RUNS["failing"]()
+    first = result.cases[0]
+    groups = (replace(first.groups[0], excuse=excuse), *first.groups[1:])
+    result = replace(
+        result, known="known.toml", problems=(problem,), shard=Shard(3, 16, "beef"), restarts=2,
+        selected=97, cases=(replace(first, groups=groups), *result.cases[1:]),
+    )  # fmt: skip
+    again = run_of(json.loads(render(document(result))), TYPES)
+    assert (again.problems, again.shard) == ((problem,), result.shard)
+    assert (again.restarts, again.selected, again.known) == (2, 97, "known.toml")
+    assert again.cases[0].groups[0].excuse == excuse
+    assert not again.cases[0].gates(again.level)
+
+
+def test_a_real_report_is_read_back(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    done = convcheck(
+        "run", "--backend", "reference", "--json", first, "--case", "*float8*",
+        "onnx.CastLike-19", "openvino.FakeConvert-*", "openvino.Range-4", "onnx.Range-11",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    from convcheck.rules.load import load
+
+    again: RunResult = read(str(first), load().types.types)
+    second.write_text(render(document(again)))
+    assert second.read_text() == first.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "is not a convcheck-report/1"),
+        ('{"format": "convcheck-reports/1"}', "but a convcheck-reports/1"),
+        ('{"format": "convcheck-report/1"}', "is a damaged report (KeyError"),
+    ],
+)
+def test_what_is_no_report_is_an_error(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(text)
+    with pytest.raises(UsageError) as error:
+        read(str(path), TYPES)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("cases", 0, "verdict"), "PASS", "'PASS' is no verdict"),
+        (("cases", 0, "checked"), "3", "'3' is no count"),
+        (("cases", 0, "message"), None, "None is no text"),
+        (("cases", 0, "groups", 0, "level"), "norm", "'norm' is no level"),
+        (("cases", 0, "groups", 0, "count"), None, "None is no count"),
+        (("summary", "level"), [], "[] is no level"),
+        (("backend", "name"), 1, "1 is no text"),
+        (("selected",), -1, "-1 is no count"),
+        (("environment", "cpu", "features"), [1], "1 is no text"),
+    ],
+)
+def test_a_damaged_report_is_an_error(
+    path: tuple[str | int, ...], value: object, said: str, tmp_path: Path
+) -> None:
+    found = json.loads(render(document(RUNS["failing"]())))
+    part = found
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    (tmp_path / "run.json").write_text(json.dumps(found))
+    with pytest.raises(UsageError) as error:
+        read(str(tmp_path / "run.json"), TYPES)
+    assert "is a damaged report" in str(error.value)
+    assert said in str(error.value)
+
+
+def test_a_report_of_other_types_is_an_error() -> None:
+    found = json.loads(render(document(RUNS["failing"]())))
+    with pytest.raises(UsageError, match="float8e4m3fn"):
+        run_of(found, {n: t for n, t in TYPES.items() if n != "float8e4m3fn"})

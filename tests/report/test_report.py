@@ -1,0 +1,395 @@
+"""The reports of runs built by hand, held to golden files.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json as stdjson
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import jsonschema
+import pytest
+from places import GOLDEN
+from planted.promotion_asked import SPEC, TYPES, Asked
+from planted.promotion_bugs import PromotionBug, bugs
+from report_runs import (
+    ELSE,
+    FORMATS,
+    RUNS,
+    TRUNCATED,
+    WRAPPED,
+    all_pass,
+    answered,
+    below,
+    calls,
+    case,
+    dtype,
+    failing,
+    group,
+    nothing,
+    run,
+    unasked,
+)
+from rich.console import Console
+
+import convcheck.report
+from convcheck.ask.calls import ask_calls
+from convcheck.backends.protocol import Answer, Declined
+from convcheck.errors import UsageError
+from convcheck.judge.calls import judge_calls
+from convcheck.judge.result import Example, RunResult
+from convcheck.numerics.format import Bits
+from convcheck.report import groups, json, naming, promotions, words
+from convcheck.report.draw import terminal
+from convcheck.report.environment import environment
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import PATTERNS
+from convcheck.vectors.calls import call_set
+
+SCHEMA = stdjson.loads(Path(convcheck.report.__file__).with_name("schema.json").read_text())
+
+
+def rendered(result: RunResult, width: int, verbose: bool = False) -> str:
+    out = io.StringIO()
+    terminal.report(result, Console(file=out, width=width, color_system=None), verbose)
+    return out.getvalue()
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", RUNS)
+def test_terminal_golden(name: str, width: int) -> None:
+    text = rendered(RUNS[name](), width)
+    check_golden(f"report-{name}-{width}.txt", text)
+    assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", ["all_pass", "failing", "below"])
+def test_terminal_verbose_golden(name: str) -> None:
+    check_golden(f"report-{name}-verbose.txt", rendered(RUNS[name](), 80, verbose=True))
+
+
+def masked(result: RunResult) -> dict[str, object]:
+    return json.document(result) | {"environment": {}, "convcheck": "VERSION"}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_json_golden(name: str) -> None:
+    check_golden(f"report-{name}.json", json.render(masked(RUNS[name]())))
+
+
+def closed(schema: object) -> object:
+    """Forbid what a schema does not name, so that nothing is written undocumented."""
+    if isinstance(schema, list):
+        return [closed(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {k: closed(v) for k, v in schema.items()}
+    if (
+        schema.get("type") == "object"
+        and "properties" in schema
+        and "cases" not in strict["properties"]
+    ):
+        strict.setdefault("unevaluatedProperties", False)
+    return strict
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_json_is_what_the_schema_says(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    report = stdjson.loads(json.render(json.document(RUNS[name]())))
+    for schema in (SCHEMA, closed(SCHEMA)):
+        jsonschema.Draft202012Validator(schema).validate(report)
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+SOME = ("int8", "int16", "uint8", "uint64", "float16")
+
+
+class Planted:
+    """A backend of promotions with a bug."""
+
+    name, version = "planted", "1"
+
+    def __init__(self, bug: PromotionBug) -> None:
+        self.bug = bug
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        return self.bug.answer(Asked(case, tuple(inputs)))
+
+
+def promoted(name: str) -> RunResult:
+    """Ask a planted backend which type some types have in common."""
+    bug = next(bug for bug in bugs() if bug.name == name)
+    some = {TYPES[one] for one in SOME}
+    results = []
+    for one in cases(SPEC):
+        if set(one.inputs) <= some and one.layout in ("tensor-tensor", "scalar-tensor"):
+            calls = call_set(SPEC, one, "edge")
+            answers = ask_calls(Planted(bug), calls, lambda *call: None, {})
+            results.append(judge_calls(calls, answers))
+    return run(*results)
+
+
+@pytest.mark.parametrize(
+    "name", ["the first input's type", "one width too wide", "refusal missing for scalars"]
+)
+def test_promotions_show_the_wrong_cells(name: str) -> None:
+    text = re.sub(r"(yaml):[0-9]+", r"\1:LINE", rendered(promoted(name), 80))
+    check_golden(f"report-promoted-{'-'.join(re.findall('[a-z]+', name))}.txt", text)
+    # an id that has to stay whole to be copied may be longer
+    assert all(len(line) <= 80 or "/" in line for line in text.splitlines())
+
+
+def test_the_json_of_promotions_is_what_the_schema_says() -> None:
+    report = stdjson.loads(json.render(json.document(promoted("refusal missing for scalars"))))
+    for schema in (SCHEMA, closed(SCHEMA)):
+        jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def test_a_pattern_of_wrong_cells_is_what_was_answered() -> None:
+    result = promoted("the first input's type")
+    found = promotions.patterns(result.cases)
+    cells = {cell for pattern in found for cell in pattern.cells}
+    assert ("u8", "i16", "u8≠i16") in cells
+    assert ("i16", "u8", "i16≠i16") not in cells
+    wrong = sum(c.verdict == "fail" for c in result.cases)
+    of_types = sum(len(p.cells) * len(p.settings) for p in found)
+    assert of_types == wrong
+    blocks = groups.blocks(result)
+    assert len(blocks) <= 3  # one a level, not one a cell
+    assert max(len(block.members) for block in blocks) <= wrong  # a case counts once
+
+
+def test_every_wrong_cell_is_shown_if_asked_for() -> None:
+    result = promoted("one width too wide")
+    short, whole = (rendered(result, 80, verbose=v) for v in (False, True))
+    assert "more pattern" in short
+    for hidden in ("more pattern", "more wrong cell", "more such"):
+        assert hidden not in whole
+    found = promotions.patterns(result.cases)
+    assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
+
+
+def test_a_long_list_in_braces_is_cut() -> None:
+    some = [case("onnx.Cast-21", "float32", "bfloat16")]
+    names = [dataclasses.replace(dtype("int8"), name=f"t{i}") for i in range(20)]
+    many = [dataclasses.replace(some[0], inputs=(name,)) for name in names]
+    result = run(*(answered(one, TRUNCATED) for one in many))
+    assert "t14,… 5 more}-to-bfloat16" in " ".join(rendered(result, 80).split())
+    assert "t19}-to-bfloat16" in " ".join(rendered(result, 80, verbose=True).split())
+
+
+def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
+    asked = dataclasses.replace(calls().cases[1].case, outputs=())
+    one = calls().cases[1].groups[0]
+    other = dataclasses.replace(one, kind="too large", count=3)
+    [block] = groups.blocks(run(answered(asked, one, other)))
+    assert block.kind == "a number where zero is due, too large"
+    assert (block.count, block.of, len(block.members)) == (4, 40, 1)
+    lengths = calls().cases[0].groups[0]
+    assert len(groups.blocks(run(answered(asked, one, lengths)))) == 2
+    assert len(groups.blocks(run(answered(calls().cases[1].case, one, other)))) == 2
+
+
+def test_settings_are_named_by_what_they_have_in_common() -> None:
+    asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
+    names = promotions.names_of(asked[:4], asked)
+    assert names == ["x|y"]
+    assert promotions.names_of(asked, asked) == ["in every setting asked"]
+    assert promotions.names_of(asked[::2], asked) == ["a=0"]
+    assert promotions.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
+    ids = [f"s/{types}/a={a}" for types in ("p", "q") for a in (0, 1)]
+    assert promotions.compact(ids) == ["s/{p,q}/a={0,1}"]
+
+
+def test_the_command_of_a_call_is_copied_as_it_is() -> None:
+    """Broken lines are one command to a shell, and no value is lost."""
+    text = rendered(calls(), 80)
+    script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
+    assert len(script) == 9
+    wide = next(command for command in script if "int64-int64" in command)
+    assert "\\\n" in wide
+    said = subprocess.run(
+        ["bash", "-c", f"convcheck() {{ printf '%s\\n' \"$@\"; }}; {wide}"],
+        capture_output=True, check=True, text=True,
+    ).stdout.split()  # fmt: skip
+    assert said == [
+        "explain", "my.Op-1/int64-int64-int64-to-int64",
+        "0x7ffffffffffffff8", "0x7ffffffffffffffd", "0x0000000000000002",
+    ]  # fmt: skip
+
+
+def test_calls_are_counted_as_calls() -> None:
+    text = rendered(calls(), 80)
+    assert "spec          cases  asked" in text
+    assert "312 of 980 values" in text
+    assert re.search(r"[0-9]+ of [0-9,]+ calls", text)
+    alone = dataclasses.replace(calls(), cases=calls().cases[:2])
+    assert "values" not in rendered(alone, 80)
+
+
+def test_json_lists_every_case_with_its_codes_in_fixed_width() -> None:
+    result = run(answered(case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1), WRAPPED))
+    [only] = json.document(result)["cases"]
+    assert only["id"] == "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
+    assert only["attributes"] == {"saturate": 1}
+    [example] = only["groups"][0]["examples"]
+    assert (example["input"], example["expected"], example["got"]) == (
+        ["0x43e80001"],
+        "0x7e",
+        "0x7f",
+    )
+    assert (example["expected_value"], example["got_value"]) == ("448", "NaN")
+
+
+def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("an older report")
+    json.write(all_pass(), str(path))
+    assert stdjson.loads(path.read_text())["summary"]["gated"] == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_write_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    json.write(nothing(), "-")
+    assert stdjson.loads(capsys.readouterr().out)["summary"]["judged"] == 0
+
+
+def test_json_write_where_it_cannot(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write") as caught:
+        json.write(nothing(), str(tmp_path / "missing" / "report.json"))
+    assert caught.value.hint
+    json.write(nothing(), os.devnull)  # a device is written to, not replaced
+    assert not Path(os.devnull).is_file()
+
+
+def test_environment_has_no_time_in_it() -> None:
+    assert environment() == environment()
+    assert environment()["versions"]["numpy"]
+
+
+def test_colour_is_only_colour() -> None:
+    out = io.StringIO()
+    console = Console(
+        file=out, width=80, force_terminal=True, color_system="truecolor", no_color=False
+    )
+    with console.capture() as capture:
+        terminal.report(failing(), console, False)
+    shown = capture.get()
+    assert "\x1b[" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == rendered(failing(), 80)
+
+
+def test_a_message_cannot_steer_the_terminal() -> None:
+    hostile = "\x1b[2J\x07 [red]loud[/red]\r\nnext"
+    text = rendered(run(unasked(case("onnx.Cast-21", "int4", "bool"), "crashed", hostile)), 80)
+    assert not {"\x1b", "\x07", "\r"} & set(text)
+    assert "[2J [red]loud[/red] next" in text
+
+
+def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
+    kind = "\x1b[31mu9\x07 where uint8 is due"  # the name is the backend's
+    wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
+    shown = rendered(run(wrong), 80)
+    assert "u9 where uint8 is due" in shown
+    assert "\x1b" not in shown
+
+
+def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
+    wrong = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in ("a.b-1", "a.b-2")]
+    no_kernel = unasked(case("a.b-2", "int4", "int4"), "unsupported", "")
+    lines = rendered(run(*wrong, no_kernel), 80).splitlines()
+    assert "a.b-{1,2}" in lines
+    assert any("are left out (-v)" in line for line in lines)
+
+
+def test_many_cases_that_have_nothing_in_common_are_counted() -> None:
+    odd = [case(f"onnx.Cast-{30 + i}", "float32", t) for i, t in enumerate(FORMATS)]
+    result = run(*(answered(one, TRUNCATED) for one in odd))
+    assert f"… and {len(odd) - 5} more cases (-v lists all)" in rendered(result, 80)
+    assert "more cases" not in rendered(result, 80, verbose=True)
+
+
+def test_an_operator_of_two_inputs() -> None:
+    two = dataclasses.replace(
+        case("my.Op-1", "float16", "float16"), inputs=(dtype("float16"), dtype("int4"))
+    )
+    wrong = dataclasses.replace(
+        TRUNCATED, ranges=(), examples=(Example((0x3C00, 0xF), 0x3C00, 0x3C01),)
+    )
+    text = rendered(run(answered(two, wrong)), 80)
+    assert "convcheck explain my.Op-1/float16-int4-to-float16 0x3c00 0xf" in text
+    assert re.search(r"^  float16, int4 +F$", text, re.MULTILINE)
+    inputs = ["input 1   0 01111 0000000000  1", "input 2   1111                -1"]
+    assert "\n      ".join(inputs) in text
+
+
+def test_a_matrix_too_wide_is_shown_in_parts() -> None:
+    result = run(*(answered(case("onnx.Cast-21", "float64", t), TRUNCATED) for t in FORMATS))
+    text = rendered(result, 30)
+    assert sum(line.startswith("  float64") for line in text.splitlines()) == 2
+
+
+def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
+    result = run(*(unasked(case(f"onnx.Cast-{v}", "int4", "bool"), "unsupported", f"no Cast({v})")
+                   for v in range(20, 30)))  # fmt: skip
+    assert "unsupported  10 cases, such as: no Cast(20)" in rendered(result, 80)
+    assert "no Cast(29)" in rendered(result, 80, verbose=True)
+
+
+def test_below_the_gate_is_no_failure_but_is_shown() -> None:
+    assert json.document(below())["summary"]["gated"] == 0
+    lower = dataclasses.replace(below(), level="implied")
+    assert json.document(lower)["summary"]["gated"] == 1
+
+
+def test_a_value_wrong_in_two_placements_counts_once() -> None:
+    again = dataclasses.replace(TRUNCATED, placement="alone", count=300)
+    result = run(answered(case("onnx.Cast-19", "float32", "bfloat16"), TRUNCATED, again))
+    assert json.document(result)["summary"]["wrong"] == 312
+
+
+def test_compact_names() -> None:
+    ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
+    assert naming.compact_ids(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
+    assert naming.compact_ids([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
+    assert naming.compact_specs(["onnx.Cast-9", "onnx.Cast-13", "pypto.cast"]) == (
+        "onnx.Cast-{9,13}, pypto.cast"
+    )
+    assert naming.family("onnx.Cast-9") == "onnx.Cast-*"
+
+
+@pytest.mark.parametrize(
+    "text", ["1.5", "", "-1", "a'b c", "日本", "tab\tline\n\\", "$(x)", "-1 2", "-\n"]
+)
+def test_explain_arguments_survive_a_shell(text: str) -> None:
+    one = case("onnx.Cast-21", "string", "float32")
+    command = " ".join(words.explain_arguments(one, Example((text,), 0, 1)))
+    script = f"for a in {command}; do printf '%s\\0' \"$a\"; done"
+    shown = subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
+    arguments = shown.decode().split("\0")[:-1]
+    assert arguments == ["--"] * text.startswith("-") + [one.id, text]
+
+
+def test_patterns_have_words() -> None:
+    assert all(words.pattern(f"<{p}>") not in ("", p) for p in PATTERNS if p != "exact")
+    assert words.pattern("<html>") == words.pattern(3) == words.pattern("") == ""

@@ -1,0 +1,231 @@
+"""Several backends in one run: reports built by hand, held to golden files, and real runs.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from places import GOLDEN, ROOT
+from referencing import Registry, Resource
+from report_runs import TRUNCATED, all_pass, answered, case, failing, kinds, nothing, passed, run
+from rich.console import Console
+
+import convcheck.report
+from convcheck.cli.several import Turn, each
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.judge.result import BackendInfo, Group, RunResult
+from convcheck.report import json as report_json
+from convcheck.report import reports_json
+from convcheck.report.draw import side_by_side as sidebyside
+from convcheck.report.draw.side_by_side import Side
+from convcheck.report.naming import short_names
+from convcheck.report.spec_page.lines import put
+
+SCHEMAS = {
+    name: json.loads(Path(convcheck.report.__file__).with_name(name).read_text())
+    for name in ("schema.json", "reports_schema.json")
+}
+TRUNCATING = "tests.planted.rounding_backends:Truncating"
+ABSENT = "tests.planted.free_backends:Absent"
+
+
+def by(name: str, result: RunResult) -> Side:
+    info = BackendInfo(name, f"{name} 1.2")
+    return Side(name, dataclasses.replace(result, backend=info))
+
+
+def few(*groups: Group) -> RunResult:
+    """One case, with these groups."""
+    return run(answered(case("onnx.Cast-19", "float32", "bfloat16"), *groups),
+               passed(case("onnx.Cast-19", "float32", "float16")))  # fmt: skip
+
+
+SIDES: dict[str, list[Side]] = {
+    "pass": [by("one", all_pass()), by("other", all_pass())],
+    "mixed": [by("good", all_pass()), by("bad", failing()), by("many-kinds", kinds()),
+              Side("gone", None, "no such library\n  hint: install it")],
+    "shared": [by("one", failing()), by("other", failing())],
+    "part": [by("one", failing()), by("other", few(TRUNCATED)), by("none", nothing())],
+}  # fmt: skip
+
+
+def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    put(sidebyside.show(sides, width, verbose), console)
+    return out.getvalue()
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", SIDES)
+def test_terminal_golden(name: str, width: int) -> None:
+    text = shown(SIDES[name], width)
+    check_golden(f"side-{name}-{width}.txt", text)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_a_shared_finding_is_shown_once_with_the_names_of_those_that_have_it() -> None:
+    text = shown(SIDES["shared"])
+    assert text.count("one ulp too small in magnitude") == 1
+    assert text.count("one, other") == 2  # both findings
+    part = shown(SIDES["part"])
+    assert "one, other" in part
+    assert "other: 312 of 980 in 1 case: onnx.Cast-19/float32-to-bfloat16" in part
+
+
+def test_findings_of_another_kind_are_not_put_together() -> None:
+    larger = dataclasses.replace(TRUNCATED, kind="one ulp too large in magnitude")
+    text = shown([by("one", few(TRUNCATED)), by("other", few(larger))])
+    assert text.count("FAIL  onnx.Cast-19") == 2
+    assert "one, other" not in text
+
+
+def test_a_column_a_backend() -> None:
+    lines = shown(SIDES["part"]).splitlines()
+    [head] = [line for line in lines if line.split() == ["one", "other", "none"]]
+    [row] = [line for line in lines if line.startswith("onnx.Cast-19 ")]
+    assert row.split() == ["onnx.Cast-19", "3", "FAIL", "1", "FAIL", "not", "judged"]
+    assert row.index("3 FAIL") + 6 == head.index("one") + 3
+    assert "other  FAIL  1 of 2 cases" in "\n".join(lines)
+
+
+def test_a_cell_has_a_symbol_for_each_backend() -> None:
+    good = run(*(passed(c.case) for c in few().cases))
+    lines = shown([by("one", few(TRUNCATED)), by("other", good)]).splitlines()
+    assert [line.split()[1:] for line in lines if line.startswith("  float32")] == [["F.", ".."]]
+
+
+def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
+    sides = [by(f"backend-number-{i}", kinds()) for i in range(6)]
+    text = shown(sides, 60)
+    table = text[: text.index("FAIL  onnx")]
+    assert max(map(len, table.splitlines())) <= 60
+    assert text.count("all cases") == 3
+
+
+def test_reports_are_what_the_schema_says() -> None:
+    resources = [(s["$id"], Resource.from_contents(s)) for s in SCHEMAS.values()]
+    validator = jsonschema.Draft202012Validator(
+        SCHEMAS["reports_schema.json"], registry=Registry().with_resources(resources)
+    )
+    results = [side.result for side in SIDES["mixed"] if side.result]
+    document = json.loads(reports_json.render(results, {"gone": "no such library"}))
+    validator.validate(document)
+    assert [r["backend"]["name"] for r in document["reports"]] == ["good", "bad", "many-kinds"]
+    assert document["not_started"] == [{"address": "gone", "error": "no such library"}]
+    single = json.loads(report_json.render(report_json.document(results[0])))
+    assert document["reports"][0] == single
+    document["reports"][0].pop("tier")
+    assert not validator.is_valid(document)
+
+
+def test_short_names() -> None:
+    assert short_names(["ort", "openvino:const", "a.b:Bad"]) == ["ort", "openvino:const", "Bad"]
+    assert short_names(["a.b:Bad", "a.c:Bad"]) == ["a.b:Bad", "a.c:Bad"]
+
+
+def test_each_backend_has_its_turn() -> None:
+    seen: list[str] = []
+
+    def ask(address: str) -> int:
+        seen.append(address)
+        if address == "openvino":
+            raise UnavailableError("not here")
+        return len(seen)
+
+    names = ("reference", "openvino", "ort", "ort")
+    turns = each(("reference", "ort"), ask, lambda n: False)
+    assert turns == [Turn("reference", 1), Turn("ort", 2)]
+    assert [t.error is None for t in each(names, ask, lambda n: False)] == [True, False, True]
+    assert [t.address for t in each(names, ask, lambda n: True)] == ["reference"]
+    seen.clear()
+    with pytest.raises(UsageError, match="unknown backend 'nope'"):
+        each(("reference", "nope"), ask, lambda n: False)
+    assert not seen  # a slip is said before hours are spent
+
+
+def convcheck(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "convcheck", "run", *map(str, arguments)]
+    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1",
+                    "PYTHONPATH": str(ROOT / "tests")}  # fmt: skip
+    return subprocess.run(
+        command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+
+
+SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
+
+
+def documents(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def test_a_run_of_several_backends(tmp_path: Path) -> None:
+    both = ("--backend", "reference", "--backend", TRUNCATING)
+    done = convcheck(*both, *SMALL, "--json", tmp_path / "r.json")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr == ""
+    assert "Truncating  FAIL" in done.stdout
+    assert "reference   PASS" in done.stdout
+    document = documents(tmp_path / "r.json")
+    assert document["format"] == "convcheck-reports/1"
+    assert [r["summary"]["gated"] > 0 for r in document["reports"]] == [False, True]
+    convcheck("--backend", "reference", *SMALL, "--json", tmp_path / "one.json")
+    assert document["reports"][0] == documents(tmp_path / "one.json")
+
+
+def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    good = ("--backend", ABSENT, "--backend", "reference")
+    done = convcheck(*good, *SMALL, "--json", path)
+    assert done.returncode == 4
+    assert "no such runtime here" in done.stdout
+    assert "Absent     NOT STARTED" in done.stdout
+    assert "reference  PASS" in done.stdout
+    assert [d["address"] for d in documents(path)["not_started"]] == [ABSENT]
+    bad = convcheck(*good, "--backend", TRUNCATING, *SMALL)
+    assert bad.returncode == 1  # a finding is graver
+    none = convcheck("--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)
+    assert none.returncode == 4
+    assert "Traceback" not in none.stderr
+
+
+def test_a_backend_of_which_nothing_is_judged_is_no_pass() -> None:
+    both = ("--backend", "reference", "--backend", "ort")
+    done = convcheck(*both, "onnx.Cast-28", "--from", "float32", "--to", "float6")
+    assert done.returncode == 3
+    assert "NOTHING JUDGED" in done.stdout
+
+
+def test_the_same_backend_twice_is_one() -> None:
+    once = convcheck("--backend", "reference", *SMALL)
+    twice = convcheck("--backend", "reference", "--backend", "reference", *SMALL)
+    assert twice.stdout == once.stdout
+    assert "a symbol each" not in twice.stdout
+
+
+def test_fail_fast_ends_with_the_first_backend_that_fails() -> None:
+    both = ("--backend", TRUNCATING, "--backend", "reference")
+    done = convcheck(*both, *SMALL, "--fail-fast")
+    assert done.returncode == 1
+    assert "reference" not in done.stdout

@@ -1,0 +1,495 @@
+"""Tallies as JSON: what is read back is what was written, and adds up to the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import convcheck.report
+from convcheck.ask.stream import sweep
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
+from convcheck.judge.part import Part
+from convcheck.judge.ranges import Ranges, joining
+from convcheck.judge.result import CaseResult, Example, Group
+from convcheck.judge.tally import RIGHT, SORTS, Entry, Key, Sample, Tally, finish, merge
+from convcheck.numerics.format import Bits
+from convcheck.plan.units import joined, result_of
+from convcheck.report.tally_json import part_document, parts_of, tally_document, tally_of
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import Program, compile_case
+from convcheck.vectors.generate import form
+from convcheck.vectors.span import Span
+
+SCHEMA = json.loads(Path(convcheck.report.__file__).with_name("schema.json").read_text())
+CASES = (
+    ("onnx.Cast-21", "float16", "bfloat16", ()),
+    ("onnx.Cast-13", "float16", "int8", ()),  # out of range is undefined
+    ("onnx.Cast-21", "float16", "float8e4m3fn", ("saturate=1",)),
+)
+Rules = tuple[Program, Decision]
+
+
+@cache
+def case_of(number: int) -> Case:
+    spec, source, target, attributes = CASES[number]
+    return find_case(load(), spec, source, target, attributes)
+
+
+@cache
+def rules(case: Case) -> Rules:
+    spec = load().specs[case.spec]
+    return compile_case(spec, case), form(spec)
+
+
+class Wrong:
+    """The right answers, but of many a low bit is turned, and some calls go wrong as a whole."""
+
+    name, version = "wrong", "1"
+
+    def __init__(self) -> None:
+        self.inner = open_backend("ml_dtypes")
+
+    def support(self, case: Case) -> Declined | None:
+        return self.inner.support(case)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = inputs[0].astype(np.int64)
+        if (codes == 0x1234).any():
+            return Refused("not that one")
+        answer = self.inner.answer(case, inputs)
+        assert isinstance(answer, Outputs)
+        if len(codes) == 1 and codes.flat[0] == 0x1235:
+            return Outputs(answer.arrays, ("float64",))
+        flips = (codes % 3 == 0) | (codes % 5 == 0) << 1
+        turned = answer.arrays[0] ^ flips.astype(answer.arrays[0].dtype)
+        return Outputs((turned,), answer.types)
+
+
+@cache
+def swept(number: int, wrong: bool) -> tuple[Tally, Tally]:
+    case = case_of(number)
+    backend: Backend = Wrong() if wrong else open_backend("ml_dtypes")
+    spans = (Span(0, 1 << 15), Span(1 << 15, 1 << 15))
+    one, two = (sweep(backend, case, *rules(case), s, lambda *a: None, 64) for s in spans)
+    return one, two
+
+
+def written(tally: Tally, case: Case) -> dict[str, Any]:
+    """Write, through text, as the schema says."""
+    document = json.loads(json.dumps(tally_document(tally, case, rules(case)[0].decisions)))
+    within = {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/tally", "$defs": SCHEMA["$defs"]}
+    jsonschema.validate(document, within)
+    return dict(document)
+
+
+def read(document: dict[str, Any], case: Case) -> Tally:
+    return tally_of(document, case, rules(case)[0].decisions)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_what_a_sweep_found_is_read_back_and_adds_up(number: int, wrong: bool) -> None:
+    case, parts = case_of(number), swept(number, wrong)
+    again = tuple(read(written(part, case), case) for part in parts)
+    assert again == parts
+    assert merge(again) == merge(parts) == merge(again[::-1])
+    decisions = rules(case)[0].decisions
+    found = finish(case, decisions, merge(again), "exhaustive")
+    assert found == finish(case, decisions, merge(parts), "exhaustive")
+    assert found.checked > 60000
+    assert (found.verdict != "pass") or not wrong
+    assert bool(merge(again).faults) == wrong
+
+
+def test_the_order_of_keys_does_not_show() -> None:
+    case, (tally, _) = case_of(0), swept(0, True)
+    turned = Tally(
+        dict(list(tally.asked.items())[::-1]),
+        dict(list(tally.entries.items())[::-1]),
+        tally.covered,
+        tally.faults,
+    )
+    assert json.dumps(written(turned, case)) == json.dumps(written(tally, case))
+
+
+def test_what_is_right_is_short() -> None:
+    document = written(swept(0, False)[0], case_of(0))
+    right = [entry for entry in document["entries"] if entry["sort"] == RIGHT]
+    assert right
+    assert all(len(entry) == 6 for entry in right)
+
+
+# Random ones --------------------------------------------------------------------------------------
+
+POSITIONS = st.integers(0, 0xFFFF)
+PAIRS = st.lists(st.tuples(POSITIONS, POSITIONS).map(lambda p: (min(p), max(p))), max_size=5)
+OUTPUTS = st.integers(0, 0xFF)  # of the narrowest destination
+PATTERN = st.sampled_from(["<nan>", "<undefined>"])
+EXAMPLES = st.builds(
+    Example, st.tuples(POSITIONS), OUTPUTS | PATTERN, OUTPUTS | st.none(), st.text(max_size=4)
+)
+ERRORS = st.floats(min_value=0, allow_nan=False)
+SAMPLES = st.none() | st.builds(Sample, POSITIONS, ERRORS, EXAMPLES)
+RANGES = st.builds(
+    lambda kept, more, loose: Ranges(joining(kept)[:8], len(joining(kept)[:8]) + more, loose),
+    PAIRS, st.integers(0, 99), PAIRS.map(joining),
+)  # fmt: skip
+ENTRIES = st.builds(
+    Entry, st.integers(1, 1 << 40), st.integers(0, 2**128 - 1), RANGES, SAMPLES, SAMPLES
+)
+NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "one too large", "dié\n")])
+
+
+@st.composite
+def tallies(draw: st.DrawFn, case: Case) -> Tally:
+    program, by_form = rules(case)
+    asked: dict[int, int] = {}
+    entries: dict[Key, Entry] = {}
+    chosen = draw(st.sets(st.integers(0, len(program.decisions) - 1), max_size=2))
+    for index, decision in enumerate(program.decisions):
+        if index not in chosen:
+            continue
+        asked[index] = 0
+        for reading in range(len(decision.readings)):
+            found = draw(st.dictionaries(NAMES, ENTRIES, min_size=1, max_size=2))
+            if reading:  # as many as under the first
+                found = {("fail", "x"): replace(draw(ENTRIES), count=asked[index])}
+            else:
+                asked[index] = sum(entry.count for entry in found.values())
+            entries |= {Key(index, reading, *name): entry for name, entry in found.items()}
+    faults = st.builds(
+        Group, st.sampled_from((by_form, *program.decisions)),
+        st.sampled_from(["error", "crashed", "refused"]), st.text(), st.just(1), st.just(1),
+        st.text(), placement=st.sampled_from(["", "alone"]), examples=st.tuples(EXAMPLES),
+    )  # fmt: skip
+    return Tally(asked, entries, joining(draw(PAIRS)), tuple(draw(st.lists(faults, max_size=2))))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_any_tally_is_read_back_and_adds_up(data: st.DataObject) -> None:
+    case = case_of(data.draw(st.integers(0, len(CASES) - 1)))
+    parts = data.draw(st.lists(tallies(case), max_size=3))
+    again = [read(written(part, case), case) for part in parts]
+    assert again == parts
+    assert merge(again) == merge(parts)
+    whole = merge(parts)
+    assert read(written(whole, case), case) == whole
+
+
+def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
+    """Readings are not written with a group: two of them would be one that was never chosen."""
+    case = case_of(0)
+    decision = replace(rules(case)[0].decisions[0], readings=("a", "b"), trail=(("r", "x"),))
+    fault = Group(decision, "crashed", "died", 1, 1, "")
+    tally = Tally({}, {}, (), (fault,))
+    assert tally_of(tally_document(tally, case, (decision,)), case, (decision,)) == tally
+
+
+# Damage -------------------------------------------------------------------------------------------
+
+
+FAIL = -1  # the place of an entry of wrong answers
+Damage = tuple[tuple[Any, ...], Any]
+DAMAGES: dict[str, Damage] = {
+    "no asked": (("asked",), KeyError),
+    "asked is no list": (("asked",), 3),
+    "a row of other rules": (
+        (
+            "asked",
+            0,
+            "row",
+        ),
+        "another",
+    ),
+    "a decision that is not there": (
+        (
+            "asked",
+            0,
+            "decision",
+        ),
+        99,
+    ),
+    "asked twice": (("asked",), lambda rows: [*rows, rows[0]]),
+    "asked more than counted": (
+        (
+            "asked",
+            0,
+            "count",
+        ),
+        lambda n: n + 1,
+    ),
+    "an entry lost": (("entries",), lambda found: found[1:]),
+    "an entry twice": (("entries",), lambda found: [*found, found[0]]),
+    "a negative count": (
+        (
+            "entries",
+            FAIL,
+            "count",
+        ),
+        -1,
+    ),
+    "a count that is true": (
+        (
+            "entries",
+            FAIL,
+            "count",
+        ),
+        True,
+    ),
+    "no sort": (
+        (
+            "entries",
+            FAIL,
+            "sort",
+        ),
+        "wrong",
+    ),
+    "a kind of numbers": (
+        (
+            "entries",
+            FAIL,
+            "kind",
+        ),
+        7,
+    ),
+    "a reading that is not there": (
+        (
+            "entries",
+            FAIL,
+            "reading",
+        ),
+        5,
+    ),
+    "a short digest": (
+        (
+            "entries",
+            FAIL,
+            "digest",
+        ),
+        "ab",
+    ),
+    "a digest in words": (
+        (
+            "entries",
+            FAIL,
+            "digest",
+        ),
+        "g" * 32,
+    ),
+    "a digest of numbers": (
+        (
+            "entries",
+            FAIL,
+            "digest",
+        ),
+        12,
+    ),
+    "ranges turned": (
+        (
+            "entries",
+            FAIL,
+            "ranges",
+            "kept",
+            0,
+        ),
+        [9, 3],
+    ),
+    "a range of three": (
+        (
+            "entries",
+            FAIL,
+            "ranges",
+            "kept",
+            0,
+        ),
+        [1, 2, 3],
+    ),
+    "a position that is not there": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "position",
+        ),
+        1 << 16,
+    ),
+    "an error in words": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "error",
+        ),
+        "far",
+    ),
+    "no error": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "error",
+        ),
+        "nan",
+    ),
+    "an example that is a number": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "example",
+        ),
+        4,
+    ),
+    "an input that is a number": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "example",
+            "input",
+        ),
+        [4],
+    ),
+    "a whole call": (
+        (
+            "entries",
+            FAIL,
+            "first",
+            "example",
+            "difference",
+        ),
+        None,
+    ),
+    "covered twice": (("covered",), lambda pairs: [*pairs, pairs[0]]),
+    "a fault that is none": (("faults",), [[]]),
+    "a fault without a place": (
+        (
+            "faults",
+            0,
+            "place",
+        ),
+        None,
+    ),
+}
+
+
+def damaged(document: Any, path: tuple[Any, ...], to: Any) -> None:
+    """Set what a path leads to, to a value or what a function gives of it, or take it away."""
+    for step in path[:-1]:
+        document = document[step]
+    if to is KeyError:
+        del document[path[-1]]
+    else:
+        document[path[-1]] = to(document[path[-1]]) if callable(to) else to
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_found(name: str) -> None:
+    case = case_of(0)
+    document = written(merge(swept(0, True)), case)
+    document["entries"].sort(key=lambda e: e["sort"] == "fail" and e["ranges"]["kept"] != [])
+    assert document["entries"][FAIL]["ranges"]["kept"]
+    read(document, case)
+    damaged(document, *DAMAGES[name])
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        read(document, case)
+
+
+@pytest.mark.parametrize("document", [None, 3, "tally", [], {}])
+def test_what_is_no_tally_is_none(document: Any) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        read(document, case_of(0))
+
+
+# Parts --------------------------------------------------------------------------------------------
+
+
+def parts(number: int) -> list[Part]:
+    """What two shards have of a case: one its vectors and the first half, one the second half,
+    where something was lost and declined.
+    """
+    case, (one, two) = case_of(number), swept(number, True)
+    key, sample = next((k, e.first) for k, e in one.entries.items() if k.sort == "fail")
+    alone = Entry(3, 0xAB, Ranges(), sample, sample)
+    one = replace(one, entries=one.entries | {replace(key, placement="alone"): alone})
+    lost = CaseResult(case, "error", 0, "edge", (), "it raised")
+    decisions = rules(case)[0].decisions
+    return [
+        Part(case, 1 << 16, False, None, one, None, 1, decisions),
+        Part(case, 1 << 16, False, None, replace(two, declined=7), lost, 1, decisions),
+    ]
+
+
+def read_back(found: Sequence[Part]) -> list[Part]:
+    document = json.loads(json.dumps([part_document(part) for part in found]))
+    within = {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/part", "$defs": SCHEMA["$defs"]}
+    for part in document:
+        jsonschema.validate(part, within)
+    return list(parts_of(document, load().types.types, rules))
+
+
+def test_parts_of_two_shards_make_the_case_as_one_run_does() -> None:
+    for number in range(len(CASES)):
+        one, two = parts(number)
+        again = [read_back([part])[0] for part in (two, one)]
+        assert [part.tally for part in again] == [two.tally, one.tally]
+        assert [(part.units, part.sampled) for part in again] == [(1, False)] * 2
+        was, now = result_of(joined([one, two]), rules), result_of(joined(again), rules)
+        assert now.case.id == was.case.id
+        assert (now.verdict, now.checked, now.coverage) == (was.verdict, was.checked, was.coverage)
+        assert now.groups == was.groups
+        assert {group.placement for group in now.groups} == {"", "alone", "bulk"}
+        assert (now.verdict, now.message) == ("error", "it raised")
+
+
+def test_a_part_without_a_tally_is_read_back() -> None:
+    case = case_of(0)
+    vectors = CaseResult(case, "unsupported", 0, "edge", ())
+    part = Part(case, 1 << 16, True, vectors, decisions=rules(case)[0].decisions)
+    (again,) = read_back([part])
+    assert again == replace(part, case=again.case, vectors=again.vectors)
+    assert again.vectors is not None
+    assert (again.case.id, again.vectors.verdict) == (case.id, "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("codes",), -1),
+        (("units",), None),
+        (("units",), 0),
+        (("units",), 4),
+        (("sampled",), 1),
+        (("codes",), 1 << 15),
+        (("tally", "vectors"), 1 << 20),
+        (("tally", "declined"), -1),
+        (("tally", "entries", 0, "placement"), "nowhere"),
+        (("tally", "entries", 0, "reading"), 7),
+        (("lost",), lambda _: part_document(parts(1)[1])["lost"]),
+        (("tally",), KeyError),
+        (("tally", "asked"), []),
+        (("case", "id"), "onnx.Cast-21/float16-to-int8"),
+        (("case", "inputs"), ["float32"]),
+        (("vectors",), lambda _: part_document(parts(1)[1])["lost"]),
+    ],
+)
+def test_damaged_parts_are_found(path: tuple[Any, ...], to: Any) -> None:
+    document = part_document(parts(0)[0])
+    parts_of([document], load().types.types, rules)
+    damaged(document, path, to)
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        parts_of([document], load().types.types, rules)

@@ -1,0 +1,394 @@
+"""A finding as something to run without convcheck: it fails while the bug is there, and not after.
+
+The scripts are run; the findings are those of the runtimes that are installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from planted import identity
+from repro_scripts import run_many, run_one
+
+from convcheck.cli.repro import command
+from convcheck.errors import UsageError
+from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
+from convcheck.pool.local import execute
+from convcheck.report.json import document, render
+from convcheck.report.read import read
+from convcheck.reproduce import emit as repro
+from convcheck.reproduce.emit.onnx import files
+from convcheck.reproduce.shows import with_readings
+from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.reproduce.witness import Due, Witness, failing, of_report
+from convcheck.rules.find import find_case
+from convcheck.rules.load import data_dir, load
+from convcheck.semantics.expected import Decision
+from convcheck.vectors.corpus import open_corpus
+
+CATALOG = load()
+TYPES = CATALOG.types.types
+SPEC = CATALOG.specs["onnx.Cast-21"]
+CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+UNSAFE = "promote_unsafe=true/pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
+SAFE = "promote_unsafe=false/pytorch_scalar_promotion=true/u64_integer_promotion_target=i64"
+ORT = (
+    "onnx.Cast-21/float64-to-float16",
+    "onnx.Cast-21/float16-to-float8e4m3fn/saturate=0",
+    "onnx.Cast-21/float16-to-int4",
+    "onnx.Cast-21/string-to-float8e4m3fn/saturate=0",
+    "onnx.CastLike-21/float64-float16",
+    "onnx.CastLike-24/float32-float8e8m0/saturate=1/round_mode=sideways",
+    "onnx.Range-11/int64-int64-int64",
+)
+PASSING = "onnx.Cast-21/float32-to-bfloat16"
+CRASH = "openvino.Range-4/int32-int32-int32-to-int32"
+OPENVINO = (
+    f"openvino.ConvertPromoteTypes-14/float8e4m3fn-float8e5m2/tensor-scalar/{SAFE}",
+    f"openvino.ConvertPromoteTypes-14/uint64-float8e5m2/scalar-tensor/{UNSAFE}",
+    "openvino.FakeConvert-13/float32-float32-float32/per-tensor-shift/destination_type=f8e5m2",
+    "openvino.Range-4/float64-float64-float64-to-float64",
+)
+
+
+@pytest.fixture(autouse=True)
+def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the commands that run in this process reading the specs each time."""
+    monkeypatch.setattr("convcheck.cli.repro.catalog", lambda specs: CATALOG)
+
+
+@cache
+def of_runtime(address: str) -> RunResult:
+    """Ask cases in one run; for the tests of this process only once."""
+    names = {"ort": (*ORT, PASSING), "openvino": OPENVINO}[address]
+    cases = [find_case(CATALOG, name, None, None, ()) for name in names]
+    done = execute(
+        address, cases, CORPUS, jobs=1, timeout=30, fail_fast=False, on_result=lambda _: None
+    )
+    digests = CORPUS.digests(cases)
+    return RunResult(done.backend, "edge", "disputed", digests, done.results)
+
+
+def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:
+    """Give the findings of a report that was written, read back, and found there."""
+    path = folder / "run.json"
+    path.write_text(render(document(result)))
+    again = read(str(path), TYPES)
+    found = []
+    for one in again.cases:
+        case = find_case(CATALOG, one.case.id, None, None, ())
+        groups = failing(one)
+        assert groups or one.case.id == PASSING, one.case.id
+        spec = CATALOG.specs[case.spec]
+        made = (with_readings(spec, of_report(again.backend, case, g)) for g in groups[:3])
+        found += list(zip(groups, made, strict=False))
+    return found
+
+
+def words(witness: Witness) -> list[str]:
+    strips = witness.got or ()
+    return [w if isinstance(w, str) else hex(w) for strip in strips for w in strip.words]
+
+
+def script(witness: Witness, path: Path) -> Path:
+    path.write_text(repro.python(witness, TYPES, "https://example.org/text"))
+    return path
+
+
+def repaired(witness: Witness) -> Witness:
+    """The same finding where the answer is what is expected."""
+    assert witness.got is not None
+    return replace(witness, due=(Due("", witness.got),), between=())
+
+
+@pytest.mark.parametrize(("address", "names"), [("ort", ORT), ("openvino", OPENVINO)])
+def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
+    address: str, names: tuple[str, ...], tmp_path: Path
+) -> None:
+    pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
+    found = reported(of_runtime(address), tmp_path)
+    assert {w.case.id for _, w in found} == set(names)
+    calm = [w for g, w in found if g.verdict != "crashed"]
+    paths = [script(w, tmp_path / f"{i}.py") for i, w in enumerate(calm)]
+    for witness, path, (code, said) in zip(calm, paths, run_many(paths), strict=True):
+        text = path.read_text()
+        assert code == 1, (witness.case.id, said, text)
+        came = [line for line in said.splitlines() if line.startswith("got")]
+        missing = [word for word in words(witness) if word not in " ".join(came).split()]
+        assert came, witness.case.id
+        assert not missing, (witness.case.id, said)
+        body = [line for line in text.splitlines() if not line.startswith("#")]
+        assert len(body) <= 85, text
+    answered = [w for w in calm if w.got is not None]
+    assert len(answered) > len(names) // 2
+    right = [script(repaired(w), tmp_path / f"right{i}.py") for i, w in enumerate(answered)]
+    for witness, (code, said) in zip(answered, run_many(right), strict=True):
+        assert code == 0, (witness.case.id, said)
+
+
+def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) -> None:
+    """The reading that is not the report's, and a value between two, are right; beyond, not."""
+    pytest.importorskip("openvino")
+    found = reported(of_runtime("openvino"), tmp_path)
+    witness = next(w for _, w in found if w.between)
+    assert len(witness.due) > 1
+    [low, high] = witness.between[0]
+    assert low.words != high.words
+    last = replace(witness, between=(), due=witness.due[-1:])
+    assert isinstance(last.due[0].outputs, tuple)
+    # the script's own judgement, of an answer in the place of the runtime's
+    answers = {
+        "other": last.due[0].outputs[0],
+        "inside": replace(high, words=low.words),
+        "beyond": replace(high, words=tuple(int(w) ^ (1 << 40) for w in high.words)),
+    }
+    paths = []
+    for name, answer in answers.items():
+        text = repro.python(witness, TYPES, "")
+        said = [("f64", list(answer.shape), list(answer.words))]
+        paths.append(tmp_path / f"{name}.py")
+        paths[-1].write_text(text.replace("got = ask()", f"got = {said!r}"))
+    assert [code for code, _ in run_many(paths)] == [0, 0, 1]
+
+
+def test_a_script_about_a_value_is_short(tmp_path: Path) -> None:
+    done = convcheck("repro", ORT[0], "--backend", "ort", "--out", tmp_path / "repro.py")
+    assert done.returncode == 0, done.stderr
+    assert "others, for --group:" in done.stderr
+    text = (tmp_path / "repro.py").read_text()
+    about = [line for line in text.splitlines() if line.startswith("# ")]
+    assert len(text.splitlines()) - len(about) <= 60
+    assert any("https://doi.org/" in line for line in about)
+    assert "convcheck" not in text.replace("convcheck:", "")
+    code, said = run_one(tmp_path / "repro.py")
+    assert (code, said.splitlines()) == (1, [
+        "input     DOUBLE [1] 0xc0effdffffffffff",
+        "expected  FLOAT16 [1] 0xfbff",
+        "got       FLOAT16 [1] 0xfc00",
+    ])  # fmt: skip
+
+
+def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    found = asked(CRASH, "openvino")
+    witness = smallest(found, next(g for g in found.groups if g.verdict == "crashed"))
+    text = script(witness, tmp_path / "crash.py").read_text()
+    assert "# The call kills its process" in text
+    code, said = run_one(tmp_path / "crash.py")
+    assert code == 1
+    assert said.splitlines()[-1] == "got       nothing, died of SIGFPE"
+    inputs = (*witness.inputs[:2], replace(witness.inputs[2], words=(1,)))
+    harmless = replace(witness, inputs=inputs)
+    code, said = run_one(script(harmless, tmp_path / "harmless.py"))
+    assert (code, said.splitlines()[-1][:9]) == (0, "got      ")
+
+
+# The smallest call ---------------------------------------------------------------------------
+
+
+def asked(name: str, address: str):
+    case = find_case(CATALOG, name, None, None, ())
+    return ask_case(address, CATALOG.specs[case.spec], CORPUS.vectors(case), 30.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "placement", "shape"),
+    [
+        ("Scalars", "alone", ()),
+        ("OddTail", "odd tail", (9,)),
+        ("FourD", "4-D", (1, 2, 2, 1)),
+        ("RefusesEmpty", "empty", (0,)),
+    ],
+)
+def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(
+    name: str, placement: str, shape: tuple[int, ...]
+) -> None:
+    case = identity.case(0)
+    vectors = identity.Corpus().vectors(case)
+    found = ask_case(f"tests.planted.placed_backends:{name}", SPEC, vectors, 30.0)
+    group = next(g for g in found.groups if g.placement == placement)
+    witness = smallest(found, group)
+    assert witness.inputs[0].shape == shape
+    [due] = witness.due
+    if witness.got and 0 not in shape:
+        assert int(witness.got[0].words[-1]) == int(due.outputs[0].words[-1]) ^ 1
+
+
+def test_an_answer_right_under_another_reading_is_shown_beside_one_that_is_not() -> None:
+    plain = identity.Corpus().vectors(identity.case(0))
+    [reading] = plain.expected.readings
+    other = replace(reading, codes=reading.codes ^ 1)
+    decision = replace(plain.expected.decisions[0], readings=("as it is", "flipped"))
+    expected = replace(plain.expected, decisions=(decision,), readings=(reading, other))
+    vectors = replace(plain, expected=expected)
+    found = ask_case("tests.planted.placed_backends:Mixed", SPEC, vectors, 30.0)
+    group = found.groups[0]
+    assert group.reading == "as it is"
+    witness = smallest(found, group)
+    assert witness.inputs[0].words == (0, 8)
+    assert witness.got[0].words == (1, 8)
+    assert [(due.reading, due.outputs[0].words) for due in witness.due] == [
+        ("as it is", (0, 8)), ("flipped", (1, 9)),
+    ]  # fmt: skip
+
+
+def test_a_call_is_halved_as_far_as_it_shows() -> None:
+    name = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2"
+    found = asked(name, "tests.planted.placed_backends:Halves")
+    witness = smallest(found, found.groups[0])
+    assert 4 <= len(witness.inputs[0].words) < 8
+
+
+# Other forms ---------------------------------------------------------------------------------
+
+EVIL = 'a */ b /* c """ d \\ e ??/ f \n#include <g>\nimport os'
+
+
+def evil(witness: Witness) -> Witness:
+    by = witness.group.decision
+    said = Decision(EVIL, EVIL, by.level, EVIL, EVIL, by.place)
+    group = replace(witness.group, decision=said, kind=EVIL)
+    return replace(witness, group=group, message=EVIL, backend=BackendInfo("ort", EVIL))
+
+
+@pytest.fixture(scope="module")
+def number_witness() -> Witness:
+    found = asked(ORT[0], "ort")
+    return smallest(found, found.groups[0])
+
+
+@pytest.fixture(scope="module")
+def text_witness() -> Witness:
+    found = asked(ORT[3], "ort")
+    return smallest(found, found.groups[0])
+
+
+def test_what_others_wrote_is_never_code(text_witness: Witness) -> None:
+    plain = repro.python(text_witness, TYPES, "")
+    texts = replace(text_witness.inputs[0], words=(EVIL,))
+    text = repro.python(replace(evil(text_witness), inputs=(texts,)), TYPES, EVIL)
+    kinds = [type(node) for node in ast.walk(ast.parse(plain))]
+    assert [type(node) for node in ast.walk(ast.parse(text))] == kinds
+    assert EVIL in [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
+
+
+def test_the_c_form_compiles_without_a_warning(
+    text_witness: Witness, number_witness: Witness, tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    texts = replace(text_witness.inputs[0], words=(EVIL, "é"), shape=(2,))
+    nothing = replace(number_witness.inputs[0], words=(), shape=(0,))
+    empty = replace(number_witness, inputs=(nothing,))
+    witnesses = [number_witness, empty, replace(evil(text_witness), inputs=(texts,)), text_witness]
+    headers = [f"w{i}.h" for i in range(len(witnesses))]
+    for name, witness in zip(headers, witnesses, strict=True):
+        (tmp_path / name).write_text(repro.c(witness, EVIL), encoding="utf-8")
+        (tmp_path / f"{name[:-2]}.c").write_text(f'#include "{name}"\n')
+    sources = [f"{name[:-2]}.c" for name in headers]
+    done = subprocess.run(
+        [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", *sources],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = (tmp_path / "w0.h").read_text()
+    assert "static const uint64_t input[] = {0xc0effdffffffffff};" in said
+    assert "static const uint16_t expected[] = {0xfbff};" in said
+    assert "static const uint16_t got[] = {0xfc00};" in said
+
+
+def test_the_onnx_form_has_the_witness_only(number_witness: Witness) -> None:
+    from onnx import TensorProto
+
+    made = dict(files(number_witness))
+    [model, data, put_in, due] = sorted(made, key=lambda name: ("model" not in name, name))
+    assert [Path(name).name for name in (model, data)] == ["model.onnx", "data.json"]
+    assert json.loads(made[data]) == {"rtol": 0, "atol": 0}
+    tensors = [TensorProto.FromString(made[name]).raw_data.hex() for name in (put_in, due)]
+    assert tensors == ["fffffffffffdefc0", "fffb"]
+
+
+@pytest.mark.parametrize("address", ["torch", "pypto", "ml_dtypes", "process:./mine", "a.b:C"])
+def test_a_backend_without_a_script_is_said_to_have_none(
+    address: str, number_witness: Witness
+) -> None:
+    other = replace(number_witness, backend=BackendInfo(address, "1"))
+    with pytest.raises(UsageError, match="no Python script for the backend") as error:
+        repro.python(other, TYPES, "")
+    assert "--emit c" in error.value.hint
+    assert "static const uint64_t input[]" in repro.c(other, "")
+
+
+def test_what_an_onnx_test_cannot_say_is_said(text_witness: Witness) -> None:
+    refusal = replace(text_witness, due=(Due("", "<refused>"),))
+    with pytest.raises(UsageError, match="no refusal"):
+        list(files(refusal))
+
+
+# The command ---------------------------------------------------------------------------------
+
+
+def test_the_command_says_what_is_wrong_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "run.json"
+    report.write_text(render(document(of_runtime("ort"))))
+    unknown = "onnx.Cast-21/float32-to-int8"
+    for arguments, said in (
+        ((ORT[0],), "give one of --backend NAME and --report FILE"),
+        ((ORT[0], "--report", report, "--group", "9"), "--group 9 names no finding"),
+        ((unknown, "--report", report), f"has no case {unknown}"),
+        ((PASSING, "--report", report), "does not fail on ort in"),
+        ((ORT[0], "--report", report, "--emit", "onnx"), "a test of ONNX is a folder"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as error:
+            command.main([*map(str, arguments)], standalone_mode=False)
+        assert said in str(error.value), arguments
+    assert capsys.readouterr().out == ""
+
+
+def test_a_part_of_a_call_that_is_right_alone_is_no_witness(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    found = reported(of_runtime("openvino"), tmp_path)
+    witness = next(w for _, w in found if len(w.due) > 1)
+    spec = CATALOG.specs[witness.case.spec]
+    other = witness.due[-1].outputs
+    assert isinstance(other, tuple)
+    with pytest.raises(UsageError, match="right under another reading"):
+        with_readings(spec, replace(witness, got=other))
+
+
+def test_an_element_that_a_reading_leaves_open_is_no_witness(tmp_path: Path) -> None:
+    """Cut down to it, a call that no reading allows is one that this reading does."""
+    pytest.importorskip("openvino")
+    (_, witness), *_ = reported(of_runtime("openvino"), tmp_path)
+    name = "openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e4m3"
+    case = find_case(CATALOG, name, None, None, ())
+
+    def one(code: int) -> Strip:
+        return Strip("float32", case.inputs[0].format, (1,), 0, (code,))
+
+    due = Due("each operation in T_F", (one(0xC3155555),))
+    inputs = one(0xC31AAAAB), one(0x40400000)
+    part = replace(witness, case=case, inputs=inputs, due=(due,), got=(one(0xC3155556),))
+    with pytest.raises(UsageError, match="right under another reading"):
+        with_readings(CATALOG.specs[case.spec], part)
+
+
+def test_a_group_is_named_by_its_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = of_runtime("ort")
+    report = tmp_path / "run.json"
+    report.write_text(render(document(result)))
+    group = failing(result.cases[0])[2]
+    asked_for = [ORT[0], "--report", str(report), "--group", group.digest[:8]]
+    assert command.main(asked_for, standalone_mode=False) == 0
+    assert group.kind in capsys.readouterr().out.splitlines()[0]

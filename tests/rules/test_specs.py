@@ -1,0 +1,164 @@
+"""Spec files: good ones lint clean, and every kind of bad one says where and what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from convcheck.errors import SpecError
+from convcheck.rules.load import load
+from convcheck.rules.source import parse
+from convcheck.semantics.lint import lint
+from specs import GOOD, findings, write_spec
+
+
+def test_the_built_in_specs_are_clean() -> None:
+    proofs = lint(load())
+    assert [str(f) for p in proofs for f in p.findings] == []
+    assert sum(p.cases for p in proofs) > 4000
+    tables = {name for name, spec in load().specs.items() if spec.body == "table"}
+    assert all(p.points > 100 for p in proofs if p.spec in tables)
+
+
+def test_a_good_spec_of_ones_own_is_clean(tmp_path: Path) -> None:
+    assert findings(write_spec(tmp_path / "mine")) == []
+
+
+REFUSED = {
+    "not YAML": ("op: acme.Convert", "op: [acme.Convert", "not YAML", 2),
+    "duplicate key": ("version: 1", "version: 1\nversion: 2", "duplicate key `version`", 3),
+    "unknown key": ("version: 1", "version: 1\nverzion: 2", "unknown key `verzion`", 3),
+    "unknown dtype": ("T: [float32, int8]", "T: [float33, int8]", "unknown dtype 'float33'", 9),
+    "no citation": ('    cite: "Without clamp they are undefined."\n', "", "missing `cite`", 34),
+    "empty citation": ('"Without clamp they are undefined."', '""', "an empty citation", 36),
+    "unknown level": ("level: normative", "level: normal", "unknown level 'normal'", 15),
+    "unknown source": ('"Without clamp they are undefined."', "{of: manual, says: x}",
+                       "unknown source 'manual'", 36),
+    "unknown attribute": ("clamp: 0}", "klamp: 0}", "unknown key `klamp`", 37),
+    "unknown value": ("clamp: 0}", "clamp: 7}", "unknown value of clamp '7'", 37),
+    "missing extends": ("version: 1", "version: 1\nextends: convert-0", "no spec 'convert-0'", 3),
+    "a cycle": ("version: 1", "version: 1\nextends: convert-1", "goes in a circle", 3),
+    "a tag": ("version: 1", "version: !!python/name:os.system 1", "spec files are data", 2),
+    "an alias": ("version: 1", "version: &v 1", "anchors and aliases", 2),
+    "a bad version": ("version: 1", "version: one", "expected a whole number", 2),
+    "cells and columns": ("nan:          nan", "nan:          [nan, nan]", "2 cells", 20),
+    "two rules of a name": ("to-int8-unclamped", "to-int8", "two rules are named", 34),
+    "edit verb": ("name: to-int8\n", "name: to-int8\n    before: to-float8\n", "`before`", 25),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_loading_refuses(name: str, tmp_path: Path) -> None:
+    old, new, message, line = REFUSED[name]
+    assert old in GOOD
+    with pytest.raises(SpecError) as caught:
+        load([write_spec(tmp_path / "mine", GOOD.replace(old, new, 1))])
+    assert message in caught.value.message
+    assert caught.value.place is not None
+    assert caught.value.place.file == "mine/convert-1.yaml"
+    assert caught.value.place.line == line
+    assert caught.value.hint
+
+
+FOUND = {
+    "unknown case word": ('"[x] > max":  +max', '"[x] >> max":  +max', "unknown case word", 20),
+    "unknown outcome word": ("+max\n      \"x < min\"", "+top\n      \"x < min\"",
+                             "unknown outcome word '+top'", 31),
+    "unknown rounding mode": ("round: nearest-even", "round: nearest", "unknown rounding", 14),
+    "no rounding mode": ("    round: nearest-even\n", "", "needs a rounding mode", 0),
+    "not in the format": ("else:         \"[x]\"", "else:         +inf", "has no +inf", 22),
+    "undecided": ("      else:      \"[x]\"\nexamples", "examples", "no rule decides", 33),
+    "row unreachable": ("nan:          nan", "nan:          nan\n      \"-nan\": nan",
+                        "row '-nan' is unreachable", 20),
+    "rule unreachable": ("when: {to: int8, clamp: 0}", "when: {from: int16, to: int8}", "", 0),
+    "undefined at another level": ("nan:       {gives: undefined, level: undefined}",
+                                   "nan:       undefined", "outcome 'undefined' at level", 29),
+    "a wrong example": ('x: "300", gives: "127"', 'x: "300", gives: "126"', "gives 0x7f", 45),
+    "a default outside": ("default: 1", "default: 2", "not among the values", 12),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_lint_finds(name: str, tmp_path: Path) -> None:
+    old, new, message, line = FOUND[name]
+    assert old in GOOD
+    found = findings(write_spec(tmp_path / "mine", GOOD.replace(old, new, 1)))
+    assert any(message in f.message for f in found), found
+    assert line == 0 or any(abs(f.place.line - line) <= 1 for f in found), found
+
+
+def test_swapped_rows_are_unreachable(tmp_path: Path) -> None:
+    row = '      "[x] > max":  +max\n'
+    swapped = GOOD.replace(row, '      "x > max":  +max\n' + row)
+    found = findings(write_spec(tmp_path / "mine", swapped))
+    assert ["row '[x] > max' is unreachable" in f.message for f in found] == [True]
+
+
+def test_a_rule_taken_out_takes_its_behaviour_away(tmp_path: Path) -> None:
+    start, end = GOOD.index("  - name: to-float8"), GOOD.index("  - name: to-int8\n")
+    found = findings(write_spec(tmp_path / "mine", GOOD[:start] + GOOD[end:]))
+    assert any("no rule decides every input of float32 to float8e4m3fn" in f.message for f in found)
+
+
+def test_a_child_states_only_what_changed(tmp_path: Path) -> None:
+    child = """\
+op: acme.Convert
+version: 2
+extends: convert-1
+types: {add: {U: [float16]}, remove: {T: [int8]}}
+rules:
+  - {name: to-float8, level: implied}
+  - name: to-float16
+    before: to-int8
+    level: implied
+    cite: "As to float8."
+    when: {to: float16}
+    round: nearest-even
+    table: {nan: nan, "[x] > max": +inf, "[x] < -max": -inf, else: "[x]"}
+"""
+    folder = write_spec(write_spec(tmp_path / "mine"), child, "convert-2")
+    spec = load([folder]).specs["acme.Convert-2"]
+    assert [r.name for r in spec.rules] == [
+        "to-float8",
+        "to-float16",
+        "to-int8",
+        "to-int8-unclamped",
+    ]
+    assert spec.rules[0].level == "implied"
+    assert [str(t) for t in spec.types["T"]] == ["float32"]
+    assert spec.rules[0].place.file == "mine/convert-2.yaml"
+    assert spec.rules[0].rows[0].place.file == "mine/convert-1.yaml"
+    assert spec.examples == ()
+
+
+def test_types_of_ones_own(tmp_path: Path) -> None:
+    text = GOOD.replace("float8e4m3fn", "float8e3m4")
+    text = text.replace('x: "464", gives: "448"', 'x: "15.5", gives: "15.5"')
+    folder = write_spec(tmp_path / "mine", text)
+    row = "{exponent: 3, mantissa: 4, bias: 3, infinity: no, nan: all-ones, negative_zero: yes}"
+    (folder / "dtypes.yaml").write_text(f"floats:\n  float8e3m4: {row}\n")
+    assert findings(folder) == []
+    assert str(load([folder]).types.types["float8e3m4"].format.max) == "30"
+
+
+def test_scalars_stay_what_was_written() -> None:
+    node = parse("a: -0\nb: off\nc: 0x7e\nd: 1e5\n", "f")
+    assert [n.text() for n in node.items().values()] == ["-0", "off", "0x7e", "1e5"]
+
+
+@pytest.mark.parametrize("text", ["", "a: 1\n b: 2", "\t- x", "a: *b", "? [1]\n: 2", "a: !x 1"])
+def test_bad_yaml_has_a_place(text: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(text, "f.yaml")
+    assert str(caught.value).startswith("f.yaml")
+
+
+def test_a_bomb_of_aliases_is_refused() -> None:
+    with pytest.raises(SpecError, match="anchors and aliases"):
+        parse("a: &a [1,1]\nb: [*a,*a,*a]\n", "f")
+
+
+def test_deep_nesting_is_an_error_and_no_crash() -> None:
+    with pytest.raises(SpecError):
+        parse("[" * 5000 + "]" * 5000, "f")

@@ -1,0 +1,245 @@
+"""An input of which only the type counts: its values and its shape must have no influence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import cast
+
+import numpy as np
+import pytest
+
+from convcheck.ask.elements import ask, inputs_at
+from convcheck.ask.type_only import SHAPES, companion
+from convcheck.backends.onnx.runtime import OnnxRuntime
+from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.reference import Reference
+from convcheck.judge.answers import Index
+from convcheck.judge.elements import judge
+from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.numerics.format import Bits, Bool, Text
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import REFUSED
+from convcheck.vectors.generate import vector_set
+from convcheck.vectors.model import VectorSet
+
+CATALOG = load()
+VERSIONS = (15, 19, 21, 23, 24, 25)
+CAST = {15: 13, 19: 19, 21: 21, 23: 23, 24: 24, 25: 25}
+SPEC = CATALOG.specs["onnx.CastLike-19"]
+ASKED = ("float32-int8", "float32-float8e4m3fn/saturate=0", "int8-float32", "string-float16",
+         "float16-string", "uint8-bool", "float16-float16")  # fmt: skip
+
+
+@cache
+def vectors(name: str) -> VectorSet:
+    [case] = [c for c in cases(SPEC) if c.name == name]
+    return vector_set(SPEC, case, "edge")
+
+
+class Recording(Reference):
+    """The reference, which remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(CATALOG)
+        self.calls: list[list[Bits]] = []
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        self.calls.append(list(inputs))
+        return super().answer(case, inputs)
+
+
+def asked(backend: Reference | OnnxRuntime, name: str) -> CaseResult:
+    one = vectors(name)
+    return judge(one, ask(backend, one, lambda placement, index: None, {}))
+
+
+# The specs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_case_for_each_of_cast(version: int) -> None:
+    spec = CATALOG.specs[f"onnx.CastLike-{version}"]
+    of_cast = CATALOG.specs[f"onnx.Cast-{CAST[version]}"]
+    assert spec.extends == of_cast.id
+    pairs = list(zip(cases(spec), cases(of_cast), strict=True))
+    assert len(pairs) > 100
+    for like, plain in pairs:
+        assert like.inputs == (*plain.inputs, *plain.outputs)
+        assert (like.outputs, like.attributes, like.refusal) == (
+            plain.outputs, plain.attributes, plain.refusal,
+        )  # fmt: skip
+        assert like.sources == plain.inputs
+        assert like.carried == (), "the type comes by the second input, by no attribute"
+        assert like.name == plain.name.replace("-to-", "-", 1)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_expected_is_what_is_expected_of_cast(name: str) -> None:
+    of_cast = CATALOG.specs["onnx.Cast-19"]
+    [plain] = [c for c in cases(of_cast) if c.name.replace("-to-", "-", 1) == name]
+    like, other = vectors(name), vector_set(of_cast, plain, "edge")
+    assert np.array_equal(like.inputs[0], other.inputs[0])
+    assert len(like.inputs) == 1
+    for one, two in zip(like.expected.readings, other.expected.readings, strict=True):
+        assert np.array_equal(one.codes, two.codes)
+        assert np.array_equal(one.patterns, two.patterns)
+
+
+# Companions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_second_input_varies_and_is_of_the_type(name: str) -> None:
+    backend = Recording()
+    result = asked(backend, name)
+    assert result.verdict not in FAILURES
+    [source, target] = vectors(name).case.inputs
+    shapes, values = set(), set()
+    for first, second in backend.calls:
+        assert first.dtype == source.format.storage
+        assert second.dtype == target.format.storage
+        shapes.add(second.shape)
+        values |= set(second.reshape(-1).tolist())
+    assert len(shapes) >= len(SHAPES)
+    assert len(values) > (1 if isinstance(target.format, Bool) else 3)
+    assert any(a.shape != b.shape for a, b in backend.calls)
+
+
+def test_every_shape_is_among_them() -> None:
+    backend = Recording()
+    for name in ASKED:
+        asked(backend, name)
+    assert {second.shape for _, second in backend.calls} == set(SHAPES)
+
+
+def test_the_same_question_has_the_same_second_input() -> None:
+    one, two = Recording(), Recording()
+    asked(one, "float32-int8")
+    asked(two, "float32-int8")
+    for first, second in zip(one.calls, two.calls, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_a_replay_after_a_crash_asks_the_same() -> None:
+    one = vectors("float32-float8e4m3fn/saturate=0")
+    notes: list[Index] = []
+    backend = Recording()
+    ask(backend, one, lambda placement, index: notes.append(index.copy()), {})
+    for index, inputs in zip(
+        notes, backend.calls, strict=True
+    ):  # as the worker makes them in a sweep
+        again = inputs_at(one, index)
+        assert all(np.array_equal(a, b) for a, b in zip(inputs, again, strict=True))
+
+
+@pytest.mark.parametrize("name", ["float6e2m3", "float4e2m1", "int2", "bool", "string"])
+def test_a_companion_is_codes_of_its_type(name: str) -> None:
+    dtype = CATALOG.types.types[name]
+    for size in range(40):
+        for shape in ((size,), (1, size, 1, 1)):
+            tensor = companion(dtype, np.arange(size, dtype=np.intp).reshape(shape), 40)
+            assert tensor.dtype == dtype.format.storage
+            assert tensor.shape in SHAPES
+            if isinstance(dtype.format, Text):
+                assert all(isinstance(text, str) for text in tensor.reshape(-1))
+            elif isinstance(dtype.format, Bool):
+                assert (tensor <= 1).all()
+            else:
+                assert (tensor < 1 << dtype.format.bits).all()
+
+
+# Planted bugs ------------------------------------------------------------------------------------
+
+Bug = Callable[[Case, Outputs, Sequence[Bits]], Outputs]
+
+
+def broadcasts(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """The output takes the shape that both inputs broadcast to."""
+    try:
+        shape = np.broadcast_shapes(*(bits.shape for bits in inputs))
+    except ValueError:
+        return right
+    wide = cast(Bits, np.broadcast_to(right.arrays[0], shape))
+    return Outputs((wide,), right.types)
+
+
+def takes_its_shape(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """An output of the same number of elements takes the second input's shape."""
+    if inputs[0].size != inputs[1].size:
+        return right
+    return Outputs((right.arrays[0].reshape(inputs[1].shape),), right.types)
+
+
+def copies_its_value(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """The first element is the second input's."""
+    if not (inputs[0].size and inputs[1].size):
+        return right
+    codes = right.arrays[0].copy()
+    codes.reshape(-1)[0] = inputs[1].reshape(-1)[0]
+    return Outputs((codes,), right.types)
+
+
+def empty_like_empty(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """The output is empty where the second input is."""
+    return right if inputs[1].size else Outputs((right.arrays[0].reshape(-1)[:0],), right.types)
+
+
+def type_of_the_first(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """The output has the type of the first input."""
+    return Outputs((inputs[0],), (case.inputs[0].name,))
+
+
+def always_float32(case: Case, right: Outputs, inputs: Sequence[Bits]) -> Outputs:
+    """The output is float32 whatever the second input is."""
+    return Outputs((np.zeros(inputs[0].shape, np.uint32),), ("float32",))
+
+
+BUGS: tuple[Bug, ...] = (
+    broadcasts, takes_its_shape, copies_its_value, empty_like_empty, type_of_the_first,
+    always_float32,
+)  # fmt: skip
+HARMLESS = {  # what these cannot be seen to do
+    ("type_of_the_first", "float16-float16"),  # the type is the same, and so is every value
+}
+
+
+class Planted(Recording):
+    def __init__(self, bug: Bug) -> None:
+        super().__init__()
+        self.bug = bug
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        right = super().answer(case, inputs)
+        return self.bug(case, right, inputs) if isinstance(right, Outputs) else right
+
+
+def test_a_planted_bug_is_caught(record_property: Callable[[str, object], None]) -> None:
+    pairs = [(b, n) for b in BUGS for n in ASKED if (b.__name__, n) not in HARMLESS]
+    missed = [(b.__name__, n) for b, n in pairs if asked(Planted(b), n).verdict not in FAILURES]
+    record_property("planted (onnx.CastLike)", (len(pairs), len(pairs) - len(missed)))
+    assert not missed
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_without_a_bug_nothing_is_found(name: str) -> None:
+    assert asked(Planted(lambda case, right, inputs: right), name).verdict not in FAILURES
+
+
+# A runtime ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_onnxruntime_does_as_with_cast(name: str) -> None:
+    of_cast = CATALOG.specs["onnx.Cast-19"]
+    [plain] = [c for c in cases(of_cast) if c.name.replace("-to-", "-", 1) == name]
+    other = vector_set(of_cast, plain, "edge")
+    like = asked(OnnxRuntime(), name)
+    result = judge(other, ask(OnnxRuntime(), other, lambda placement, index: None, {}))
+    assert (like.verdict, like.checked) == (result.verdict, result.checked)
+    assert [(g.decision.name, g.verdict, g.kind, g.count) for g in like.groups] == [
+        (g.decision.name, g.verdict, g.kind, g.count) for g in result.groups
+    ]
+    assert all((r.patterns != REFUSED).any() for r in other.expected.readings)

@@ -1,0 +1,279 @@
+"""FakeConvert: the evaluator held to the oracle, the vectors to what they have to ask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from comparing import catalog
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, ZERO, expect
+from oracle.formats import FLOATS, boundaries, nearest_even
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Codes
+from convcheck.numerics.words import code_of
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body.steps import CompiledSteps, compile_steps
+from convcheck.semantics.body.steps_lint import lint_steps
+from convcheck.semantics.expected_calls import Due
+from convcheck.vectors.body.steps import steps_calls
+from convcheck.vectors.calls import call_set
+
+STABLE = settings(deadline=None, derandomize=True, max_examples=150)
+TYPES = ("float16", "bfloat16", "float32")
+SETS = ("1 0", "3 0.3", "1.7 -1.1", "-0.75 0.01", "900 -100", "1", "0.007", "-3")
+
+
+def spec() -> Spec:
+    return catalog().specs["openvino.FakeConvert-13"]
+
+
+CASES = list(cases(spec()))
+
+
+@cache
+def compiled(name: str, layout: str, destination: str) -> CompiledSteps:
+    return compile_steps(spec(), case_of(name, layout, destination))
+
+
+def case_of(name: str, layout: str, destination: str = "f8e4m3") -> Case:
+    return next(
+        case
+        for case in CASES
+        if case.inputs[0].name == name
+        and case.layout == layout
+        and case.attribute("destination_type") == destination
+    )
+
+
+def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
+    """Give the layout and the tensors of one scale and perhaps one shift."""
+    fmt = case_of(name, "per-tensor").inputs[0].format
+    codes = [np.array([code_of(fmt, word)[0]], fmt.storage) for word in words.split()]
+    return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
+
+
+def told(due: Due, index: int) -> int | str:
+    """An element in the oracle's words."""
+    words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
+    return words.get(int(due.patterns[index]), int(due.codes[index]))
+
+
+def held(name: str, destination: str, way: int, words: str, data: Codes) -> int:
+    """Compare every element under one reading; gives how many are defined."""
+    layout, parameters = with_parameters(name, words)
+    case = compiled(name, layout, destination)
+    due = case.answer(case.steps.readings[way - 1], [data, *parameters])
+    rest = tuple(int(tensor[0]) for tensor in parameters)
+    defined = 0
+    for index, code in enumerate(data.tolist()):
+        right = expect(name, destination, way, (code, *rest))
+        assert told(due, index) == right, f"{code:#x} {words}"
+        defined += right != UNDEFINED
+    return defined
+
+
+EXHAUSTIVE = [
+    ("float16", "f8e4m3", 1, "1.7 -1.1"), ("float16", "f8e5m2", 2, "3 0.3"),
+    ("float16", "f8e4m3", 3, "-0.75 0.01"), ("float16", "f8e5m2", 4, "900 -100"),
+    ("bfloat16", "f8e5m2", 1, "3 0.3"), ("bfloat16", "f8e4m3", 2, "900 -100"),
+    ("bfloat16", "f8e5m2", 3, "1.7 -1.1"), ("bfloat16", "f8e4m3", 4, "-0.75 0.01"),
+    ("bfloat16", "f8e4m3", 1, "1"), ("float16", "f8e4m3", 3, "3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "destination", "way", "words"), EXHAUSTIVE)
+def test_every_pattern_of_16_bits_against_the_oracle(
+    name: str, destination: str, way: int, words: str
+) -> None:
+    assert held(name, destination, way, words, np.arange(1 << 16, dtype=np.uint16)) > 10_000
+
+
+@pytest.mark.parametrize("words", SETS)
+@pytest.mark.parametrize("name", TYPES)
+def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
+    """Data made for one set of parameters is asked of every other one as well."""
+    for destination in ("f8e4m3", "f8e5m2"):
+        calls = steps_calls(spec(), case_of(name, "per-tensor-shift", destination), "edge", 0)
+        data = np.unique(np.concatenate([call[0] for call in calls]))[::5]
+        for way in WAYS:
+            assert held(name, destination, way, words, data) > 50
+
+
+@given(data=st.data())
+@STABLE
+def test_any_data_scale_and_shift(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(TYPES))
+    destination = data.draw(st.sampled_from(["f8e4m3", "f8e5m2"]))
+    bits, one = FLOATS[name].bits, FLOATS[name].bias << FLOATS[name].mantissa
+    near_one = st.integers(one - (9 << FLOATS[name].mantissa), one + (9 << FLOATS[name].mantissa))
+    codes = data.draw(
+        st.lists(st.one_of(st.integers(0, (1 << bits) - 1), near_one), min_size=2, max_size=3)
+    )
+    layout = ("per-tensor", "per-tensor-shift")[len(codes) - 2]
+    case = compiled(name, layout, destination)
+    tensors = [np.array([code], f"u{bits // 8}") for code in codes]
+    for way, reading in zip(WAYS, case.steps.readings, strict=True):
+        right = expect(name, destination, way, tuple(codes))
+        assert told(case.answer(reading, tensors), 0) == right
+
+
+# Calls ---------------------------------------------------------------------------------------
+
+
+def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
+    layout, parameters = with_parameters("float16", "1.7 -1.1")
+    case = compiled("float16", layout, "f8e4m3")
+    found = case.expect([np.arange(1 << 15, dtype=np.uint16), *parameters])
+    assert [r.name for r in found.readings] == [r.name for r in case.steps.readings]
+    assert case.decisions[found.row].level == "disputed"
+    assert case.decisions[found.row].readings == tuple(r.name for r in case.steps.readings)
+
+
+def test_where_all_readings_agree_the_level_is_implied() -> None:
+    layout, parameters = with_parameters("float32", "1 0")
+    case = compiled("float32", layout, "f8e4m3")
+    found = case.expect([np.array([0x3F880000, 0x3F881000], np.uint32), *parameters])
+    assert len(found.readings) == 1
+    assert case.decisions[found.row].level == "implied"
+    assert found.readings[0].outputs[0].codes.tolist() == [0x3F800000, 0x3F900000]
+
+
+@pytest.mark.parametrize("words", ["0 1", "inf 0", "nan 0", "1 -inf", "1 nan", "0"])
+def test_of_such_scales_and_shifts_nothing_is_expected(words: str) -> None:
+    layout, parameters = with_parameters("float16", words)
+    case = compiled("float16", layout, "f8e5m2")
+    found = case.expect([np.array([0x3C00, 0xBC00, 0, 0x7C00], np.uint16), *parameters])
+    assert [r.pattern for r in found.readings] == [pattern.UNDEFINED]
+    assert case.decisions[found.row].level == "undefined"
+
+
+def test_scales_belong_to_channels() -> None:
+    case = compiled("float16", "per-channel", "f8e4m3")
+    data = np.full((2, 3, 2), 0x3C40, np.uint16)  # 1.0625
+    scale = np.array([[0x3C00], [0x3E00], [0x4000]], np.uint16)  # 1, 1.5, 2
+    [due] = case.expect([data, scale]).readings[0].outputs
+    assert due.shape == (2, 3, 2)
+    one = [0x3C00, 0x3C00, 0x3C55, 0x3C55, 0x3C00, 0x3C00]  # 1, 1.625 / 1.5, 2 / 2
+    assert due.codes.tolist() == one * 2
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_refusal_is_due_where_the_text_has_no_such_question(case: Case) -> None:
+    refused = case.inputs[0].name == "float64" or "unlike" in case.layout or "widens" in case.layout
+    vectors = call_set(spec(), case, "edge")
+    patterns = {r.pattern for expected in vectors.expected for r in expected.readings}
+    assert (patterns == {pattern.REFUSED}) == refused
+    for expected in vectors.expected:
+        decision = vectors.decisions[expected.row]
+        assert decision.cite
+        assert refused == decision.row.startswith("refused")
+
+
+def test_shapes_that_do_not_broadcast_are_no_question() -> None:
+    case = compiled("float16", "per-tensor", "f8e4m3")
+    with pytest.raises(SpecError, match="broadcast"):
+        case.expect([np.zeros(3, np.uint16), np.zeros(2, np.uint16)])
+
+
+# Vectors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.layout == "per-tensor"], ids=lambda c: c.name
+)
+def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
+    """In the boundary tier: all patterns of 16 bits; of float32 every value and midpoint."""
+    if case.inputs[0].name == "float64":
+        return
+    calls = steps_calls(spec(), case, "boundary", 0)
+    plain = next(
+        data for data, scale in calls if scale[0] == code_of(case.inputs[0].format, "1")[0]
+    )
+    if case.inputs[0].format.bits == 16:
+        assert len(np.unique(plain)) == 1 << 16
+        return
+    destination = DESTINATIONS[str(case.attribute("destination_type"))]
+    largest = FLOATS[destination].magnitude(FLOATS[destination].largest)
+    values = [v for v in boundaries(destination) if 0 < v <= largest]
+    assert len(values) > 2 * FLOATS[destination].largest - 2
+    codes = {nearest_even("float32", v) for v in values}
+    both = codes | {code | 1 << 31 for code in codes}
+    assert {code + ulp for code in both for ulp in (-1, 0, 1)} <= set(plain.tolist())
+
+
+def test_edge_calls_are_the_same_everywhere_and_have_tails() -> None:
+    case = case_of("float32", "per-tensor-shift")
+    one, other = (steps_calls(spec(), case, "edge", 0) for _ in range(2))
+    assert all(
+        np.array_equal(a, b)
+        for x, y in zip(one, other, strict=True)
+        for a, b in zip(x, y, strict=True)
+    )
+    assert {1, 3, 7, 17, 0} <= {call[0].size for call in one}
+    assert any(
+        not np.array_equal(a[0], b[0])
+        for a, b in zip(one, steps_calls(spec(), case, "edge", 1), strict=True)
+    )
+
+
+def test_an_axis_can_be_mistaken_for_another_in_some_call() -> None:
+    for name in TYPES:
+        shapes = {
+            call[0].shape for call in steps_calls(spec(), case_of(name, "per-channel"), "edge", 0)
+        }
+        assert (6, 6, 6) in shapes
+
+
+# Lint ----------------------------------------------------------------------------------------
+
+
+def test_the_spec_is_sound() -> None:
+    assert lint_steps(spec()) == []
+
+
+def changes(steps: Steps) -> dict[str, Steps]:
+    """Steps with one thing wrong each."""
+    first, convert, last = steps.lines
+    double = steps.readings[2]
+    half = case_of("float16", "per-tensor").inputs[0]
+    other_rule = replace(convert, rule="to-float4")
+    one_type = replace(convert, targets=convert.targets[:1])
+    again = replace(steps.readings[0], name="again")
+    return {
+        "example": replace(steps, examples=(replace(steps.examples[1], gives=("1",) * 6),)),
+        "no such layout": replace(
+            steps, refusals=(replace(steps.refusals[0], layouts=frozenset(["x"])),)
+        ),
+        "nothing refused": replace(
+            steps, refusals=(replace(steps.refusals[0], layouts=frozenset()),)
+        ),
+        "a reading that changes nothing": replace(steps, readings=(*steps.readings, again)),
+        "two of one name": replace(steps, readings=(steps.readings[0],) * 2),
+        "narrower": replace(steps, readings=(replace(double, within=(("float32", half),)),)),
+        "no such rule": replace(steps, lines=(first, other_rule, last)),
+        "a value without a type": replace(steps, lines=(first, one_type, last)),
+        "no value": replace(steps, ask=((("scale", "1..0"), ("shift", "0")),)),
+        "no conversion": replace(steps, lines=(first,)),
+    }
+
+
+def test_lint_sees_what_is_wrong() -> None:
+    good = spec().steps
+    assert good is not None
+    for what, steps in changes(good).items():
+        assert lint_steps(replace(spec(), steps=steps)), what
+
+
+def test_lint_sees_a_row_that_nothing_reaches() -> None:
+    rule = spec().rules[0]
+    late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
+    [finding] = lint_steps(replace(spec(), rules=(late,)))
+    assert "unreachable" in finding.message

@@ -1,0 +1,248 @@
+"""The formula body: the expression language, the parser, and scalar rounding."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from places import ROOT
+
+from convcheck.errors import SpecError
+from convcheck.numerics.codec import encode
+from convcheck.numerics.format import Float, Int, Numeric
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.scalar import BeyondError, Grid
+from convcheck.rules import source
+from convcheck.rules.body.formula import apply, parse
+from convcheck.rules.expression import conversions_in, names_in
+from convcheck.rules.load import load
+from convcheck.semantics.body.formula_lint import lint_formula
+
+TYPES = load().types.types
+SPECS = ROOT / "specs"
+EXACT = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negate": operator.neg,
+    "ceil": lambda x: Fraction(math.ceil(x)),
+    "max": max,
+    "number": Fraction,
+}
+LENGTH = "max(ceil((stop - start) / step), 0)"
+NAMES = ("start", "stop", "step")
+
+
+def length(start: int, stop: int, step: str) -> Fraction:
+    values = {"start": Fraction(start), "stop": Fraction(stop), "step": Fraction(step)}
+    return apply(parse(LENGTH, NAMES), values, EXACT)
+
+
+# The language ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "due"),
+    [((2, 23, "3"), 7), ((23, 2, "-3"), 7), ((1, 2, "0.3"), 4), ((5, 0, "1"), 0)],
+)
+def test_an_expression_is_computed_exactly(call: tuple[int, int, str], due: int) -> None:
+    assert length(*call) == due
+
+
+def test_operators_bind_as_in_arithmetic() -> None:
+    values = {"a": Fraction(7), "b": Fraction(2)}
+    for text, due in (("a - b - 1", 4), ("a + b * 3", 13), ("-a + b", -5), ("a / b / 2", 1.75)):
+        assert apply(parse(text, ("a", "b")), values, EXACT) == due
+
+
+def test_what_an_expression_uses() -> None:
+    read = parse("max(ceil(float32(a - b) / float32(c)), 0)", ("a", "b", "c"), ("float32",))
+    assert names_in(read) == {"a", "b", "c"}
+    assert conversions_in(read) == {"float32"}
+    converted = apply(
+        read,
+        {"a": Fraction(9), "b": Fraction(1), "c": Fraction(3)},
+        {**EXACT, "convert": lambda name, x: x + 1},
+    )
+    assert converted == 3  # ceil(9 / 4)
+
+
+REFUSED = [
+    "", "a b", "a.b", "a[0]", "f(a)", "a.b(a)", "(a).real", "1.5", "1e3", "1j", "a ** 2", "a // 2",
+    "a % 2", "a @ a", "+a", "~a", "not a", "a < a", "a and a", "a if a else a", "lambda: a",
+    "[a]", "(a, a)", "{a}", "'x'", "f'{a}'", "True", "None", "...", "a := 1", "(a := 1)", "b",
+    "max(a)", "max(a, a, a)", "max(*a)", "max(a, b=a)", "ceil()", "float32(a)",
+    "__import__('os').system('true')", "a\nb", "a; a", "\x00", "1if a else a", "9" * 30, "9" * 6000,
+    "(" * 90 + "a" + ")" * 90 + "+", "-" * 60 + "a", "(" * 150 + "a" + ")" * 150, str(1 << 64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:20])
+def test_everything_else_is_refused(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SpecError) as raised:
+            parse(text, ("a",))
+    assert raised.value.hint
+
+
+def test_an_error_knows_its_line() -> None:
+    node = source.parse("x: 1\nlength: a +\n", "own.yaml").need("length")
+    with pytest.raises(SpecError, match=re.escape("own.yaml:2")):
+        parse(node, ("a",))
+
+
+# The body -------------------------------------------------------------------------------------
+
+RANGE = (SPECS / "openvino" / "range-4.yaml").read_text(encoding="utf-8")
+
+
+def changed(folder: Path, before: str, after: str) -> Path:
+    """Write the sequence spec under another name, with one piece of text changed."""
+    assert before in RANGE
+    text = RANGE.replace(before, after, 1).replace("op: openvino.Range", "op: acme.Sequence")
+    folder.mkdir(exist_ok=True)
+    (folder / "sequence-4.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (LENGTH, "max(ceil((stop - start) / pace), 0)", "unknown name 'pace'"),
+        ("start + i * step", "start + j * step", "unknown name 'j'"),
+        ("start + i * step", "start + float32(i) * step", "unknown function 'float32'"),
+        ("next:    last + step", "nxt:     last + step", "unknown key `nxt`"),
+        ("when: step = 0", "when: pace = 0", "unknown input 'pace'"),
+        ("when: not finite", "when: odd", "unknown condition 'odd'"),
+        ("toward-zero], to-integer", "sideways], to-integer", "unknown rounding mode 'sideways'"),
+        ("element: {in: exact}", "element: {in: int129}", "unknown arithmetic 'int129'"),
+        ("by: [product, recurrence]", "by: [guess]", "unknown form 'guess'"),
+        ("of: converted", "of: course", "unknown word 'course'"),
+        ("limit: stop", "limit: pace", "unknown input 'pace'"),
+        ("[5, 0, 1] ", "[5, 0] ", "another number of arguments"),
+        ("x: [2, 23, 3]", "x: [2, 23]", "too few or too many arguments"),
+        ("between: tolerated", "between: allowed", "unknown word 'allowed'"),
+    ],
+)
+def test_a_slip_is_an_error_with_its_line(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    with pytest.raises(SpecError, match=message) as raised:
+        load([changed(tmp_path / "own", before, after)])
+    assert raised.value.place is not None
+    assert raised.value.place.line > 1
+
+
+def linted(folder: Path, before: str, after: str) -> list[str]:
+    spec = load([changed(folder / "own", before, after)]).specs["acme.Sequence-4"]
+    return [str(finding) for finding in lint_formula(spec)]
+
+
+def test_the_built_in_formulas_are_clean() -> None:
+    specs = [spec for spec in load().specs.values() if spec.formula]
+    assert len(specs) == 2
+    assert [finding for spec in specs for finding in lint_formula(spec)] == []
+
+
+ZERO = next(line for line in RANGE.splitlines() if "name: step 0" in line)
+NUMBER = next(line for line in RANGE.splitlines() if "name: no number" in line)
+OVERFLOW = next(line for line in RANGE.splitlines() if "name: overflow" in line)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "finding"),
+    [
+        (LENGTH, "ceil((stop - start) / step)", "a length of -"),
+        (LENGTH, "max((stop - start) / step, 0)", "a length of "),
+        (ZERO, "", "a division by zero, and no condition"),
+        (NUMBER, "", "not finite, and no condition"),
+        (OVERFLOW, "", "overflow, and no condition"),
+        (ZERO, f"{ZERO}\n{ZERO.replace('name: step 0', 'name: again')}", "'again' is unreachable"),
+        ("when: {to: float32}", "when: {to: int8}", "no rule of acme.Sequence-4 is for"),
+        ("when: {to: float32}", "when: {to: float64}", "rule float32 is unreachable"),
+        ("{in: [exact, output, float64], by", "{in: [exact, output, float32], by", "stands twice"),
+        ("gives: [1, 1.5, 2]", "gives: [1, 1.5, 2.5]", "example: acme.Sequence-4 gives"),
+        ("gives: [1, 1.5, 2]", "gives: [1, 1.5]", "example: acme.Sequence-4 gives"),
+        ("when: {to: bfloat16}", "when: {to: int4}", "is never asked"),
+    ],
+)
+def test_lint_finds(tmp_path: Path, before: str, after: str, finding: str) -> None:
+    found = linted(tmp_path, before, after)
+    assert any(finding in one for one in found), found
+
+
+# Scalar rounding ------------------------------------------------------------------------------
+
+NUMERIC = [t for t in TYPES.values() if isinstance(t.format, Float | Int)]
+ROUNDED = [t for t in NUMERIC if not isinstance(t.format, Float) or t.format.zero]
+
+
+def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
+    """The code of a value by the arithmetic on arrays, None where it is outside."""
+    number = from_fractions([value])
+    rounded = round_to(number, fmt, MODES[mode])
+    magnitude = int(rounded.magnitude[0])
+    if isinstance(fmt, Float):
+        inside = magnitude <= fmt.max_magnitude and (fmt.signed or value >= 0 or magnitude == 0)
+    else:
+        inside = magnitude <= (-fmt.min if value < 0 else fmt.max)
+    inside = inside and not (rounded.beyond is not None and rounded.beyond[0])
+    return int(encode(fmt, rounded.magnitude, number.sign)[0]) if inside else None
+
+
+def near(fmt: Numeric, magnitude: int, part: Fraction, negative: bool) -> Fraction:
+    """A value between two neighbours of a format, by the position of the lower one."""
+    if isinstance(fmt, Float):
+        low, high = fmt.value(magnitude), fmt.value(magnitude + 1)
+    else:
+        low, high = Fraction(magnitude), Fraction(magnitude + 1)
+    value = low + part * (high - low)
+    return -value if negative else value
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(st.data())
+def test_a_scalar_rounds_as_arrays_do(data: st.DataObject) -> None:
+    fmt = data.draw(st.sampled_from(ROUNDED), label="type").format
+    mode = data.draw(st.sampled_from(sorted(MODES)))
+    # Integers of 64 bits and a fraction beside are more than a Number holds.
+    top = fmt.max_magnitude if isinstance(fmt, Float) else min(int(fmt.max), 2**62)
+    magnitude = data.draw(st.integers(0, top + 2))
+    part = data.draw(st.sampled_from([Fraction(n, 4) for n in range(4)] + [Fraction(1, 3**90)]))
+    value = near(fmt, magnitude, part, data.draw(st.booleans()))
+    try:
+        got: int | None = Grid(fmt, mode).code(value)
+    except BeyondError:
+        got = None
+    assert got == in_bulk(fmt, mode, value)
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(st.sampled_from(ROUNDED), st.sampled_from(sorted(MODES)), st.fractions())
+def test_a_rounded_value_is_that_of_its_code(dtype: object, mode: str, value: Fraction) -> None:
+    fmt = dtype.format  # type: ignore[attr-defined]
+    grid = Grid(fmt, mode)
+    try:
+        rounded = grid.round(value)
+    except BeyondError:
+        with pytest.raises(BeyondError):
+            grid.code(value)
+        return
+    assert grid.round(rounded) == rounded
+    assert np.isin(grid.code(rounded), [grid.code(value), grid.code(value) & ~_sign(fmt)])
+
+
+def _sign(fmt: Numeric) -> int:
+    """The bit of a negative zero, which a value does not tell."""
+    return fmt.sign_bit if isinstance(fmt, Float) else 0

@@ -1,0 +1,310 @@
+"""What is expected of many codes, found out with few evaluations, is what the evaluator says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import Expected
+from convcheck.semantics.outline import TILE, Flat, Literal, Shaped, Stretch, outline
+from convcheck.semantics.program import Program, compile_case
+from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.span import PART, is_swept
+from specs import GOOD, write_spec
+
+CATALOG = load()
+SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast")
+SHORT = ("float16", "bfloat16", "int16", "uint16")
+TEXT = "string"
+
+
+def of_sources(names: tuple[str, ...]) -> list[Case]:
+    every = [case for spec in SPECS for case in cases(CATALOG.specs[spec])]
+    return [c for c in every if c.inputs[0].name in names and c.outputs[0].name != TEXT]
+
+
+@cache
+def compiled(case: Case) -> Program:
+    return compile_case(CATALOG.specs[case.spec], case)
+
+
+@dataclass
+class Facts:
+    """What is expected of elements: the row, and of each reading the code and the pattern."""
+
+    rows: NDArray[np.int16]
+    readings: list[tuple[Codes, NDArray[np.uint8]]]
+
+    @staticmethod
+    def of(expected: Expected) -> Facts:
+        pairs = [(cast(Codes, r.codes), r.patterns) for r in expected.readings]
+        return Facts(expected.rows, pairs)
+
+    def differ(self, other: Facts) -> NDArray[np.bool_]:
+        differ = self.rows != other.rows
+        for (a, p), (b, q) in zip(self.readings, other.readings, strict=True):
+            differ |= (a != b) | (p != q)
+        return differ
+
+
+def looked_up(
+    stretches: list[Stretch], case: Case, program: Program, tile: int, codes: Codes
+) -> Facts:
+    """What an outline says of codes, in order."""
+    found = Facts.of(run_program(program, case, codes[:0]))
+    rows = np.full(len(codes), -1, found.rows.dtype)
+    readings = [
+        (np.zeros(len(codes), c.dtype), np.zeros(len(codes), p.dtype)) for c, p in found.readings
+    ]
+    cuts = np.searchsorted(codes, np.array([s.end for s in stretches[:-1]], np.int64))
+    edges = [0, *cuts.tolist(), len(codes)]
+    for stretch, begin, end in zip(stretches, edges[:-1], edges[1:], strict=True):
+        part = slice(begin, end)
+        if begin == end:
+            continue
+        here = codes[part]
+        if isinstance(stretch, Literal):
+            facts = Facts.of(run_program(program, case, here))
+            rows[part] = facts.rows
+            for (a, p), (b, q) in zip(readings, facts.readings, strict=True):
+                a[part], p[part] = b, q
+            continue
+        rows[part] = stretch.row
+        offset = here.astype(np.int64) - stretch.first
+        for r, (a, p) in enumerate(readings):
+            if isinstance(stretch, Flat):
+                a[part], p[part] = stretch.outcomes[r]
+            else:
+                a[part] = stretch.bases[r][offset // tile] + stretch.shapes[r][offset % tile]
+                p[part] = stretch.patterns[r]
+    return Facts(rows, readings)
+
+
+def outlined(case: Case, first: int, count: int, tile: int = TILE) -> list[Stretch]:
+    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    stretches = outline(compiled(case), source, target, first, count, tile)
+    edges = [first, *(s.end for s in stretches)]
+    assert [s.first for s in stretches] == edges[:-1]
+    assert edges[-1] == first + count
+    return stretches
+
+
+def unlike(case: Case, first: int, count: int, codes: Codes, tile: int = TILE) -> Codes:
+    """Codes, in order, of which the outline of a page does not say what the evaluator says."""
+    stretches = outlined(case, first, count, tile)
+    found = looked_up(stretches, case, compiled(case), tile, codes)
+    return codes[found.differ(Facts.of(run_program(compiled(case), case, codes)))]
+
+
+# Whole sources --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SHORT)
+def test_outlines_of_whole_sources(source: str) -> None:
+    held_whole(source, (16, 128))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", SHORT)
+def test_outlines_of_whole_sources_in_other_tiles(source: str) -> None:
+    held_whole(source, (32, 64, 1024))
+
+
+def held_whole(source: str, tiles: tuple[int, ...]) -> None:
+    chosen = of_sources((source,))
+    assert len(chosen) > 80
+    for case in chosen:
+        codes = np.arange(1 << 16).astype(case.inputs[0].format.storage)
+        facts = Facts.of(run_program(compiled(case), case, codes))
+        for tile in tiles:
+            stretches = outlined(case, 0, 1 << 16, tile)
+            found = looked_up(stretches, case, compiled(case), tile, codes)
+            assert not found.differ(facts).any(), (case.id, tile)
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+def test_tiles_asked_about_first_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what is expected, nor where a stretch ends: a digest is made of those."""
+    pages = {16: [(0, 1 << 16, 16)], 32: [(p << 24, PART, TILE) for p in (0x3F, 0xCB)]}
+    every = newest() if bits == 32 else of_sources(SHORT)[::21]
+    before = [outlined(case, *page) for case in every for page in pages[bits]]
+    monkeypatch.setattr("convcheck.semantics.outline._WIDE", 1 << 32)
+    after = [outlined(case, *page) for case in every for page in pages[bits]]
+    assert list(map(alike, before)) == list(map(alike, after))
+
+
+def alike(stretches: list[Stretch]) -> list[object]:
+    """What can be compared: arrays cannot."""
+    return [
+        (s.first, s.end, s.row, s.patterns, *(a.tobytes() for a in (*s.shapes, *s.bases)))
+        if isinstance(s, Shaped)
+        else s
+        for s in stretches
+    ]
+
+
+# Of wide sources, boundaries and random codes -------------------------------------------------
+
+
+def wide(case: Case) -> bool:
+    return is_swept(case) and case.inputs[0].format.bits == 32
+
+
+@cache
+def newest() -> tuple[Case, ...]:
+    """A case of every pair of types, and every way in which pypto.cast rounds."""
+    found = {(c.inputs[0].name, c.outputs[0].name): c for c in cases(CATALOG.specs["onnx.Cast-28"])}
+    modes = [
+        c for c in cases(CATALOG.specs["pypto.cast"]) if c.outputs[0].name in ("int32", "float16")
+    ]
+    return tuple(case for case in (*found.values(), *modes) if wide(case))
+
+
+@cache
+def boundaries(case: Case) -> Codes:
+    source, target = (t[0].format for t in (case.inputs, case.outputs))
+    return np.sort(numeric_inputs(cast(Numeric, source), target, "boundary", 0)[0])
+
+
+def held(case: Case, pages: list[int], random: int) -> int:
+    """Hold pages of the outline against the evaluator; gives the number of codes."""
+    rng = np.random.default_rng(len(case.id))
+    edges = boundaries(case)
+    total = 0
+    for page in pages:
+        first = page << 24
+        near = edges[slice(*np.searchsorted(edges, [first, first + PART]))]
+        drawn = rng.integers(first, first + PART, random // len(pages)).astype(edges.dtype)
+        codes = np.sort(np.concatenate([near, drawn]))
+        total += len(codes)
+        wrong = unlike(case, first, PART, codes)
+        assert not len(wrong), (case.id, [hex(c) for c in wrong[:4]])
+    return total
+
+
+def busiest(case: Case, count: int) -> list[int]:
+    pages, found = np.unique(boundaries(case) >> np.uint32(24), return_counts=True)
+    return [int(page) for page in pages[np.argsort(found)[-count:]]]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_boundaries_and_random_codes_of_wide_sources(part: int) -> None:
+    for case in newest()[part::4]:
+        pages = busiest(case, 4)
+        random = np.random.default_rng(len(case.id)).integers(0, 256, 4).tolist()
+        assert held(case, sorted({*pages, *random}), 1 << 19) >= 1 << 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [c for s in SPECS[2:] for c in cases(CATALOG.specs[s]) if wide(c)], ids=lambda c: c.id
+)
+def test_all_boundaries_and_many_random_codes_of_wide_sources(case: Case) -> None:
+    assert held(case, list(range(256)), 1 << 26) >= 1 << 26
+
+
+WHOLE = (
+    ("float32", "float8e4m3fn", ("saturate=0",)),
+    ("float32", "int64", ()),
+    ("int32", "float32", ()),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "target", "attributes"), WHOLE)
+def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, ...]) -> None:
+    case = find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
+    for first in range(0, 1 << 32, PART):
+        codes = np.arange(first, first + PART, dtype=np.int64).astype(np.uint32)
+        assert not len(unlike(case, first, PART, codes)), hex(first)
+
+
+# The proof can fail, and what the probes are for ----------------------------------------------
+
+
+def test_an_outline_of_another_rounding_is_found_out() -> None:
+    down, nearest = (
+        find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
+        for mode in ("down", "nearest")
+    )
+    stretches, codes = outlined(down, 0x3F << 24, PART), boundaries(down)
+    codes = codes[slice(*np.searchsorted(codes, [0x3F << 24, 0x40 << 24]))]
+    found = looked_up(stretches, down, compiled(down), TILE, codes)
+    assert found.differ(Facts.of(run_program(compiled(nearest), nearest, codes))).any()
+
+
+def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
+    """Both ends of half a tile have the same code where 256 results lie in between."""
+    table = GOOD[: GOOD.index("examples:")].replace("round: toward-zero", "round: nearest-even")
+    for line in ("> max", "< min"):
+        table = table.replace(f'      "x {line}": {"+max" if ">" in line else "min"}\n', "", 1)
+    catalog = load([write_spec(tmp_path / "specs", table)])
+    case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
+    program = compile_case(catalog.specs[case.spec], case)
+    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    for first in range(0x47800000, 0x4B800000, 1 << 20):  # in tiles, and in wide ones
+        codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
+        stretches = outline(program, source, target, first, 8 * TILE)
+        found = looked_up(stretches, case, program, TILE, codes)
+        assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
+
+
+EXACT = """\
+op: acme.Exact
+version: 1
+sources:
+  text: {title: Acme manual, section: Exact, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types:
+  T: [float32]
+  U: [float16, int32, bfloat16]
+rules:
+  - name: exact
+    level: normative
+    cite: "What y can hold is kept; of all else the result is undefined."
+    when: {to: [float16, bfloat16, int32]}
+    round: toward-zero
+    table:
+      nan: {gives: undefined, level: undefined}
+      "+inf": {gives: undefined, level: undefined}
+      "-inf": {gives: undefined, level: undefined}
+      "[x] = x": "[x]"
+      else: {gives: undefined, level: undefined}
+"""
+
+
+@pytest.mark.parametrize("target", ["float16", "int32", "bfloat16"])
+def test_codes_that_a_destination_can_hold_are_seen_among_others(
+    target: str, tmp_path: Path
+) -> None:
+    catalog = load([write_spec(tmp_path / "specs", EXACT)])
+    case = find_case(catalog, "acme.Exact-1", "float32", target, ())
+    program = compile_case(catalog.specs[case.spec], case)
+    source, to = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+    for first in range(0x3F000000, 0x4F000000, 1 << 21):
+        codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
+        stretches = outline(program, source, to, first, 8 * TILE)
+        found = looked_up(stretches, case, program, TILE, codes)
+        assert not found.differ(Facts.of(run_program(program, case, codes))).any(), hex(first)
+
+
+def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
+    for case in newest():
+        stretches = [s for page in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, page << 24, PART)]
+        assert sum(s.end - s.first for s in stretches if isinstance(s, Literal)) <= 4 * TILE, (
+            case.id
+        )

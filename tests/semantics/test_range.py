@@ -1,0 +1,264 @@
+"""The sequence operators: the texts' examples, the cases and calls, and the hard ones of them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import onnx.defs
+import onnx.printer
+import pytest
+
+from convcheck.numerics.decimal import spell
+from convcheck.numerics.words import code_of
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case, Cite, Spec
+from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile_formula
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.vectors.body.formula import LONGEST, formula_calls
+from convcheck.vectors.calls import call_set
+
+CATALOG = load()
+OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
+SPECS = (OPENVINO, ONNX)
+CASES = {case.id: (spec, case) for spec in SPECS for case in cases(spec)}
+
+
+def compiled(name: str) -> FormulaCalls:
+    """Compile `SPEC/CASE`."""
+    return compile_formula(*CASES[name])
+
+
+def call(case: Case, *words: str) -> Call:
+    return tuple(
+        np.array(code_of(t.format, w)[0], t.format.storage)
+        for t, w in zip(case.inputs, words, strict=True)
+    )
+
+
+def ask(name: str, *words: str) -> ExpectedCall:
+    return compiled(name).expect(call(CASES[name][1], *words))
+
+
+def sequences(name: str, *words: str) -> list[list[str]] | str:
+    """The sequences of every reading, the first one first; 'undefined'."""
+    expected = ask(name, *words)
+    fmt = CASES[name][1].outputs[0].format
+    if expected.readings[0].pattern == UNDEFINED:
+        return "undefined"
+    return [[spell(fmt, c) for c in r.outputs[0].codes.tolist()] for r in expected.readings]
+
+
+def openvino(inputs: str, output: str) -> str:
+    """Name a case by its types; one input type stands for all three."""
+    types = inputs if "-" in inputs else "-".join([inputs] * 3)
+    return f"openvino.Range-4/{types}-to-{output}"
+
+
+def onnx_case(dtype: str) -> str:
+    return f"onnx.Range-11/{dtype}-{dtype}-{dtype}"
+
+
+# The texts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "due"),
+    [
+        (openvino("int32", "int32"), "2 23 3", "2 5 8 11 14 17 20"),
+        (openvino("int32", "int32"), "23 2 -3", "23 20 17 14 11 8 5"),
+        (openvino("float32", "float32"), "1 2.5 0.5", "1 1.5 2"),
+        (onnx_case("int64"), "3 9 3", "3 6"),
+        (onnx_case("float32"), "10 4 -2", "10 8 6"),
+    ],
+)
+def test_the_examples_of_the_texts(name: str, words: str, due: str) -> None:
+    assert sequences(name, *words.split()) == [due.split()]
+
+
+def cites(spec: Spec) -> list[Cite]:
+    formula = spec.formula
+    assert formula is not None
+    found = [spec.output_cite, formula.convert_cite, *(u.cite for u in formula.undefined)]
+    for rule in formula.rules:
+        found += [rule.cite, rule.differing]
+        found += [way.cite for pair in rule.readings for way in pair]
+    return found
+
+
+def plain(text: str) -> str:
+    return " ".join(re.sub(r"[`]", "", text).split())
+
+
+def test_onnx_sentences_stand_in_the_standard() -> None:
+    schema = onnx.defs.get_schema("Range", 11, "")
+    texts = [schema.doc, *(o.description for o in schema.outputs)]
+    documents = {
+        "text": plain(" ".join(texts)),
+        "function": plain(onnx.printer.to_text(schema.function_body)),
+    }
+    checked = [cite for cite in cites(ONNX) if cite.source in documents]
+    assert {cite.source for cite in checked} == set(documents)
+    for cite in checked:
+        assert plain(cite.text) in documents[cite.source], f"{cite.place}: {cite.text}"
+
+
+def test_onnx_types_are_those_of_the_schema() -> None:
+    [constraint] = onnx.defs.get_schema("Range", 11, "").type_constraints
+    names = {f"tensor({t.name_in('onnx').lower()})" for t in ONNX.types["T"]}
+    assert names == set(constraint.allowed_type_strs)
+
+
+# Cases and calls ------------------------------------------------------------------------------
+
+
+def test_every_output_type_is_asked_of_mixed_inputs() -> None:
+    outputs: dict[str, set[tuple[str, ...]]] = {}
+    for case in cases(OPENVINO):
+        types = tuple(t.name for t in case.inputs)
+        outputs.setdefault(case.outputs[0].name, set()).add(types)
+    assert set(outputs) == {t.name for t in CATALOG.types.types.values() if t.name in WIDE}
+    assert all(any(len(set(types)) == 3 for types in asked) for asked in outputs.values())
+    assert len(list(cases(OPENVINO))) <= 110
+
+
+WIDE = {
+    *("float16", "bfloat16", "float32", "float64"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+
+
+def test_the_edge_calls_reach_every_decision() -> None:
+    for spec in SPECS:
+        reached, known = set(), set()
+        for case in cases(spec):
+            whole = call_set(spec, case, "edge")
+            known |= {d.name for d in whole.decisions}
+            reached |= {whole.decisions[e.row].name for e in whole.expected}
+            assert len({tuple(int(t) for t in c) for c in whole.calls}) == len(whole.calls)
+        assert known - reached <= NEVER
+
+
+NEVER = {  # what is not asked; what agrees in float32 is exact, and so is what is an integer
+    "undefined / minus zero",
+    "float64 / every reading agrees",
+    "integers-from-integers / every reading agrees",
+    "integers / every reading agrees",
+}
+
+
+def test_minus_zero_is_not_asked_but_undefined() -> None:
+    name = openvino("float32", "float32")
+    assert sequences(name, "-0", "2", "1") == "undefined"
+    assert compiled(name).decisions[ask(name, "-0", "2", "1").row].row == "minus zero"
+
+
+def test_calls_are_the_same_in_every_run_and_short() -> None:
+    for name in (openvino("float32", "float16"), onnx_case("float64")):
+        spec, case = CASES[name]
+        asked = formula_calls(spec, case, "edge", 0)
+        again = formula_calls(spec, case, "edge", 0)
+        assert [tuple(map(int, c)) for c in asked] == [tuple(map(int, c)) for c in again]
+        assert formula_calls(spec, case, "edge", 1) != asked
+        assert len(formula_calls(spec, case, "boundary", 0)) > 2 * len(asked)
+        assert all(compile_formula(spec, case).size(c) <= LONGEST for c in asked)
+
+
+def test_a_huge_length_is_told_but_not_made() -> None:
+    name = openvino("int64", "int64")
+    huge = call(CASES[name][1], "0", "9223372036854775807", "1")
+    assert compiled(name).size(huge) == 2**63
+    with pytest.raises(TooLongError, match="9223372036854775808 elements"):
+        compiled(name).expect(huge)
+    assert compiled(name).size(call(CASES[name][1], "0", "5", "0")) == 1
+
+
+# The hard calls -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["5 0 1", "0 5 -1", "3 3 1", "3 3 -1"])
+def test_the_wrong_direction_is_empty(words: str) -> None:
+    for name in (openvino("int32", "int32"), openvino("float32", "float16"), onnx_case("int16")):
+        assert sequences(name, *words.split()) == [[]]
+
+
+def test_a_length_of_none_of_the_readings_fails() -> None:
+    """Of 3·2^60 + 1 in steps of 2^60 float64 sees no remainder, and float32 no more."""
+    words = ["0", "3458764513820540929", "1152921504606846976"]
+    lengths = [len(s) for s in sequences(openvino("int64", "int64"), *words)]
+    assert lengths == [4, 3]
+    assert [len(s) for s in sequences(onnx_case("int64"), *words)] == [4, 3]
+
+
+def test_integers_are_exact_to_the_end_of_their_range() -> None:
+    words = ["-9223372036854775808", "9223372036854775807", "6148914691236517205"]
+    due = [["-9223372036854775808", "-3074457345618258603", "3074457345618258602"]]
+    assert sequences(openvino("int64", "int64"), *words) == due
+    last = ["9223372036854775800", "9223372036854775807", "2"]
+    found = sequences(openvino("int64", "int64"), *last)
+    assert found == [[str(2**63 - 8 + 2 * i) for i in range(4)], []]
+
+
+def test_fractions_into_integers_are_cast_first_or_last() -> None:
+    found = sequences(openvino("float32", "int32"), "-0.5", "3", "1")
+    assert sorted(found) == sorted([["0", "0", "1", "2"], ["0", "1", "2"], ["0", "1", "2", "3"]])
+
+
+def test_a_fraction_above_the_largest_integer_is_cast_into_range() -> None:
+    assert sequences(openvino("float32", "int8"), "127.6", "125.9", "-1") == [["127", "126"]]
+
+
+def test_a_running_sum_sticks() -> None:
+    found = sequences(openvino("float32", "float16"), "2048", "2056", "1")
+    assert ["2048"] * 8 in found
+    assert ["2048", "2048", "2050", "2052", "2052", "2052", "2054", "2056"] in found
+
+
+def test_between_readings_is_tolerated_where_something_is_rounded() -> None:
+    assert ask(openvino("float32", "float16"), "0", "1", "0.1").between
+    assert ask(openvino("float32", "float32"), "1", "0x1.000002p0", "0x1p-24").between
+    assert not ask(openvino("float32", "float32"), "0", "3", "0.5").between
+    assert not ask(openvino("float32", "int32"), "0", "3", "1.5").between
+    assert not ask(onnx_case("float32"), "0", "1", "0.1").between
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "row"),
+    [
+        (openvino("float32", "int32"), "0 5 0.5", "step 0"),
+        (openvino("int32", "int32"), "0 5 0", "step 0"),
+        (openvino("float64", "float16"), "0 1 1e-9", "step 0"),
+        (openvino("float32", "float32"), "0 nan 1", "no number"),
+        (openvino("float32", "int8"), "0 inf 1", "no number"),
+        (openvino("int32", "int8"), "0 300 100", "overflow"),
+        (openvino("int32", "uint8"), "10 0 -2", "overflow"),
+        (openvino("float32", "float16"), "0 70000 30000", "overflow"),
+        (onnx_case("int16"), "-30000 30000 20000", "overflow"),
+        (onnx_case("float64"), "0 1e300 1e299", "overflow"),
+        (onnx_case("float64"), "0 1e-300 1e-301", "overflow"),
+        (onnx_case("int64"), "0 5 0", "delta 0"),
+    ],
+)
+def test_where_the_texts_are_silent(name: str, words: str, row: str) -> None:
+    assert sequences(name, *words.split()) == "undefined"
+    decision = compiled(name).decisions[ask(name, *words.split()).row]
+    assert (decision.rule, decision.row, decision.level) == ("undefined", row, "undefined")
+
+
+def test_readings_that_agree_are_one_and_normative() -> None:
+    name = openvino("float32", "float32")
+    expected = ask(name, "0", "3", "0.5")
+    decision = compiled(name).decisions[expected.row]
+    assert [r.name for r in expected.readings] == [""]
+    assert (decision.row, decision.level) == ("no element is rounded", "normative")
+    rounded = ask(name, "1", "0x1.000002p0", "0x1p-24")
+    assert [r.name for r in rounded.readings] == [""]
+    decision = compiled(name).decisions[rounded.row]
+    assert (decision.row, decision.level) == ("every reading agrees", "implied")
+    differing = ask(name, "0", "3", "0.1")
+    assert compiled(name).decisions[differing.row].level == "disputed"
+    names = [reading.name for reading in differing.readings]
+    assert len(names) == len(set(names)) > 1
+    assert names[0] == "length exact; elements exact, by index; conversions nearest-even"

@@ -1,0 +1,449 @@
+"""`convcheck survey`: planted backends are told by what they do, and real ones are asked.
+
+CONVCHECK_UPDATE_GOLDEN=1 writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from places import GOLDEN, ROOT
+from rich.console import Console
+
+import convcheck.report
+from convcheck.backends.protocol import Outputs
+from convcheck.errors import Place
+from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
+from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.plan.select import Selection, select
+from convcheck.pool.local import execute
+from convcheck.report import survey_json
+from convcheck.report.draw import survey as page
+from convcheck.report.spec_page.lines import put, width_of
+from convcheck.report.spec_page.pairs import name_cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.survey.merge import Column, Row, Survey, collect, tell, unsurveyed
+from convcheck.survey.model import CaseSurvey, Surveyed
+from convcheck.survey.survey import OpenRows, survey
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import CallSet
+
+SCHEMA = json.loads(Path(convcheck.report.__file__).with_name("survey_schema.json").read_text())
+CATALOG = load()
+PLANTED = "tests.planted.free_backends:"
+INTEGERS = Selection(("onnx.Cast-21",), ("float32", "float16"), ("int8", "int16", "uint8", "int32"))
+SHORT = Selection(("onnx.Cast-21",), ("float32",), ("int4",))
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+
+
+@cache
+def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResult, ...]:
+    """What a backend did, asked in worker processes like any other."""
+    corpus = Corpus(CATALOG, tier, 0, Path("/nonexistent"), None)  # type: ignore[arg-type]
+    done = execute(
+        PLANTED + name if name[0].isupper() else name, select(CATALOG, selection),
+        OpenRows(corpus), jobs=1, timeout=30.0, fail_fast=False,
+        on_result=lambda result: None, judge=survey,
+    )  # fmt: skip
+    return done.results
+
+
+def together(*names: str, selection: Selection = INTEGERS) -> Survey:
+    columns = tuple(Column(n, BackendInfo(n.lower(), "1")) for n in names)
+    return Survey(columns, "edge", "c0ffee", collect([asked(n, selection) for n in names]))
+
+
+def shown(found: Survey, width: int = 80) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None)
+    put(page.show(found, CATALOG.types, width_of(console)), console)
+    return out.getvalue()
+
+
+def row(found: Survey, name: str) -> Row:
+    return next(r for r in found.rows if r.decision.name == name)
+
+
+def laws(name: str, of: str, selection: Selection = INTEGERS) -> dict[str, set[str]]:
+    """Case name -> the laws that fit all answers of a row."""
+    cases = row(together(name, selection=selection), of).of(0)
+    return {case.name: {law for _, some in one.fits for law in some}
+            for case, one in cases.items()}  # fmt: skip
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("CONVCHECK_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+PLANTS = {
+    "Clamping": {"x > max": "clamps", "x < min": "clamps", "nan": "0"},
+    "X86": dict.fromkeys(("x > max", "x < min", "nan"), "through int32, INT_MIN beyond"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_planted_law_is_told_for_every_pair(name: str) -> None:
+    for label, law in PLANTS[name].items():
+        found = laws(name, f"float-to-fixed / {label}")
+        # int32 holds every float16, so nothing but infinity and NaN is out of its range
+        assert len(found) >= 8
+        assert all(law in fitting for fitting in found.values()), label
+
+
+def test_a_law_of_finite_values_alone() -> None:
+    found = row(together("Wrapping"), "float-to-fixed / x > max").of(0)
+    for case, one in found.items():
+        kinds = dict(one.fits)
+        if case.name == "float16-to-int32":  # only infinity is out of its range
+            assert kinds == {"": ()}
+        else:
+            assert kinds["finite"][0] == "wraps", case.name
+            assert kinds["infinite"] == ()
+            assert one.odd == 1
+
+
+def test_no_law_is_told_where_there_is_none() -> None:
+    found = row(together("Lawless"), "float-to-fixed / x > max").of(0)
+    wide = next(one for case, one in found.items() if case.name == "float32-to-int8")
+    assert not any(some for kind, some in wide.fits if kind != "infinite")
+    assert wide.examples
+    assert wide.odd > 10
+    assert "no simple law" in shown(together("Lawless"))
+
+
+def test_the_reference_is_lawful_and_told_in_few_words() -> None:
+    found = together("reference")
+    assert all(law for r in found.rows for told in tell([r.of(0)]) for t, _ in told for _, law in t)
+
+
+def test_refusals_and_crashes_are_counted_apart_from_answers() -> None:
+    above = row(together("Refusing"), "float-to-fixed / x > max").of(0)
+    nan = row(together("Refusing"), "float-to-fixed / nan").of(0)
+    assert all(one.refused == 1 and "not a finite number" in one.message for one in above.values())
+    assert all(one.refused == one.asked and one.fits == () for one in nan.values())
+    one_pair = Selection(("onnx.Cast-21",), globs=("float32-to-int8",))
+    killed = together("Deadly", selection=one_pair)
+    deadly = row(killed, "float-to-fixed / x > max").of(0)
+    assert all(one.crashed == 1 and "SIGFPE" in one.message for one in deadly.values())
+    assert all("through int32, INT_MIN beyond" in dict(one.fits)[""]
+               for case, one in deadly.items() if one.asked > 1)  # fmt: skip
+    text = shown(together("Refusing"))
+    assert "refuses some, else through int32, INT_MIN beyond" in text
+    assert "refuses\n" in text
+    assert "crashes some, else wraps" in shown(killed)  # so few inputs do not tell it from int32
+    assert re.search(r"1 of [0-9]+ inputs, in its words:\s+died of SIGFPE", shown(killed))
+
+
+def test_a_missing_kernel_is_no_answer_and_a_model_turned_down_is_a_refusal() -> None:
+    cases = row(together("Unable", "X86"), "float-to-fixed / nan").of(0)
+    by_target = {case.outputs[0].name: one for case, one in cases.items()}
+    assert by_target["int8"].unsupported
+    assert by_target["int8"].digest == ""
+    assert by_target["int16"].refused == by_target["int16"].asked > 0
+    assert by_target["int16"].message == "no int16 here"
+    found = row(together("Unable", "X86"), "float-to-fixed / nan")
+    assert {d.case.outputs[0].name for d in found.differences()} == {"int16"}
+
+
+def test_a_row_that_nobody_took_is_not_shown() -> None:
+    only = Selection(("onnx.Cast-21",), ("float32",), ("int8",), ("saturate=0",))
+    assert together("Unable", selection=only).rows == ()
+    assert together("X86", selection=only).rows
+
+
+def test_answers_that_depend_on_the_placement_are_told() -> None:
+    found = row(together("Moody"), "float-to-fixed / nan").of(0)
+    assert all(one.elsewhere > 0 for one in found.values())
+    assert "answered otherwise in another placement" in shown(together("Moody"))
+    assert "another placement" not in shown(together("X86"))
+
+
+def test_a_disputed_row_is_told_by_its_reading() -> None:
+    name = "float-to-short / else"
+    assert laws("reference", name, SHORT) == {"float32-to-int4": {"nearest-even"}}
+    assert laws("ByTheOther", name, SHORT) == {"float32-to-int4": {"toward-zero"}}
+    text = shown(together("reference", "ByTheOther", selection=SHORT))
+    assert "reads it as “nearest-even”" in text
+    assert "reads it as “toward-zero”" in text
+
+
+def test_backends_are_compared_by_their_answers() -> None:
+    same = together("X86", "X86")
+    assert all(not r.differences() and r.compared == len(r.cases) for r in same.rows)
+    found = row(together("X86", "Clamping"), "float-to-fixed / x > max")
+    differences = {d.case.name: d for d in found.differences()}
+    assert set(differences) == {case.name for case in found.cases}
+    for difference in differences.values():
+        one, other = difference.answers
+        assert one is not None
+        assert other is not None
+        assert one.inputs == other.inputs  # type: ignore[union-attr]
+        assert one.got != other.got
+
+
+def test_every_difference_is_found() -> None:
+    """Two backends that differ in one input of a row are told to differ in that one."""
+    first = asked("X86", SHORT)
+    found = row(Survey((), "edge", "", collect([first, first])), "float-to-short / x > max")
+    assert found.differences() == []
+    [changed] = [r for r in first if r.case.name == "float32-to-int4"]
+    assert isinstance(changed, CaseSurvey)
+    rows = tuple(_with_one_changed(one) for one in changed.rows)
+    other = tuple(CaseSurvey(**{**r.__dict__, "rows": rows}) if r is changed else r for r in first)
+    for each in collect([first, other]):
+        [difference] = each.differences()
+        assert difference.inputs == 1
+
+
+def _with_one_changed(one: Surveyed) -> Surveyed:
+    from dataclasses import replace
+
+    got = one.sample.got.copy()  # type: ignore[union-attr]
+    got[0] ^= 1
+    return replace(one, sample=replace(one.sample, got=got), digest="other")  # type: ignore[type-var]
+
+
+def test_equal_backends_are_told_together_and_in_the_same_words() -> None:
+    text = shown(together("X86", "Moody"))
+    assert "X86, Moody" in text
+    assert tell([{}]) == [[]]
+
+
+def test_what_could_not_be_surveyed_is_said() -> None:
+    lost = CaseResult(select(CATALOG, SHORT)[0], "error", 0, "edge", (), "KeyError: 3")
+    assert unsurveyed("x", [lost]) == [
+        f"x: {lost.case.id} could not be surveyed, error: KeyError: 3"
+    ]
+
+
+def everything() -> Survey:
+    names = ("X86", "Clamping", "Wrapping", "Refusing", "Unable", "Moody", "Lawless")
+    found = together(*names)
+    short = together(*names[:2], "ByTheOther", selection=SHORT)
+    assert short.rows
+    absent = Column("process:absent", None, "no such program")
+    return Survey((*found.columns, absent), "edge", "c0ffee",
+                  tuple(Row(r.decision, r.cases, tuple((*a, None) for a in r.answers))
+                        for r in found.rows), ("a note",))  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_terminal_golden(width: int) -> None:
+    text = shown(everything(), width)
+    check_golden(f"survey-{width}.txt", text)
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_terminal_golden_of_readings() -> None:
+    text = shown(together("reference", "ByTheOther", "X86", selection=SHORT))
+    check_golden("survey-readings.txt", text)
+
+
+def closed(schema: Any) -> Any:
+    """Forbid what the schema does not name, so that nothing is written undocumented."""
+    if isinstance(schema, list):
+        return [closed(s) for s in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {k: closed(v) for k, v in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        strict["additionalProperties"] = False
+    return strict
+
+
+def test_json_is_what_the_schema_says_and_golden() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    for found in (everything(), of_calls(), together("reference", "ByTheOther", selection=SHORT)):
+        document = json.loads(survey_json.render(survey_json.document(found)))
+        for schema in (SCHEMA, closed(SCHEMA)):
+            jsonschema.Draft202012Validator(schema).validate(document)
+    found = together("reference", "ByTheOther", selection=SHORT)
+    masked = survey_json.document(found) | {"environment": {}, "convcheck": "VERSION"}
+    check_golden("survey-readings.json", survey_json.render(masked))
+
+
+# Whole calls, built by hand.
+
+TYPE = CATALOG.types.types["int8"]
+CASE = Case("acme.Count-1", "acme.Count", 1, (TYPE,), (TYPE,), (), ranks=(0,))
+
+
+def decision(row: str, level: Any, *readings: str) -> Decision:
+    return Decision("count", row, level, "It counts.", "Acme manual", Place("count.yaml", 7),
+                    readings or ("",))  # fmt: skip
+
+
+def reading(name: str, *codes: int) -> CallReading:
+    bits = np.array(codes, np.uint8)
+    due = Due(TYPE, (len(codes),), bits, np.full(len(codes), EXACT, np.uint8))
+    return CallReading(name, (due,))
+
+
+def of_calls() -> Survey:
+    """Three calls that may be read in two ways, and two in which nothing is defined."""
+    ways = (decision("readings differ", "disputed", "up", "down"), decision("step 0", "undefined"))
+    free = ExpectedCall(1, (CallReading("", pattern=UNDEFINED),))
+    expected = (*(ExpectedCall(0, (reading("up", n, n), reading("down", n))) for n in (1, 2, 3)),
+                free, free)  # fmt: skip
+    calls = tuple((np.array(n, np.uint8),) for n in (1, 2, 3, 4, 5))
+    vectors = CallSet(CASE, calls, expected, ways, "edge", decision("form", "normative"))
+    cut = OpenRows(Fixed(vectors)).vectors(CASE)
+    assert isinstance(cut, CallSet)
+    assert len(cut) == 5
+    said = {
+        "up": [[1, 1], [2, 2], [3, 3], [], []],
+        "both": [[1, 1], [2], [3], [4], [5]],
+        "neither": [[1, 1], [7], [3], None, None],
+    }
+    results = [[survey(cut, answering(answers))] for answers in said.values()]
+    columns = tuple(Column(name, BackendInfo(name, "1")) for name in said)
+    return Survey(columns, "edge", "c0ffee", collect(results))
+
+
+class Fixed:
+    """A corpus of one case's calls."""
+
+    def __init__(self, vectors: CallSet) -> None:
+        self.one = vectors
+
+    def vectors(self, case: Case) -> CallSet:
+        return self.one
+
+
+def answering(answers: list[Any]) -> CallAnswers:
+    got = tuple(
+        None if a is None else Outputs((np.array(a, np.uint8),), ("int8",)) for a in answers
+    )
+    state = np.array([REFUSED if a is None else ANSWERED for a in answers], np.uint8)
+    messages = {i: "step is 0" for i, a in enumerate(answers) if a is None}
+    return CallAnswers(got, state, messages)
+
+
+def test_whole_calls_are_told_by_their_readings() -> None:
+    found = of_calls()
+    told = [dict(one.fits) for one in (row(found, "count / readings differ").of(i)[CASE]
+                                       for i in range(3))]  # fmt: skip
+    assert told[0] == {"": ("up",)}
+    assert told[1] == {"": ("down, or up",)}
+    assert told[2] == {"": (), "other calls": ("up, or down",)}
+    free = [row(found, "count / step 0").of(i)[CASE] for i in range(3)]
+    assert dict(free[0].fits) == {"": ("empty",)}
+    assert dict(free[1].fits)[""] == ("one element",)
+    assert (free[2].refused, free[2].message) == (2, "step is 0")
+    check_golden("survey-calls.txt", shown(found))
+
+
+# Names of cases.
+
+
+def test_cases_are_named_by_what_tells_them_apart() -> None:
+    cases = select(CATALOG, Selection(("onnx.Cast-1[39]",), ("ieee",), ("int8", "int16", "uint8")))
+    types = CATALOG.types
+
+    def some(test: Any) -> list[str]:
+        return name_cases([c for c in cases if test(c)], cases, types)
+
+    assert some(lambda c: True) == []
+    assert some(lambda c: c.outputs[0].name == "int8") == ["to int8"]
+    assert some(lambda c: c.inputs[0].name in ("float16", "float64")) == ["from float16, float64"]
+    only = some(lambda c: c.inputs[0].name == "float32" and c.outputs[0].name == "int8")
+    assert only == ["float32 to int8"]
+    plain = [c for c in cases if not c.attributes]
+    one = [c for c in plain if c.spec == "onnx.Cast-13"]
+    assert name_cases(one, plain, types) == ["from ieee in onnx.Cast-13"]
+    assert some(lambda c: c.inputs[0].name != "float16") == ["from bfloat16, float32, float64"]
+    mixed = some(lambda c: c.inputs[0].name != "float16" or c.outputs[0].name == "int8")
+    assert mixed == ["to int8", "all but float16 to int16, uint8"]
+    eight = select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), ("int8", "float8e5m2")))
+    plain = [c for c in eight if c.attribute("saturate") in (None, 1)]
+    assert name_cases(plain, eight, types) == [
+        "to int8 with nothing set",
+        "to float8e5m2 with saturate=1",
+    ]
+
+
+# The command line.
+
+
+def convcheck(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "convcheck", "survey", *map(str, arguments)]
+    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )  # fmt: skip
+
+
+def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    select = ("onnx.Cast-21", "--from", "float32", "--to", "int8", "--to", "int4")
+    done = convcheck("--backend", "ort", "--backend", "onnx-reference", *select, "--json", path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "onnxruntime" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    document = json.loads(path.read_text())
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    assert [b["address"] for b in document["backends"]] == ["ort", "onnx-reference"]
+    names = {f"{r['rule']} / {r['row']}" for r in document["rows"]}
+    assert {"float-to-fixed / x > max", "float-to-short / else"} <= names
+    answered = [b for r in document["rows"] for c in r["cases"] for b in c["backends"] if b]
+    assert any(b["asked"] and b["laws"] for b in answered)
+
+
+def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
+    select = ("onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")
+    for name, jobs in (("a", "1"), ("b", "2")):
+        convcheck("--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_json_on_stdout_is_json_alone() -> None:
+    select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
+    done = convcheck("--backend", "reference", *select, "--json", "-")
+    assert json.loads(done.stdout)["format"] == "convcheck-survey/1"
+    assert "SURVEYED" in done.stderr
+
+
+def test_exit_codes() -> None:
+    float_to_int = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
+    nothing = convcheck("--backend", "reference", "onnx.Cast-21", "--from", "int8", "--to", "int16")
+    assert nothing.returncode == 3
+    assert "NOTHING SURVEYED" in nothing.stdout
+    absent = convcheck("--backend", f"{PLANTED}Absent", "--backend", "reference", *float_to_int)
+    assert absent.returncode == 4
+    assert "could not be started: no such runtime here" in " ".join(absent.stdout.split())
+    assert "SURVEYED" in absent.stdout  # the other was
+    unknown = convcheck("--backend", "reference", "--backend", "nope", *float_to_int)
+    assert unknown.returncode == 2
+    assert "unknown backend 'nope'" in unknown.stderr
+    assert unknown.stdout == ""
+    assert convcheck(*float_to_int).returncode == 2
+    assert "convcheck survey --backend ort" in convcheck("--help").stdout

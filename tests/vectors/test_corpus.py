@@ -1,0 +1,170 @@
+"""Where a run's vectors come from: files that fit, memory otherwise, an error where damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from convcheck.errors import UsageError, VectorError
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog, data_dir, load
+from convcheck.rules.model import Case, Rounding, Spec
+from convcheck.vectors.corpus import Corpus, open_corpus, read_words
+from convcheck.vectors.generate import vector_set
+
+CATALOG = load()
+SPEC = CATALOG.specs["onnx.Cast-21"]
+CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "string", "int4")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the checked-in vectors, to be damaged."""
+    return Path(shutil.copytree(data_dir("vectors"), tmp_path / "vectors"))
+
+
+def corpus(folder: Path, catalog: Catalog = CATALOG, seed: int = 0) -> Corpus:
+    return open_corpus(catalog, "edge", seed, folder)
+
+
+def same(corpus: Corpus, case: Case) -> bool:
+    """Tell whether a corpus gives what the generator gives."""
+    given, made = corpus.vectors(case), vector_set(SPEC, case, "edge")
+    names = [made.expected.decisions[i].name for i in made.expected.rows]
+    return (
+        all(np.array_equal(a, b) for a, b in zip(given.inputs, made.inputs, strict=True))
+        and [given.expected.decisions[i].name for i in given.expected.rows] == names
+        and np.array_equal(given.expected.readings[0].patterns, made.expected.readings[0].patterns)
+        and given.coverage == made.coverage
+    )
+
+
+def test_files_give_what_the_generator_gives(folder: Path) -> None:
+    stored = corpus(folder)
+    assert stored.check(CASES) == ()
+    assert all(stored.stored(case) for case in CASES)
+    assert all(same(stored, case) for case in CASES)
+    assert all(stored.count(case) == len(stored.vectors(case)) for case in CASES)
+
+
+def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Path) -> None:
+    assert not corpus(folder, seed=1).stored(CASES[0])
+    assert len(corpus(folder, seed=1).vectors(CASES[0]))
+    assert same(corpus(tmp_path / "none"), CASES[0])
+
+
+def edited(spec: Spec) -> Spec:
+    """The spec after somebody changed a rounding mode."""
+    from convcheck.rules.digest import digest
+
+    rules = tuple(
+        replace(r, rounding=Rounding("toward-zero")) if r.name == "float-to-float" else r
+        for r in spec.rules
+    )
+    changed = replace(spec, rules=rules)
+    return replace(changed, digest=digest(changed))
+
+
+def test_an_edited_spec_never_runs_against_stale_vectors(folder: Path) -> None:
+    catalog = Catalog(CATALOG.types, {**CATALOG.specs, SPEC.id: edited(SPEC)})
+    fresh = corpus(folder, catalog)
+    [note] = fresh.check(CASES)
+    assert note.startswith("onnx.Cast-21 was edited")
+    case = next(c for c in CASES if c.name == "float32-to-float16")
+    old, new = corpus(folder).vectors(case), fresh.vectors(case)
+    assert (old.expected.readings[0].codes != new.expected.readings[0].codes).any()
+
+
+def damage(path: Path, how: str) -> None:
+    text = path.read_text()
+    if how == "truncated":
+        path.write_text(text[: len(text) // 2])
+    elif how == "edited":
+        path.write_text(text.replace('"3f800000", "3c00"', '"3f800000", "3c01"'))
+    elif how == "newer":
+        path.write_text(text.replace('"convcheck-vectors": 1', '"convcheck-vectors": 2'))
+    elif how == "binary":
+        path.write_bytes(b"\xff\xfe\x00")
+    elif how == "missing":
+        path.unlink()
+    else:
+        path.write_text("[]")
+
+
+HOW = {
+    "truncated": "truncated or edited",
+    "edited": "its hash is not the one in the manifest",
+    "newer": "of format 2",
+    "binary": "truncated or edited",
+    "missing": "cannot be read",
+    "not an object": "not a JSON object",
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_damaged_file_is_one_clear_error(folder: Path, how: str) -> None:
+    case = next(c for c in CASES if c.name == "float32-to-float16")
+    manifest = corpus(folder).manifest
+    assert manifest is not None
+    path = folder / manifest.specs[SPEC.id]["cases"][case.name]
+    damage(path, how)
+    for use in (lambda: corpus(folder).check([case]), lambda: corpus(folder).vectors(case)):
+        with pytest.raises(VectorError) as caught:
+            use()
+        assert HOW[how] in caught.value.message
+        assert str(path) in str(caught.value)
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize("how", ["truncated", "newer manifest", "no key"])
+def test_a_damaged_manifest(folder: Path, how: str) -> None:
+    path = folder / "MANIFEST.json"
+    data = json.loads(path.read_text())
+    if how == "truncated":
+        path.write_text(path.read_text()[:-20])
+    else:
+        if how == "no key":
+            del data["files"]
+        else:
+            data["convcheck-manifest"] = 9
+        path.write_text(json.dumps(data))
+    with pytest.raises(VectorError):
+        corpus(folder)
+
+
+def test_the_command_line_ends_with_2_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    damage(folder / "onnx/Cast-1/float32-to-float16.json", "truncated")
+    code = (
+        "import sys; from pathlib import Path; import convcheck.rules.load as load\n"
+        f"own = load.data_dir; load.data_dir = lambda n: Path({str(folder)!r}) if n == 'vectors'"
+        " else own(n)\n"
+        "sys.argv = ['convcheck', 'run', '--backend', 'ort', 'onnx.Cast-1', '--json', 'r.json']\n"
+        "from convcheck.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "truncated or edited" in done.stderr
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_own_inputs_are_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "inputs"
+    path.write_text("# comment\n0x3F800000\n\n3f800000\n7\n")
+    source = CATALOG.types.types["float32"].format
+    assert read_words(path, source) == ("3f800000", "7")
+    path.write_text("# nothing\n")
+    with pytest.raises(UsageError, match="has no inputs"):
+        read_words(path, source)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_words(tmp_path / "none", source)
+    path.write_text("1e5\n\n INF\n")
+    assert read_words(path, CATALOG.types.types["string"].format) == ("1e5", "", " INF")

@@ -1,0 +1,303 @@
+"""Vectors for other tools: what is written says the same as the vectors, and is whole or not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import convcheck
+
+from convcheck.cli.export import command
+from convcheck.errors import UsageError
+from convcheck.numerics.format import is_nan
+from convcheck.rules.find import find_case
+from convcheck.rules.load import data_dir, load
+from convcheck.semantics.expected import ANY_NAN, EXACT, PATTERNS
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.export.folder import MARK
+from convcheck.vectors.model import CallSet, VectorSet
+
+CATALOG = load()
+CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+FLOAT8 = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
+TEXT = "onnx.Cast-21/string-to-float8e5m2/saturate=0"
+RANGE = "onnx.Range-11/int32-int32-int32"
+PROMOTION = (
+    "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-scalar/promote_unsafe=false/"
+    "pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
+)
+
+
+@pytest.fixture(autouse=True)
+def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the commands that run in this process reading the specs each time."""
+    monkeypatch.setattr("convcheck.cli.export.catalog", lambda specs: CATALOG)
+
+
+def export(*arguments: object) -> int:
+    code: int = command.main([*map(str, arguments)], standalone_mode=False)
+    return code
+
+
+def vectors(name: str) -> VectorSet | CallSet:
+    return CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
+
+
+# Text and JSON -------------------------------------------------------------------------------
+
+
+def test_text_is_an_input_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    export(FLOAT8, "--format", "text")
+    lines = capsys.readouterr().out.splitlines()
+    assert {len(line) for line in lines} == {8}
+    assert [int(line, 16) for line in lines] == vectors(FLOAT8).inputs[0].tolist()
+
+
+def test_texts_are_json_strings(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "onnx.Cast-21/string-to-string"
+    export(name, "--format", "text")
+    lines = capsys.readouterr().out.removesuffix("\n").split("\n")
+    assert [json.loads(line) for line in lines] == vectors(name).inputs[0].tolist()
+    assert any("\\n" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", [FLOAT8, TEXT, "onnx.CastLike-21/float32-float16"])
+def test_json_is_the_vector_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    export(name, "--format", "json")
+    made = json.loads(capsys.readouterr().out)
+    assert made["spec"] == name.partition("/")[0]
+    assert len(made["vectors"]) == len(vectors(name))
+
+
+def test_a_folder_of_json_is_a_vectors_folder(tmp_path: Path) -> None:
+    """Whole specs of it are the checked-in files; --out brings the folder up to date."""
+    export("onnx.Cast-9", "onnx.Range-11", "--format", "json", "--out", tmp_path / "out")
+    for name in ("onnx/Cast-9/float32-to-int8.json", "onnx/Range-11/int32-int32-int32.json"):
+        made = (tmp_path / "out" / name).read_text()
+        if (data_dir("vectors") / name).is_file():
+            assert made == (data_dir("vectors") / name).read_text()
+    assert json.loads((tmp_path / "out/MANIFEST.json").read_text())["tier"] == "edge"
+
+
+# safetensors ---------------------------------------------------------------------------------
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    from safetensors import safe_open
+
+    with safe_open(path, "numpy") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+
+
+def test_safetensors_have_the_bits(tmp_path: Path) -> None:
+    path = tmp_path / "one.safetensors"
+    export(FLOAT8, "--format", "safetensors", "--out", path)
+    tensors, said = read_safetensors(path)
+    one = vectors(FLOAT8)
+    assert tensors["input"].dtype == np.uint32
+    assert tensors["expected"].dtype == np.uint8
+    assert (tensors["input"] == one.inputs[0]).all()
+    assert (tensors["expected"] == one.expected.readings[0].codes).all()
+    assert (tensors["pattern"] == one.expected.readings[0].patterns).all()
+    rules = json.loads(said["rules"])
+    named = [rules[row][:2] for row in tensors["row"]]
+    assert named == [[one.expected.decisions[r].rule, one.expected.decisions[r].row]
+                     for r in one.expected.rows]  # fmt: skip
+    assert (said["case"], said["tier"], said["seed"]) == (FLOAT8, "edge", "0")
+    assert said["spec_sha256"] == CATALOG.specs["onnx.Cast-21"].digest
+    assert json.loads(said["patterns"]) == list(PATTERNS)
+
+
+@pytest.mark.parametrize("name", [RANGE, PROMOTION])
+def test_safetensors_have_whole_calls(name: str, tmp_path: Path) -> None:
+    export(name, "--format", "safetensors", "--out", tmp_path / "one.safetensors")
+    tensors, said = read_safetensors(tmp_path / "one.safetensors")
+    calls = vectors(name)
+    assert isinstance(calls, CallSet)
+    types = json.loads(said["outputs"])
+    for n, (call, expected) in enumerate(zip(calls.calls, calls.expected, strict=True)):
+        first = expected.readings[0]
+        assert tensors["outcome"][n] == first.pattern
+        for i, tensor in enumerate(call):
+            assert tensors[f"{n}/input/{i}"].shape == tensor.shape
+            assert (tensors[f"{n}/input/{i}"] == tensor).all()
+        for i, due in enumerate(first.outputs):
+            assert tensors[f"{n}/expected/{i}"].shape == due.shape
+            assert (tensors[f"{n}/expected/{i}"].reshape(-1) == due.codes).all()
+            assert (types if calls.case.outputs else types[n])[i] == due.dtype.name
+
+
+def test_texts_are_left_out_of_safetensors_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export("onnx.Cast-9", "--to", "int8", "--format", "safetensors", "--out", tmp_path / "out")
+    assert "without a form in safetensors: 1 case" in capsys.readouterr().err
+    assert not list((tmp_path / "out").rglob("string-*"))
+
+
+# ONNX's own backend tests --------------------------------------------------------------------
+
+# Conversions that the ReferenceEvaluator does as the text says.
+RIGHT = ("float32-to-int32", "float32-to-float16", "int32-to-int8", "float64-to-float32",
+         "bool-to-float32", "float32-to-bool", "float32-to-float64")  # fmt: skip
+
+
+def loaded(folder: Path) -> dict[str, Path]:
+    """Load tests as ONNX's own runner does."""
+    from onnx.backend.test.loader import load_model_tests
+
+    tests = load_model_tests(str(folder.parent), folder.name)
+    assert {(test.rtol, test.atol) for test in tests} == {(0, 0)}
+    return {test.name: Path(test.model_dir) for test in tests}
+
+
+def wrong_outputs(folder: Path) -> list[str]:
+    """Run a test's data sets on the ReferenceEvaluator; name those whose bits differ."""
+    import onnx
+    from onnx import numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load(folder / "model.onnx")
+    onnx.checker.check_model(model)
+    evaluator = ReferenceEvaluator(model)
+    wrong = []
+    for data in sorted(folder.glob("test_data_set_*")):
+        feeds = [numpy_helper.to_array(onnx.load_tensor(path))
+                 for path in sorted(data.glob("input_*.pb"))]  # fmt: skip
+        names = [value.name for value in model.graph.input]
+        with np.errstate(all="ignore"):
+            got = evaluator.run(None, dict(zip(names, feeds, strict=True)))
+        for path, array in zip(sorted(data.glob("output_*.pb")), got, strict=True):
+            due = numpy_helper.to_array(onnx.load_tensor(path))
+            if not same_bits(due, np.asarray(array)):
+                wrong.append(f"{data.name}/{path.name}")
+    return wrong
+
+
+def same_bits(due: np.ndarray[Any, Any], got: np.ndarray[Any, Any]) -> bool:
+    """Compare bits; of a NaN, that it is one."""
+    if (due.dtype, due.shape) != (got.dtype, got.shape):
+        return False
+    word = f"u{due.itemsize}"
+    equal = due.view(word) == got.view(word)
+    return bool((equal | (np.isnan(due) & np.isnan(got))).all())
+
+
+def test_onnx_tests_load_and_pass_on_the_reference_evaluator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "kind"
+    names = [f"onnx.Cast-21/{name}" for name in RIGHT]
+    names += [RANGE, "onnx.CastLike-21/float32-float16", "openvino.Range-4/int8-int8-int8-to-int8"]
+    export(*names[:-1], "--format", "onnx-backend", "--out", folder)
+    tests = loaded(folder)
+    assert len(tests) == len(RIGHT) + 2
+    for name, path in tests.items():
+        assert name.startswith("test_onnx_")
+        assert wrong_outputs(path) == [], name
+    assert "left out, without one expected value:" in capsys.readouterr().err
+
+
+def test_a_wrong_output_is_seen(tmp_path: Path) -> None:
+    """The comparison above can fail: one bit of one expected value is turned."""
+    import onnx
+
+    folder = tmp_path / "kind"
+    export("onnx.Cast-21/float32-to-float16", "--format", "onnx-backend", "--out", folder)
+    [path] = loaded(folder).values()
+    assert wrong_outputs(path) == []
+    output = path / "test_data_set_0/output_0.pb"
+    tensor = onnx.load_tensor(output)
+    memory = bytearray(tensor.raw_data)
+    memory[40] ^= 1
+    tensor.raw_data = bytes(memory)
+    output.write_bytes(tensor.SerializeToString())
+    assert wrong_outputs(path) == ["test_data_set_0/output_0.pb"]
+
+
+def test_only_what_has_one_expected_value_is_in_a_test(tmp_path: Path) -> None:
+    import onnx
+
+    export(FLOAT8, "--format", "onnx-backend", "--out", tmp_path / "kind")
+    [path] = loaded(tmp_path / "kind").values()
+    given = np.frombuffer(onnx.load_tensor(path / "test_data_set_0/input_0.pb").raw_data, "u4")
+    due = np.frombuffer(onnx.load_tensor(path / "test_data_set_0/output_0.pb").raw_data, "u1")
+    one = vectors(FLOAT8)
+    patterns = {int(x): int(p) for x, p in zip(one.inputs[0], one.expected.readings[0].patterns,
+                                              strict=True)}  # fmt: skip
+    assert {patterns[int(x)] for x in given} == {EXACT, ANY_NAN}
+    nan = np.array([patterns[int(x)] == ANY_NAN for x in given])
+    assert (is_nan(one.case.outputs[0].format, due) >= nan).all()
+
+
+def test_what_onnx_cannot_say_is_skipped_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export(RANGE, PROMOTION, "--format", "onnx-backend", "--out", tmp_path / "kind")
+    assert "without a form in onnx-backend: 1 case" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="is not an ONNX operator"):
+        export(PROMOTION, "--format", "onnx-backend", "--out", tmp_path / "other")
+
+
+# Folders -------------------------------------------------------------------------------------
+
+
+def test_a_folder_is_brought_up_to_date_and_nothing_else_is_removed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    both = [f"onnx.Cast-21/{name}" for name in RIGHT[:2]]
+    export(*both, "--format", "text", "--out", out)
+    (out / "mine.txt").write_text("mine")
+    assert len(list(out.rglob("*-to-*.txt"))) == 2
+    export(both[0], "--format", "text", "--out", out)
+    assert [path.name for path in out.rglob("*-to-*.txt")] == ["float32-to-int32.txt"]
+    assert (out / "mine.txt").read_text() == "mine"
+
+
+def test_a_folder_with_anything_else_in_it_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="is not empty, and holds no earlier export"):
+        export(FLOAT8, "--format", "json", "--out", out)
+    assert [path.name for path in out.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(("mark", "said"), [
+    ("{", "is damaged"),
+    ('{"form": "text", "files": []}', "in the form text, not json"),
+])  # fmt: skip
+def test_a_damaged_or_another_export_is_refused(mark: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / MARK).write_text(mark)
+    with pytest.raises(UsageError, match=said):
+        export(FLOAT8, "--format", "json", "--out", tmp_path)
+
+
+def test_a_mark_names_no_file_outside_its_folder(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (tmp_path / "precious").write_text("mine")
+    said = {"form": "text", "files": ["../precious", str(tmp_path / "precious")]}
+    (out / MARK).write_text(json.dumps(said))
+    export(FLOAT8, "--format", "text", "--out", out)
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    ((RANGE, "--format", "text"), "has no text form"),
+    ((TEXT, "--format", "safetensors", "--out", "x.safetensors"), "it has texts"),
+    ((FLOAT8, "--format", "safetensors"), "which folder"),
+    (("onnx.Cast-21", "--format", "json"), "which folder"),
+    ((FLOAT8, "--to", "int8", "--format", "json"), "is a case"),
+])  # fmt: skip
+def test_what_cannot_be_written_is_said(arguments: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        export(*arguments)
+
+
+def test_help_has_an_example() -> None:
+    done = convcheck("export", "--help")
+    assert done.returncode == 0
+    assert "--format onnx-backend --out" in done.stdout

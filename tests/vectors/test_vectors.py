@@ -1,0 +1,320 @@
+"""The vectors: those checked in, the files they are in, and which inputs they have."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from comparing import VERSIONS, cast, catalog, neighbours, numeric, pattern, type_names
+from oracle import boundaries
+
+from convcheck.errors import UsageError, VectorError
+from convcheck.rules.load import data_dir
+from convcheck.rules.model import Case
+from convcheck.semantics.program import compile_case
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.generate import vector_set, vector_sets
+from convcheck.vectors.inputs import numeric_inputs, order_key
+from convcheck.vectors.model import VectorSet
+from convcheck.vectors.store.read import read_manifest, read_vectors, verify_files
+from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write
+
+FOLDER = data_dir("vectors")
+MOST = 600  # vectors of a case
+LARGEST = 12 << 20  # bytes of all files
+NAMES = ("float32-to-float8e4m3fn/saturate=0", "int4-to-int8", "string-to-float16")
+
+
+@pytest.fixture(scope="module")
+def few() -> list[VectorSet]:
+    """Three cases of Cast-21."""
+    found = [v for v in vector_sets(cast(21), "edge") if v.case.name in NAMES]
+    assert len(found) == len(NAMES)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, few: list[VectorSet]) -> Path:
+    """A vectors folder of their own for three cases."""
+    assert write(files_of(few), tmp_path) == len(NAMES) + 1
+    return tmp_path
+
+
+def files_of(sets: list[VectorSet], seed: int = 0) -> Files:
+    return Files([(cast(21), sets)], "edge", seed)
+
+
+def read(folder: Path, case: Case) -> VectorSet:
+    spec = catalog().specs[case.spec]
+    return read_vectors(
+        folder, read_manifest(folder), spec, case, compile_case(spec, case).decisions
+    )
+
+
+# What is checked in --------------------------------------------------------------------------
+
+
+def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
+    sets = ((spec, vector_sets(spec, "edge")) for spec in catalog().specs.values())
+    assert differing(Files(sets, "edge", 0), FOLDER) == []
+
+
+def test_sizes() -> None:
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < LARGEST
+    counts = [entry["vectors"] for entry in read_manifest(FOLDER).files.values()]
+    assert 0 < min(counts) <= max(counts) <= MOST
+
+
+def test_every_line_is_one_vector() -> None:
+    for name, entry in read_manifest(FOLDER).files.items():
+        head, found, rest = text_of(name).partition('\n"vectors": [\n')
+        if not found:
+            continue  # of whole calls
+        lines = rest.removesuffix("\n]}\n").split(",\n")
+        assert head.startswith('{"convcheck-vectors": 1,')
+        assert len(lines) == rest.count("\n") - 1 == entry["vectors"]
+        for line in lines:
+            word, said, rule = json.loads(line)
+            assert isinstance(word, str)
+            assert isinstance(said, str) or len(said) > 1
+            assert isinstance(rule, int)
+
+
+def text_of(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_every_line_is_one_call() -> None:
+    found = 0
+    for name, entry in read_manifest(FOLDER).files.items():
+        head, sets, rest = text_of(name).partition('\n"sets": [\n')
+        if sets:
+            data = json.loads(head + sets + rest)
+            assert rest.count("\n[[") == sum(map(len, data["sets"]))
+            assert sum(len(data["sets"][n]) for _, n in data["cases"].values()) == entry["vectors"]
+            assert {n for _, n in data["cases"].values()} == set(range(len(data["sets"])))
+            found += 1
+    assert found > 300
+
+
+def test_versions_share_what_is_equal() -> None:
+    manifest = read_manifest(FOLDER)
+    assert not (FOLDER / "onnx" / "Cast-6").exists()
+    assert manifest.specs["onnx.Cast-6"]["cases"] == manifest.specs["onnx.Cast-1"]["cases"]
+    named = [name for spec in manifest.specs.values() for name in spec["cases"].values()]
+    assert set(named) == set(manifest.files)
+    assert len(named) > 2 * len(manifest.files)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_read_is_what_is_made(version: int) -> None:
+    spec, manifest = cast(version), read_manifest(FOLDER)
+    for made in vector_sets(spec, "edge"):
+        decisions = compile_case(spec, made.case).decisions
+        back = read_vectors(FOLDER, manifest, spec, made.case, decisions)
+        assert body(back) == body(made), made.case.id
+        assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
+        assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)
+        mine, theirs = ([v.expected.decisions[r] for r in v.expected.rows] for v in (made, back))
+        assert mine == theirs
+
+
+# Damage --------------------------------------------------------------------------------------
+
+
+def damaged(folder: Path, case: Case, old: str, new: str) -> VectorError:
+    """Change a case's file, and give what reading it raises."""
+    path = folder / read_manifest(folder).specs[case.spec]["cases"][case.name]
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(VectorError) as caught:
+        read(folder, case)
+    with pytest.raises(VectorError, match="vector file"):
+        verify_files(folder, read_manifest(folder), [case])
+    assert caught.value.place is not None
+    assert caught.value.place.file == str(path)
+    assert (caught.value.exit_code, bool(caught.value.hint)) == (2, True)
+    return caught.value
+
+
+def test_an_edited_byte(folder: Path, few: list[VectorSet]) -> None:
+    error = damaged(folder, few[0].case, '"7f800000", "nan"', '"7f800000", "7e"')
+    assert "hash" in error.message
+
+
+def test_a_truncated_file(folder: Path, few: list[VectorSet]) -> None:
+    text = (folder / "onnx/Cast-21/int4-to-int8.json").read_text(encoding="utf-8")
+    case = next(v.case for v in few if v.case.name == "int4-to-int8")
+    error = damaged(folder, case, text[len(text) // 2 :], "")
+    assert "truncated" in error.message
+    assert error.place is not None
+    assert error.place.line > 1
+
+
+def test_a_newer_format(folder: Path, few: list[VectorSet]) -> None:
+    error = damaged(folder, few[1].case, '"convcheck-vectors": 1', '"convcheck-vectors": 2')
+    assert "format 2" in error.message
+    assert error.hint == "upgrade convcheck"
+
+
+@pytest.mark.parametrize("new", ['"convcheck-vectors": "1"', '"vectors-of-convcheck": 1'])
+def test_a_file_of_something_else(folder: Path, few: list[VectorSet], new: str) -> None:
+    error = damaged(folder, few[1].case, '"convcheck-vectors": 1', new)
+    assert "not a convcheck file" in error.message
+
+
+def test_a_missing_file(folder: Path, few: list[VectorSet]) -> None:
+    (folder / "onnx/Cast-21/int4-to-int8.json").unlink()
+    case = next(v.case for v in few if v.case.name == "int4-to-int8")
+    with pytest.raises(VectorError, match="cannot be read"):
+        read(folder, case)
+
+
+def test_a_case_that_the_manifest_does_not_have(folder: Path) -> None:
+    case = next(v.case for v in vector_sets(cast(21), "edge") if v.case.name not in NAMES)
+    with pytest.raises(VectorError, match="no vectors of"):
+        read(folder, case)
+
+
+@pytest.mark.parametrize("key", ["seed", "tier", "files", "specs", "convcheck-manifest"])
+def test_a_manifest_that_lacks_something(folder: Path, key: str) -> None:
+    content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del content[key]
+    (folder / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(VectorError, match=key) as caught:
+        read_manifest(folder)
+    assert str(caught.value.place) == str(folder / MANIFEST)
+
+
+@pytest.mark.parametrize("key", ["cases", "spec_sha256"])
+def test_a_manifest_whose_spec_lacks_something(
+    folder: Path, few: list[VectorSet], key: str
+) -> None:
+    content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del content["specs"]["onnx.Cast-21"][key]
+    (folder / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(VectorError):
+        open_corpus(catalog(), "edge", 0, folder).check([v.case for v in few])
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"convcheck-manifest": 1,', "[" * 100_000, "\0"])
+def test_a_manifest_that_is_none(folder: Path, content: str) -> None:
+    (folder / MANIFEST).write_text(content, encoding="utf-8")
+    with pytest.raises(VectorError):
+        read_manifest(folder)
+
+
+# Writing -------------------------------------------------------------------------------------
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder, hidden ones too."""
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
+
+
+def test_writing_again_changes_nothing_and_what_is_left_over_goes(
+    folder: Path, few: list[VectorSet]
+) -> None:
+    assert write(files_of(few), folder) == 0
+    assert set(differing(files_of(few[1:]), folder)) == {
+        MANIFEST,
+        f"onnx/Cast-21/{few[0].case.name}.json (left over)",
+    }
+    assert write(files_of(few[1:]), folder) == 2
+    assert contents(folder) == {n: t.encode() for n, t in files_of(few[1:])}
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("working", [0, 2])
+def test_a_write_that_fails_leaves_whole_files(
+    folder: Path,
+    few: list[VectorSet],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    working: int,
+) -> None:
+    before, wanted = contents(folder), dict(files_of(few, seed=1))
+    replaced: list[str] = []
+    really = os.replace
+
+    def replace(source: str, target: Path) -> None:
+        if len(replaced) == working:
+            raise failure
+        replaced.append(target.relative_to(folder).as_posix())
+        really(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(UsageError if isinstance(failure, OSError) else KeyboardInterrupt):
+        write(files_of(few, seed=1), folder)
+    after = {n: t.encode() for n, t in wanted.items() if n in replaced}
+    assert contents(folder) == before | after
+    assert MANIFEST not in replaced
+    monkeypatch.undo()
+    write(files_of(few, seed=1), folder)
+    assert differing(files_of(few, seed=1), folder) == []
+
+
+# Inputs --------------------------------------------------------------------------------------
+
+
+def test_every_boundary_of_float8_is_asked_from_float32() -> None:
+    asked, coverage = numeric_inputs(numeric("float32"), numeric("float8e4m3fn"), "boundary", 0)
+    values = boundaries("float8e4m3fn")
+    wanted = {c for x in values for c in neighbours("float32", pattern("float32", x))}
+    assert len(values) > 500
+    assert wanted <= set(asked.tolist())
+    assert coverage == "boundary-complete"
+
+
+@pytest.mark.parametrize(("target", "low", "high"), [("int8", -129, 128), ("uint8", -1, 256)])
+def test_every_half_integer_is_asked_from_float64(target: str, low: int, high: int) -> None:
+    asked, coverage = numeric_inputs(numeric("float64"), numeric(target), "boundary", 0)
+    values = [Fraction(k, 2) for k in range(2 * low, 2 * high + 1)]
+    wanted = {c for x in values for c in neighbours("float64", pattern("float64", x))}
+    assert wanted <= set(asked.tolist())
+    assert coverage == "boundary-complete"
+
+
+@pytest.mark.parametrize("target", type_names(28, 1, 8))
+@pytest.mark.parametrize("source", ["float32", "float64"])
+def test_every_boundary_in_range_is_asked(source: str, target: str) -> None:
+    fmt = numeric(target)
+    asked = set(numeric_inputs(numeric(source), fmt, "boundary", 0)[0].tolist())
+    for x in boundaries(target):
+        if target != "bool" and fmt.min <= x <= fmt.max:
+            assert set(neighbours(source, pattern(source, x))) <= asked, x
+
+
+@pytest.mark.parametrize("tier", ["edge", "boundary"])
+def test_inputs_are_sorted_once_each_and_the_seeds(tier: str) -> None:
+    for source, target in (("float32", "bfloat16"), ("int64", "int8"), ("float64", "int32")):
+        asked, again, other = (
+            numeric_inputs.__wrapped__(numeric(source), numeric(target), tier, seed)[0].tolist()
+            for seed in (0, 0, 1)
+        )
+        assert asked == again != other
+        array = np.array(asked, numeric(source).storage)
+        keys = order_key(numeric(source), array).tolist()
+        assert all(low < high for low, high in pairwise(keys))
+
+
+def test_all_codes_of_narrow_sources_are_asked() -> None:
+    for name in type_names(28, 1, 16):
+        tier = "edge" if numeric(name).bits <= 8 else "boundary"
+        asked, coverage = numeric_inputs(numeric(name), numeric("float32"), tier, 0)
+        assert (sorted(asked.tolist()), coverage) == (
+            list(range(1 << numeric(name).bits)),
+            "exhaustive",
+        )
+
+
+def test_a_wide_source_is_not_called_exhaustive() -> None:
+    case = next(v.case for v in vector_sets(cast(21), "edge") if v.case.name == "float64-to-bool")
+    assert vector_set(cast(21), case, "exhaustive").coverage != "exhaustive"
