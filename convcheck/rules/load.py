@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,6 +64,10 @@ class Catalog:
 
     types: Types
     specs: Mapping[str, Spec]
+
+    def only(self, ids: Iterable[str]) -> Catalog:
+        """Return a catalogue of all types and of these specs alone, which is quick to pickle."""
+        return Catalog(self.types, {name: self.specs[name] for name in ids})
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,11 @@ def test_a_bomb_of_aliases_is_refused() -> None:
 def test_deep_nesting_is_an_error_and_no_crash() -> None:
     with pytest.raises(SpecError):
         parse("[" * 5000 + "]" * 5000, "f")
+
+
+def test_a_catalogue_of_some_specs_travels() -> None:
+    whole = load()
+    some = pickle.loads(pickle.dumps(whole.only(["onnx.Cast-21", "openvino.Range-4"])))
+    assert list(some.specs) == ["onnx.Cast-21", "openvino.Range-4"]
+    assert all(whole.specs[name] == spec for name, spec in some.specs.items())
+    assert some.types == whole.types
