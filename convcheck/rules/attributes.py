@@ -14,6 +14,7 @@ from convcheck.rules.model import (
     Example,
     Layout,
     Spelling,
+    TypeNames,
     Value,
 )
 from convcheck.rules.source import Node
@@ -57,7 +58,7 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         carries.text() if carries else "",
         values,
         _value(kind, default) if default else None,
-        frozenset(context.types.names(applies.need("to")) if applies else context.types.types),
+        TypeNames(context.types.names(applies.need("to"))) if applies else None,
         tuple(_asking(kind, e, context) for e in elements(node.get("also"))),
         node.place,
     )
@@ -68,8 +69,8 @@ def _asking(kind: str, node: Node, context: Context) -> Asking:
     refusal = node.get("refusal")
     return Asking(
         tuple(_value(kind, e) for e in node.need("values").elements()),
-        frozenset(context.types.names(node.need("from"))),
-        frozenset(context.types.names(node.need("to"))),
+        TypeNames(context.types.names(node.need("from"))),
+        TypeNames(context.types.names(node.need("to"))),
         refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
         read_cite(node.need("cite"), context),
     )

@@ -81,9 +81,7 @@ def _case(
 
 def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
     return [
-        a
-        for a in spec.attributes
-        if not a.carries and (not outputs or outputs[0].name in a.applies)
+        a for a in spec.attributes if not a.carries and (not outputs or a.applies_to(outputs[0]))
     ]
 
 

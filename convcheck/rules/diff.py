@@ -47,8 +47,8 @@ def attribute_text(attribute: Attribute, types: Types) -> str:
         return f"{attribute.kind}, the type {attribute.carries}"
     values = ", ".join(map(str, attribute.values))
     default = "" if attribute.default is None else f"; default {attribute.default}"
-    everywhere = attribute.applies >= types.types.keys()
-    applies = "" if everywhere else f"; to {', '.join(types.folded(attribute.applies))}"
+    to = attribute.applies
+    applies = "" if to is None else f"; to {', '.join(types.folded(to))}"
     return f"{attribute.kind}: {values}{default}{applies}"
 
 

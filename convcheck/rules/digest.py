@@ -1,65 +1,70 @@
-"""The hash of what decides a spec's vectors."""
+"""The hash of what decides a spec's vectors.
+
+It is made of the types that the spec can be asked or computes in, with the parameters of their
+formats, and of what its rules say of these. Of other types it knows nothing: a new row in the
+dtypes, or a new member of a family, changes the hash of the specs that can be asked it alone.
+Citations, notes, examples and places are left out, so that a better wording changes nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Set, ValuesView
 from dataclasses import fields, is_dataclass
 
 from convcheck.errors import Place
-from convcheck.rules.model import Attribute, Cell, Cite, DType, Spec
+from convcheck.rules.model import REAL, Cite, DType, Spec, TypeNames
+
+_DECIDES = (
+    "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
+    "combinations", "matrix", "formula", "steps",
+)  # fmt: skip
+_TELLS = {"examples", "samples", "text", "cite"}  # fields of which the vectors know nothing
+Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
 def digest(spec: Spec) -> str:
-    """Hash what decides a spec's vectors: formats, attributes, literals, rules.
-
-    Citations, notes and places are left out, so that a better wording regenerates nothing.
-    """
-    cells = [
-        [
-            rule.name, [[k, sorted(map(str, v))] for k, v in rule.when], rule.same_type,
-            repr(rule.rounding), repr(rule.columns),
-            [[row.label, [_cell_key(cell) for cell in row.cells]] for row in rule.rows],
-        ]
-        for rule in spec.rules
-    ]  # fmt: skip
-    types = {v: [[t.name, repr(t.format)] for t in ts] for v, ts in spec.types.items()}
-    attributes = [
-        [a.name, a.kind, a.carries, a.values, a.default, sorted(a.applies), _also_key(a)]
-        for a in spec.attributes
-    ]
-    literals = {name: literal.matches for name, literal in spec.literals.items()}
-    content: list[object] = [spec.id, types, spec.inputs, spec.outputs, attributes, literals, cells]
-    if spec.pairs:
-        content.append(sorted(spec.pairs.listed))
-    if spec.likes:
-        content.append(spec.likes)
-    if spec.layouts:
-        body = spec.matrix or spec.formula or spec.steps
-        content += [_key(spec.layouts), spec.combinations, _key(body)]
+    """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
+    parts = {name: getattr(spec, name) for name in _DECIDES}
+    known = frozenset({REAL, *(dtype.name for dtype in _types(parts))})
+    content = [spec.id, _key(parts, known)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _cell_key(cell: Cell) -> object:
-    return [[o.word, o.argument, o.round, o.reading] for o in cell.outcomes], cell.level
+def _parts(value: object) -> Mapping[str, object] | None:
+    """Return the entries of a mapping, or the fields of a data class that decide; else None."""
+    if isinstance(value, Mapping):
+        return {str(k): v for k, v in value.items()}
+    if not is_dataclass(value):
+        return None
+    names = (f.name for f in fields(value) if f.name not in _TELLS)
+    found = {name: getattr(value, name) for name in names}
+    return {k: v for k, v in found.items() if not isinstance(v, Cite | Place)}
 
 
-def _also_key(attribute: Attribute) -> object:
-    return [[a.values, sorted(a.sources), sorted(a.targets), a.refusal] for a in attribute.also]
-
-
-def _key(value: object) -> object:
-    """Give what a body says as JSON's types, without citations, places and examples."""
+def _types(value: object) -> Iterator[DType]:
+    """Find the types in what decides."""
     if isinstance(value, DType):
-        return value.name
-    if is_dataclass(value):
-        parts = {f.name: getattr(value, f.name) for f in fields(value)}
-        left = {k: v for k, v in parts.items() if not isinstance(v, Cite | Place)}
-        return {k: _key(v) for k, v in left.items() if k != "examples"}
-    if isinstance(value, dict):
-        return {str(k): _key(v) for k, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_key(v) for v in value]
-    if isinstance(value, frozenset | set):
-        return sorted(str(v) for v in value)
-    return str(value)
+        yield value
+        return
+    parts = _parts(value)
+    inner = parts.values() if parts is not None else value
+    if isinstance(inner, tuple | ValuesView):
+        for one in inner:
+            yield from _types(one)
+
+
+def _key(value: object, known: frozenset[str]) -> Key:
+    """Return what decides as JSON has it; of conditions on types what they say of known ones."""
+    if isinstance(value, DType):
+        return [value.name, repr(value.format)]
+    if isinstance(value, TypeNames):
+        return [*sorted(value & known)]
+    if (parts := _parts(value)) is not None:
+        return {k: _key(v, known) for k, v in parts.items()}
+    if isinstance(value, tuple):
+        return [_key(v, known) for v in value]
+    if isinstance(value, Set):
+        return [*sorted(map(str, value))]
+    return value if isinstance(value, str | int | None) else str(value)

@@ -115,8 +115,8 @@ def _value(attribute: Attribute, word: str) -> Value:
 def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
     """Refuse an attribute that does not apply, and a value of which the spec says nothing."""
     attribute = next(a for a in spec.attributes if a.name == name)
-    if target.name not in attribute.applies:
-        hint = f"it applies to {', '.join(sorted(attribute.applies))}"
+    if not attribute.applies_to(target):
+        hint = f"it applies to {', '.join(sorted(attribute.applies or ()))}"
         raise UsageError(f"{name} does not apply to {target}", hint=hint)
     others = any(OTHER in allowed for r in spec.rules for k, allowed in r.when if k == name)
     if value not in attribute.values and not others:

@@ -21,7 +21,6 @@ from convcheck.rules.attributes import (
 from convcheck.rules.body import read_body, whole_calls
 from convcheck.rules.body.table import Context, read_cite, read_rule
 from convcheck.rules.checks import check_spec
-from convcheck.rules.digest import digest
 from convcheck.rules.extend import extend, rules_of, standalone
 from convcheck.rules.functions import read_calls
 from convcheck.rules.model import (
@@ -212,7 +211,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
     )
     _check_rule_names(spec)
     check_spec(spec, node, types)
-    return replace(spec, digest=digest(spec))
+    return spec
 
 
 def _check_rule_names(spec: Spec) -> None:

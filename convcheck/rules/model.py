@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from convcheck.rules.body.steps import Steps
     from convcheck.rules.functions import Calling
 
+
+class TypeNames(frozenset[str]):
+    """Names of types that a condition allows, its families expanded to their members.
+
+    A family may have members that the spec cannot be asked, and these decide nothing.
+    """
+
+
 Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
 Body = Literal["table", "matrix", "formula", "steps"]
@@ -115,8 +123,8 @@ class Asking:
     """
 
     values: tuple[Value, ...]
-    sources: frozenset[str]
-    targets: frozenset[str]
+    sources: TypeNames
+    targets: TypeNames
     refusal: bool
     cite: Cite
 
@@ -126,7 +134,7 @@ class Attribute:
     """An attribute of the operator.
 
     `carries` names the type variable whose type it holds (ONNX Cast's `to`); such an attribute
-    is not part of a case's id. `applies` is the set of destinations to which it applies.
+    is not part of a case's id. `applies` has the destinations to which it applies, None for all.
     """
 
     name: str
@@ -134,9 +142,13 @@ class Attribute:
     carries: str
     values: tuple[Value, ...]
     default: Value | None
-    applies: frozenset[str]
+    applies: TypeNames | None
     also: tuple[Asking, ...]
     place: Place
+
+    def applies_to(self, target: DType) -> bool:
+        """Return whether the attribute applies to a destination."""
+        return self.applies is None or target.name in self.applies
 
 
 @dataclass(frozen=True)
@@ -186,12 +198,12 @@ class Pairs:
     Others are asked under the attributes' defaults only, and a refusal of them is accepted.
     """
 
-    listed: frozenset[tuple[str, str]]
+    listed: Mapping[str, TypeNames]  # source -> its destinations
     cite: Cite
 
     def word(self, source: str, target: str) -> str:
         """Give the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
-        return "listed" if (source, target) in self.listed else "unlisted"
+        return "listed" if target in self.listed.get(source, ()) else "unlisted"
 
 
 @dataclass(frozen=True)
@@ -281,7 +293,6 @@ class Spec:
     examples: tuple[Example, ...]
     notes: tuple[str, ...]
     place: Place
-    digest: str = field(compare=False, default="")  # hash of what decides vectors
     likes: tuple[str, ...] = ()  # inputs of which only the type counts
     layouts: tuple[Layout, ...] = ()
     combinations: tuple[tuple[str, ...], ...] = ()  # input types asked with each output type
@@ -291,6 +302,13 @@ class Spec:
     calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> its function
     pairs: Pairs | None = None  # None for every source with every destination
     shapes: Shapes | None = None  # None for all
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of what decides the spec's vectors, as hexadecimal digits."""
+        from convcheck.rules.digest import digest
+
+        return digest(self)
 
     @property
     def body(self) -> Body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from convcheck.rules.body.table import Context, read_cite
-from convcheck.rules.model import Pairs, Shapes
+from convcheck.rules.model import Pairs, Shapes, TypeNames
 from convcheck.rules.source import Node
 
 
@@ -17,16 +17,14 @@ def read_pairs(node: Node | None, context: Context) -> Pairs | None:
     node.only("cite", "listed")
     rows = node.need("listed", "source -> its destinations")
     listed = {
-        (source, target)
-        for source, targets in rows.items().items()
-        for target in context.types.names(targets)
+        source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
     }
     unknown = [source for source in rows.items() if source not in context.types.types]
     if unknown:
         raise rows.error(
             f"unknown dtype {unknown[0]!r}", f"known: {', '.join(context.types.types)}"
         )
-    return Pairs(frozenset(listed), read_cite(node.need("cite"), context))
+    return Pairs(listed, read_cite(node.need("cite"), context))
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:

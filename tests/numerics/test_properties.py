@@ -159,7 +159,7 @@ def test_a_cast_to_the_same_type_changes_nothing(drawn: tuple[str, int]) -> None
     dtype = catalog().types.types[name]
     spec = cast(28)
     case = make_case(spec, dtype, dtype, ())
-    if any(a.applies >= {name} and not a.carries for a in spec.attributes):
+    if any(a.applies_to(dtype) and not a.carries for a in spec.attributes):
         case = next(c for c in NEWEST if c.inputs == c.outputs == (dtype,))
     last = evaluate(spec, case, array(case, [code])).readings[-1]
     if decode(numeric(name), array(case, [code])).kind[0] == FINITE:  # type: ignore[arg-type]

@@ -62,14 +62,11 @@ def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Pat
 
 def edited(spec: Spec) -> Spec:
     """The spec after somebody changed a rounding mode."""
-    from convcheck.rules.digest import digest
-
     rules = tuple(
         replace(r, rounding=Rounding("toward-zero")) if r.name == "float-to-float" else r
         for r in spec.rules
     )
-    changed = replace(spec, rules=rules)
-    return replace(changed, digest=digest(changed))
+    return replace(spec, rules=rules)
 
 
 def test_an_edited_spec_never_runs_against_stale_vectors(folder: Path) -> None:

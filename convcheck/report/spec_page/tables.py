@@ -75,10 +75,10 @@ def _combination(types: tuple[str, ...]) -> str:
 def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
     """Give the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
-    targets: dict[str, list[str]] = {}
-    for source, target in sorted(pairs.listed, key=lambda p: tuple(map(order.index, p))):
-        targets.setdefault(source, []).append(target)
-    said = [f"{source} to {', '.join(names)}" for source, names in targets.items()]
+    sources = sorted(pairs.listed.items(), key=lambda entry: order.index(entry[0]))
+    said = [
+        f"{source} to {', '.join(sorted(targets, key=order.index))}" for source, targets in sources
+    ]
     yield from fields("pairs", said, width)
     yield from field("", "others are asked with the defaults, and may be refused", width)
     yield from field("", quoted(spec, pairs.cite), width)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from convcheck.errors import Place
 from convcheck.rules.attributes import elements
 from convcheck.rules.body.table import Context
-from convcheck.rules.model import DType
+from convcheck.rules.model import DType, TypeNames
 from convcheck.rules.source import Node
 
 
@@ -25,9 +25,9 @@ from convcheck.rules.source import Node
 class When:
     """Types for which something holds: of the output, of all inputs, of any (None: all types)."""
 
-    to: frozenset[str] | None = None
-    all: frozenset[str] | None = None
-    any: frozenset[str] | None = None
+    to: TypeNames | None = None
+    all: TypeNames | None = None
+    any: TypeNames | None = None
 
     def holds(self, inputs: Sequence[DType], output: DType) -> bool:
         """Tell whether a case is of these types."""
@@ -72,7 +72,7 @@ def read_when(node: Node | None, context: Context) -> When:
     if node is None:
         return When()
     node.only("to", "all", "any")
-    return When(**{k: frozenset(context.types.names(v)) for k, v in node.items().items()})
+    return When(**{k: TypeNames(context.types.names(v)) for k, v in node.items().items()})
 
 
 def read_asked(node: Node, arguments: Sequence[str], context: Context) -> Asked:

@@ -19,7 +19,7 @@ either. A `square` is for a table in which the two inputs have parts, which `ran
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
@@ -139,16 +139,25 @@ def read_matrix(node: Node, context: Context) -> Matrix:
     body = node.need("matrix")
     body.only("names", "refused-unless", "targets", "tables")
     runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")
-    known = context.types.types.values()
-    named = {name: t for t in known if (name := t.name_in(runtime))}
+    named: dict[str, DType] = {}
+    for dtype in context.types.types.values():  # a user's type does not take a name from these
+        named.setdefault(dtype.name_in(runtime), dtype)
+    named.pop("", None)
     names = _Names(named, _targets(body.get("targets"), context), context)
     tables = tuple(_table(t, names) for t in body.need("tables").elements())
     listed = node.get("examples")
     layouts = tuple(found.items()) if (found := node.get("layouts")) else ()
     examples = tuple(_example(e, layouts, names) for e in (listed.elements() if listed else ()))
-    return Matrix(
-        _unless(body.get("refused-unless"), context), names.targets, named, tables, examples
-    )
+    unless = _unless(body.get("refused-unless"), context)
+    return Matrix(unless, names.targets, _used(names, tables), tables, examples)
+
+
+def _used(names: _Names, tables: Sequence[MatrixTable]) -> dict[str, DType]:
+    """Return those of the types that the tables, or values of a target's attribute, name."""
+    values = {v for name in names.targets.values() for v in names.context.attributes[name]}
+    cells = {cell.gives for table in tables for cell in table.cells.values()}
+    used = cells.union(*(table.types for table in tables))
+    return {word: t for word, t in names.named.items() if t.name in used or word in values}
 
 
 def _targets(node: Node | None, context: Context) -> dict[str, str]:

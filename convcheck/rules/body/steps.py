@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from convcheck.errors import Place
 from convcheck.rules.body.table import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, parse
-from convcheck.rules.model import Attributes, Cite, DType, Level, Value
+from convcheck.rules.model import Attributes, Cite, DType, Level, TypeNames, Value
 from convcheck.rules.source import Node
 
 Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
@@ -69,7 +69,7 @@ class Refusal:
 
     name: str
     layouts: frozenset[str]
-    types: frozenset[str]
+    types: TypeNames
     level: Level
     cite: Cite
     place: Place
@@ -206,7 +206,7 @@ def _refusal(node: Node, context: Context) -> Refusal:
     return Refusal(
         node.need("name").text(),
         frozenset(e.text() for e in _elements(node.get("layouts"))),
-        frozenset(context.types.names(types) if types else ()),
+        TypeNames(context.types.names(types) if types else ()),
         read_level(node.need("level")),
         read_cite(node.need("cite"), context),
         node.place,

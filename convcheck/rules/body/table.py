@@ -16,6 +16,7 @@ from convcheck.rules.model import (
     Row,
     Rule,
     Source,
+    TypeNames,
     Value,
 )
 from convcheck.rules.source import Node
@@ -89,8 +90,13 @@ def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Valu
         if key == "to" and value.value == "same":
             same = True
         else:
-            conditions.append((key, frozenset(_allowed(key, value, context))))
+            conditions.append((key, _allowed_set(key, value, context)))
     return tuple(conditions), same
+
+
+def _allowed_set(key: str, node: Node, context: Context) -> frozenset[Value]:
+    allowed = _allowed(key, node, context)
+    return TypeNames(map(str, allowed)) if key in ("from", "to") else frozenset(allowed)
 
 
 def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:

@@ -1,0 +1,140 @@
+"""A spec's digest: of what it can be asked, and of nothing else that is known."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from command import convcheck
+
+from convcheck.errors import SpecError
+from convcheck.rules import load as loading
+from convcheck.rules.cases import cases
+from convcheck.rules.load import data_dir, load
+from convcheck.rules.model import Case, Spec
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.store.read import read_manifest
+from specs import GOOD, write_spec
+
+ROW = "{exponent: 3, mantissa: 4, bias: 3, infinity: no, nan: all-ones, negative_zero: yes}"
+NEW = f"floats:\n  float8e3m4: {ROW}\n"
+BUILT_IN = load().specs
+CAST = ["onnx.Cast-21", "--from", "float32", "--to", "float16"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the built-in specs, loaded in place of these."""
+    copied = tmp_path / "specs"
+    shutil.copytree(data_dir("specs"), copied)
+    monkeypatch.setattr(loading, "data_dir", lambda name: copied)
+    return copied
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def changed(*folders: Path) -> set[str]:
+    """Name the specs of which the digest is another than that of the built-in one."""
+    specs = load(folders).specs
+    return {name for name, spec in BUILT_IN.items() if specs[name].digest != spec.digest}
+
+
+def those_with(specs: dict[str, Spec], *types: str) -> set[str]:
+    """Name the specs that list a type."""
+    return {
+        name
+        for name, spec in specs.items()
+        if any(t.name in types for listed in spec.types.values() for t in listed)
+    }
+
+
+def test_a_new_type_changes_no_digest(folder: Path) -> None:
+    change(folder / "dtypes.yaml", "floats:\n", NEW)
+    assert "float8e3m4" in load().types.types
+    assert changed() == set()
+
+
+def test_a_new_member_of_a_family_in_conditions_alone_changes_no_digest(folder: Path) -> None:
+    change(folder / "dtypes.yaml", "floats:\n", NEW)
+    change(folder / "dtypes.yaml", "  float:  [", "  float:  [float8e3m4, ")
+    rule = next(r for r in load().specs["onnx.Cast-28"].rules if r.name == "float-to-float")
+    assert "float8e3m4" in dict(rule.when)["from"]
+    assert changed() == set()
+
+
+def test_a_new_member_of_a_family_that_is_asked_changes_those_that_ask_it(folder: Path) -> None:
+    change(folder / "dtypes.yaml", "floats:\n", NEW)
+    change(folder / "dtypes.yaml", "  float8: [", "  float8: [float8e3m4, ")
+    users = those_with(dict(load().specs), "float8e3m4")
+    assert {"onnx.Cast-19", "onnx.CastLike-25"} <= users
+    assert "onnx.Cast-13" not in users
+    assert changed() == users
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [("mantissa: 3,  bias: 7, ", "mantissa: 3,  bias: 6, ", "float8e4m3fn"),
+     ("{bits: 2,  signed: no", "{bits: 3,  signed: no", "uint2")],
+)  # fmt: skip
+def test_another_format_of_a_type_changes_those_that_name_it(
+    old: str, new: str, name: str, folder: Path
+) -> None:
+    change(folder / "dtypes.yaml", old, new)
+    users = those_with(dict(BUILT_IN), name)
+    if name == "float8e4m3fn":
+        users.add("openvino.FakeConvert-13")  # computes in it, and is not asked it
+    assert changed() == users
+
+
+def test_a_condition_on_types_that_are_asked_is_in_the_digest(folder: Path) -> None:
+    change(folder / "onnx/cast-28.yaml", "when: {", "when: {round_mode: up, ")
+    assert changed() == {"onnx.Cast-28"}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A user's folder: a type, a family with built-in types, and a spec of them."""
+    own = write_spec(tmp_path / "own", GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]"))
+    row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")  # names that others have
+    (own / "dtypes.yaml").write_text(
+        f"floats:\n  float8e3m4: {row}\nsets:\n  mine: [int8, float8e3m4]\n"
+    )
+    return own
+
+
+def test_types_of_a_users_own_change_no_digest_and_no_vectors(own: Path) -> None:
+    assert changed(own) == set()
+    corpus = open_corpus(load([own]), "edge", 0, data_dir("vectors"))
+    assert corpus.check([*_cases("onnx.Cast-21"), *_cases("openvino.ConvertPromoteTypes-14")]) == ()
+    said = convcheck("run", "--backend", "reference", *CAST, "--specs", own)
+    assert (said.returncode, "edited" in said.stdout + said.stderr) == (0, False)
+
+
+def test_the_stored_vectors_are_of_the_built_in_specs(own: Path) -> None:
+    known = read_manifest(data_dir("vectors")).specs
+    assert {name: entry["spec_sha256"] for name, entry in known.items()} == {
+        name: spec.digest for name, spec in BUILT_IN.items()
+    }
+    done = convcheck("generate", "--check", "onnx.Cast-1", "pypto.cast", "--specs", own)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "text", ["sets:\n  float8: [int8]\n", f"floats:\n  float16: {ROW}\n",
+             f"floats:\n  ieee: {ROW}\n", "sets:\n  float16: [int8]\n"]
+)  # fmt: skip
+def test_a_user_does_not_change_built_in_types_or_families(text: str, own: Path) -> None:
+    (own / "dtypes.yaml").write_text(text)
+    with pytest.raises(SpecError) as caught:
+        load([own])
+    assert caught.value.place
+    assert caught.value.hint
+
+
+def _cases(name: str) -> list[Case]:
+    return list(cases(BUILT_IN[name]))
