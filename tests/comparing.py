@@ -5,14 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
+from catalogue import CATALOG
 from oracle import Pattern, decode, expect
 
 from convcheck.numerics.format import Bits, Numeric, Text
 from convcheck.rules.cases import cases
-from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected
@@ -24,15 +23,9 @@ VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
 Said = tuple[str, tuple[Pattern, ...]]
 
 
-@cache
-def catalog() -> Catalog:
-    """The built-in specs, loaded once a process."""
-    return load()
-
-
 def cast(version: int) -> Spec:
     """The spec of a version of Cast."""
-    return catalog().specs[f"onnx.Cast-{version}"]
+    return CATALOG.specs[f"onnx.Cast-{version}"]
 
 
 def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Case]:
@@ -56,7 +49,7 @@ def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
 
 def numeric(name: str) -> Numeric:
     """The format of a type that is not the string."""
-    fmt = catalog().types.types[name].format
+    fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     return fmt
 
@@ -100,7 +93,7 @@ def held_against_the_oracle(case: Case, bits: Bits, expected: Expected | None = 
 
     Levels and readings are compared, bit for bit and pattern by pattern.
     """
-    expected = expected or evaluate(catalog().specs[case.spec], case, bits)
+    expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     found = []
     for number, difference in enumerate(_differences(case, bits, expected)):
         if number < SHOWN:

@@ -407,3 +407,23 @@ RUNS = {
         all_pass, failing, kinds, below, interrupted, nothing, calls, known, stale, listed,
     )
 }  # fmt: skip
+
+
+HOSTILE = "</script><img src=x onerror=\"alert('x')\"><!--<script>&\u2028{{ 7*7 }}"
+
+
+def hostile() -> RunResult:
+    """Everything that others write, written by somebody who means harm."""
+    by = replace(ELSE, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
+    link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)
+    died = Example((0x3F800000,), 0x3F80, None, HOSTILE)
+    spelled = Example((HOSTILE,), 0x3F80, 0x3F81, "")
+    result = run(
+        answered(case("onnx.Cast-19", "float32", "bfloat16"),
+                 replace(group(by, "refused", HOSTILE, examples=(died,)), excuse=link)),
+        answered(case("onnx.Cast-19", "string", "bfloat16", saturate=HOSTILE),
+                 group(by, "fail", HOSTILE, ranges=((HOSTILE, HOSTILE),), examples=(spelled,))),
+        notes=(HOSTILE,), known=HOSTILE,
+        environment={"platform": HOSTILE, "cpu": {"model": HOSTILE}, "versions": {"x": HOSTILE}},
+    )  # fmt: skip
+    return replace(result, backend=replace(result.backend, name=HOSTILE, version=HOSTILE))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from command import check_golden
 from planted import inconsistent
 from planted.asking import INT8, INT32, Log, case_of, vectors_of
@@ -24,7 +25,6 @@ from convcheck.judge.result import Example, Group, RunResult, case_verdict, gate
 from convcheck.report.draw import terminal
 from convcheck.report.json import document
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet
 
@@ -237,7 +237,7 @@ def test_torch_takes_threads() -> None:
 
     backend = Torch()
     other = backend.configured({"threads": "2"})
-    cast = next(c for c in cases(load().specs["onnx.Cast-21"]) if other.support(c) is None)
+    cast = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if other.support(c) is None)
     codes = np.zeros(3, cast.inputs[0].format.storage)
     for each, count in ((other, 2), (backend, 1)):
         each.answer(cast, [codes])

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from places import ROOT
 from planted.asking import (
     BAD,
@@ -233,10 +234,9 @@ def test_a_placement_may_refuse_what_is_undefined() -> None:
     from convcheck.ask.elements import ask as ask_backend
     from convcheck.backends.protocol import Outputs, Refused
     from convcheck.rules.cases import cases
-    from convcheck.rules.load import load
     from convcheck.vectors.generate import vector_set
 
-    spec = load().specs["onnx.Cast-25"]
+    spec = CATALOG.specs["onnx.Cast-25"]
     case = next(c for c in cases(spec) if c.name == "string-to-bool")  # undefined throughout
     vectors = vector_set(spec, case, "edge")
 

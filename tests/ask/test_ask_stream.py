@@ -4,66 +4,33 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
-from functools import cache
 from typing import cast
 
 import numpy as np
 import pytest
+from catalogue import compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted.bugs import BUGS, Bug
 from planted.proof import Planted
-from planted.swept import Change, Swept, Unbound
+from planted.swept import Swept, Unbound
+from sweeps import CAST, HALF, SPAN, case_of, comparable, finished, groups, swept
 
 from convcheck.ask.elements import ask
 from convcheck.ask.isolated import chunk_vectors
-from convcheck.ask.stream import sweep
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
 from convcheck.judge.elements import judge
-from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import RIGHT, Tally, finish, merge
+from convcheck.judge.result import CaseResult
+from convcheck.judge.tally import RIGHT, Tally, merge
 from convcheck.numerics.format import Bits, Codes
-from convcheck.rules.cases import cases
-from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
-from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.generate import form
 from convcheck.vectors.span import Span
 
-CATALOG = load()
-CAST = CATALOG.specs["onnx.Cast-21"]
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})
 NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every answer is a code
-HALF = [c for c in cases(CAST) if c.inputs[0].name == "float16" and c.outputs[0].name != "string"]
-SPAN = Span(0x3F800000, 4 * CHUNK)
-
-
-@cache
-def compiled(case: Case) -> Program:
-    return compile_case(CATALOG.specs[case.spec], case)
-
-
-def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
-    return sweep(backend, case, compiled(case), form(CAST), span, lambda *call: None, tile)
-
-
-def finished(case: Case, *tallies: Tally) -> CaseResult:
-    return finish(case, compiled(case).decisions, merge(tallies), "exhaustive")
-
-
-def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:
-    """The failures of a backend that is right but for a change."""
-    result = finished(case, swept(Swept(compiled(case), change), case, span))
-    assert result.checked == span.count
-    assert sum(g.count for g in result.groups) == span.count
-    return [g for g in result.groups if g.verdict not in ("pass", "undefined", "tolerated")]
-
-
-def case_of(target: str, *attributes: str, source: str = "float32") -> Case:
-    return find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
 
 
 # The same as the direct way -------------------------------------------------------------------
@@ -81,20 +48,6 @@ def positions_of(case: Case, codes: Codes) -> Codes:
     """In the order of values, by arithmetic of its own: floats of 16 bits only."""
     wide = codes.astype(np.int64)
     return cast(Codes, np.where(wide >= 1 << 15, (1 << 15) - 1 - wide, wide))
-
-
-def comparable(result: CaseResult) -> CaseResult:
-    """Without digests, and the second example of what is undefined: there is no extreme one.
-
-    Answers that are no codes are counted by the call.
-    """
-    kept = []
-    for group in result.groups:
-        if group.kind == "not a code of the type":
-            group = replace(group, examples=())
-        examples = group.examples[:1] if group.verdict == "undefined" else group.examples
-        kept.append(replace(group, digest="", examples=examples))
-    return replace(result, groups=tuple(kept))
 
 
 def held_against_the_direct_way(backend: Backend) -> set[str]:

@@ -9,8 +9,9 @@ import hashlib
 
 import numpy as np
 import pytest
+from catalogue import compiled
 from planted.swept import Swept
-from test_sweep import case_of, compiled, finished, groups, swept
+from sweeps import case_of, finished, groups, swept
 
 from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK

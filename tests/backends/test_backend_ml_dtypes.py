@@ -6,11 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Declined, Outputs, open_backend
 from convcheck.errors import UsageError
-from convcheck.rules.load import Catalog, load
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Case
 
 NEAREST = (("saturate", 1), ("round_mode", "nearest"))
@@ -48,7 +49,7 @@ DECLINED: list[tuple[str, str, Attributes, str]] = [
 
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
-    return load()
+    return CATALOG
 
 
 @pytest.fixture(scope="module")

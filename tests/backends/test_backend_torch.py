@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
@@ -22,7 +23,7 @@ from convcheck.backends.protocol import (
 from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
 from convcheck.rules.functions import Calling, Claim
-from convcheck.rules.load import Catalog, load
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Case
 
 pytest.importorskip("torch", reason="needs torch: pip install 'convcheck[torch]'")
@@ -55,8 +56,7 @@ SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (1, 2, 3, 1)]
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     """The built-in specs, and two that are nothing but a function of torch."""
-    built_in = load()
-    base = built_in.specs["onnx.Cast-28"]
+    base = CATALOG.specs["onnx.Cast-28"]
     promoting = Claim(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {
         "test.Promote-1": {"torch": Calling("result_type", (promoting,))},
@@ -64,7 +64,7 @@ def catalog() -> Catalog:
         "test.Strange-1": {"torch": Calling("sort")},
     }
     specs = {name: replace(base, id=name, calls=calls) for name, calls in extra.items()}
-    return replace(built_in, specs={**built_in.specs, **specs})
+    return replace(CATALOG, specs={**CATALOG.specs, **specs})
 
 
 @pytest.fixture(scope="module")

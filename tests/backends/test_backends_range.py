@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.onnx.reference_evaluator import OnnxReference
 from convcheck.backends.onnx.runtime import OnnxRuntime
@@ -19,7 +20,6 @@ from convcheck.backends.protocol import (
     Oversized,
     Refused,
 )
-from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case
 
 # 0, 1, 1.5, 2, 3, 4, 5, -1, NaN
@@ -49,7 +49,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 @pytest.fixture(scope="module")
 def types():
-    return load().types.types
+    return CATALOG.types.types
 
 
 def sequence(types, name: str) -> Case:

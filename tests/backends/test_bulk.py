@@ -12,6 +12,7 @@ from weakref import ref
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,6 @@ from convcheck.backends.packing import pack, unpack, unpack_into
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
 from convcheck.numerics.format import Bits, Codes, Float, Int, Numeric, Text
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 
 WIDE = ("float32", "int32", "uint32")
@@ -29,7 +29,7 @@ WIDE = ("float32", "int32", "uint32")
 
 @cache
 def catalog_cases() -> dict[str, Case]:
-    return {case.name: case for case in cases(load().specs["onnx.Cast-21"])}
+    return {case.name: case for case in cases(CATALOG.specs["onnx.Cast-21"])}
 
 
 def asked(name: str) -> Case:

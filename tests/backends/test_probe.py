@@ -7,15 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import check_golden, convcheck
 from places import TESTS
 
 from convcheck.backends.process.probe import STEPS, Probe, Step
-from convcheck.rules.load import load
 
 HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
-CATALOG = load()
 CAST = [CATALOG.specs["onnx.Cast-21"]]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from places import TESTS
 from planted.identity import Corpus, case, judge
@@ -39,13 +40,12 @@ from convcheck.numerics.format import Text
 from convcheck.plan.select import Selection, select
 from convcheck.pool.local import Execution, execute
 from convcheck.rules.cases import cases
-from convcheck.rules.load import data_dir, load
+from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus
 
 HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
 BAD = f"{PYTHON} {HERE / 'bad.py'}"
-CATALOG = load()
 CODES = np.arange(30, dtype=np.uint8)
 CC = shutil.which("cc")
 needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import CATALOG
 from places import ROOT
 from planted.identity import Corpus as Identities
 from planted.identity import case, judge
@@ -19,12 +20,11 @@ from convcheck.plan.select import Selection, select
 from convcheck.pool.local import execute
 from convcheck.report.json import document
 from convcheck.rules.cases import cases
-from convcheck.rules.load import data_dir, load
+from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
 
 SERVE = f"{sys.executable} -m convcheck serve"
-CATALOG = load()
 
 
 def report(address: str, chosen: list[Case]) -> dict[str, Any]:

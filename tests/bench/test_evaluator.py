@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.rules.cases import defaults, make_case
-from convcheck.rules.load import load
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.program import compile_case
 
-CATALOG = load()
 VALUES = 1 << 18
 PAIRS = [
     "float32-to-float8e4m3fn", "float32-to-float16", "float32-to-bfloat16",

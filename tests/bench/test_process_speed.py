@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from places import TESTS
 
 from convcheck.backends.process.backend import Process
 from convcheck.backends.protocol import Outputs
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 
-CATALOG = load()
 CASE = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if c.name == "int8-to-int8")
 ECHO = TESTS / "process" / "bad.py"  # gives back what it gets
 LARGE = 1 << 24  # bytes

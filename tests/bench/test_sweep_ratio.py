@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.protocol import open_backend
 from convcheck.plan.bench import measure, one_core, spread
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 
-CATALOG = load()
 PARTS = spread(1 << 28)[::4]  # as long as a run's
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import decode, expect, ranges
+from oracle import expect, fits, ranges
 from places import ROOT
 
 from specs import GOOD, write_spec
@@ -97,15 +97,6 @@ def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
     part = slice(got["first"], got["first"] + len(bits))
     return due is not None and not any((len(s),) == tuple(got["shape"]) and s[part] == bits
                                        for s in due)  # fmt: skip
-
-
-def fits(reading: tuple[Any, ...], target: str, got: Any) -> bool:
-    """Tell whether an answer is what one reading of the oracle wants."""
-    if reading[0] == "bits":
-        return bool(got == reading[1])
-    if reading[0] in ("nan", "-nan"):
-        return decode(target, got) in (("nan", "-nan") if reading[0] == "nan" else ("-nan",))
-    return reading[0] == "undefined"
 
 
 def test_every_type_goes_through_the_runtime(of_onnxruntime: dict[str, Any]) -> None:

@@ -9,17 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 
 from convcheck.cli.verify import command
 from convcheck.errors import UsageError
 from convcheck.pool.single import Single
 from convcheck.rules.find import find_case
-from convcheck.rules.load import data_dir, load
+from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.export.text import read_answers
 
-CATALOG = load()
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 FLOAT8 = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
 NARROW = "onnx.Cast-21/int32-to-int8"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from command import convcheck
+from known_runs import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
 from report_runs import NARROW, TABLE, answered, group, unasked
-from test_known import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
 
 from convcheck import cli
 from convcheck.cli.baseline import command

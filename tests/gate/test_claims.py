@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
-from planted.problem import catalog
 from report_runs import ELSE, answered, group, run, unasked
 
 from convcheck.errors import Place, UsageError
@@ -15,13 +15,13 @@ from convcheck.gate.claims import Claims, claimed, held_to, read_claims
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 
-EVERY = [case for spec in catalog().specs.values() for case in cases(spec)]
+EVERY = [case for spec in CATALOG.specs.values() for case in cases(spec)]
 
 
 def claims(tmp_path: Path, text: str) -> Claims:
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    return read_claims(str(path), catalog())
+    return read_claims(str(path), CATALOG)
 
 
 def ids(tmp_path: Path, text: str) -> list[str]:

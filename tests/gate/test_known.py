@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
-from report_runs import ELSE, TABLE, answered, case, group, passed, run, unasked
+from known_runs import (
+    CORPUS,
+    ENTRY,
+    FAILING,
+    HERE,
+    IDS,
+    OF_21,
+    THERE,
+    TODAY,
+    WAIVER,
+    found,
+    whole,
+    wrong,
+)
+from report_runs import ELSE, TABLE, answered, case, run, unasked
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.compare import version_of
@@ -19,60 +32,12 @@ from convcheck.gate.failures import Failures
 from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
 from convcheck.gate.known import hold, read_known, released
-from convcheck.judge.result import BackendInfo, CaseResult, Excuse, Group, Problem, RunResult
+from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult
 
-TODAY = date(2026, 6, 1)
-HERE = [case(f"onnx.Cast-{v}", s, t) for v in (19, 21) for s in ("float32", "float64")
-        for t in ("float16", "bfloat16")]  # fmt: skip
-IDS = [c.id for c in HERE]
-THERE = ["onnx.Cast-21/float64-to-int8", "onnx.Cast-25/float64-to-float16"]
-CORPUS = Failures(run()).corpus(IDS)
-OF_21 = Failures(run()).corpus(IDS[4:])
-ENTRY = f"""\
-[[known]]
-case = "onnx.Cast-*/float64-to-float16"
-rule = "float-to-float / else"
-verdict = "fail"
-tier = "edge"
-corpus = "{CORPUS}"
-count = 21
-digest = "0000000000000000000000000000000b"
-reason = "goes through float32"
-issue = "https://example.org/1"
-"""
-WAIVER = """\
-[[waiver]]
-case = "onnx.Cast-*/float64-to-float16"
-rule = "float-to-float / else"
-verdict = "fail"
-reason = "by design"
-"""
 EXCUSED = Excuse(
     "known", "goes through float32", "https://example.org/1", Place("known.toml", 1)
 )  # fmt: skip
 CHANGED = "if that is as it should be, put the new entry in the place of known.toml:1-10"
-
-
-def wrong(count: int, digest: int, by=ELSE) -> Group:  # type: ignore[no-untyped-def]
-    """Make a failing group."""
-    made = group(by, "fail", "one ulp too small in magnitude", (count, 100))
-    return replace(made, digest=f"{digest:032x}")
-
-
-FAILING = {
-    "onnx.Cast-19/float64-to-float16": wrong(10, 2**128 - 1),
-    "onnx.Cast-21/float64-to-float16": wrong(11, 12),  # together: 21, and 11 mod 2^128
-}
-
-
-def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
-    """Make a run of all cases here but those left out."""
-    cases = [
-        answered(c, failing[c.id]) if c.id in failing else passed(c)
-        for c in HERE
-        if c.id not in left_out
-    ]
-    return run(*cases, **more)  # type: ignore[arg-type]
 
 
 def held(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> RunResult:
@@ -382,15 +347,6 @@ def test_a_waiver_with_a_count_is_held_to_it(tmp_path: Path) -> None:
     assert only_problem(changed).repair == text.replace("21", "20")
     broad = held(text.replace("to-float16", "to-*"), found(FAILING), tmp_path)
     assert only_problem(broad).kind == "too broad"
-
-
-def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
-    """Let cases fail as a whole."""
-    cases: list[CaseResult] = [
-        unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
-        for c in result.cases
-    ]
-    return replace(result, cases=tuple(cases))
 
 
 def test_a_case_that_fails_as_a_whole(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
@@ -14,13 +15,12 @@ from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAn
 from convcheck.judge.calls import BETWEEN, judge_calls
 from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.format import Bits
-from convcheck.rules.load import load
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
 from convcheck.vectors.model import CallSet
 
-TYPES = load().types.types
+TYPES = CATALOG.types.types
 F16, I32 = TYPES["float16"], TYPES["int32"]
 HERE = Place("spec.yaml", 1)
 RULE = Decision("rule", "row", "disputed", "It says so.", "Text, 1", HERE)

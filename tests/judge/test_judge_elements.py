@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
@@ -16,12 +17,9 @@ from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseResult, Group
 from convcheck.numerics.format import Bits
 from convcheck.rules.cases import make_case
-from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
-
-CATALOG = load()
 
 
 def case_of(source: str, target: str, version: int = 21, **attributes: Any) -> Case:

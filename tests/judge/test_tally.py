@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
+from catalogue import compiled
 from planted.swept import Swept
-from test_sweep import case_of, comparable, compiled, finished, swept
+from sweeps import case_of, comparable, finished, swept
 
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.tally import Tally, merge

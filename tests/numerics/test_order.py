@@ -6,16 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convcheck.judge.ranges import KEPT, Pair, Ranges, merged
 from convcheck.judge.settle import ranges_of
 from convcheck.numerics.order import code_at, position_of, positions
-from convcheck.rules.load import load
 from convcheck.vectors.inputs import in_order
 
-TYPES = load().types.types
+TYPES = CATALOG.types.types
 SMALL = [t for t in TYPES.values() if t.name != "string" and t.format.bits <= 16]
 STABLE = settings(deadline=None, derandomize=True, max_examples=300)
 

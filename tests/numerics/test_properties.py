@@ -7,7 +7,8 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from comparing import VERSIONS, array, cast, catalog, held_against_the_oracle, numeric, type_names
+from catalogue import CATALOG
+from comparing import VERSIONS, array, cast, held_against_the_oracle, numeric, type_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import decode as value_of_code
@@ -156,7 +157,7 @@ def test_the_evaluator_is_the_oracle_on_texts(question: tuple[Case, list[str]]) 
 def test_a_cast_to_the_same_type_changes_nothing(drawn: tuple[str, int]) -> None:
     """Where the type's own number is meant: NaN is any NaN, whatever its code."""
     name, code = drawn
-    dtype = catalog().types.types[name]
+    dtype = CATALOG.types.types[name]
     spec = cast(28)
     case = make_case(spec, dtype, dtype, ())
     if any(a.applies_to(dtype) and not a.carries for a in spec.attributes):

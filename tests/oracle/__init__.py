@@ -7,6 +7,6 @@ list of values that the destination has.
 
 from .cast import expect
 from .formats import Value, boundaries, decode
-from .question import Pattern, Want, types
+from .question import Pattern, Want, fits, types
 
-__all__ = ["Pattern", "Value", "Want", "boundaries", "decode", "expect", "types"]
+__all__ = ["Pattern", "Value", "Want", "boundaries", "decode", "expect", "fits", "types"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from .formats import E8M0, FLOATS
+from .formats import E8M0, FLOATS, decode
 
 Pattern: TypeAlias = tuple[str] | tuple[str, int | str]
 
@@ -78,3 +78,12 @@ def stated(ask: Ask) -> str:
 def bits(level: str, *codes: int | str) -> Want:
     """Exact bits, or one of several."""
     return Want(level, tuple([("bits", code) for code in codes]))
+
+
+def fits(reading: Pattern, target: str, got: int | str) -> bool:
+    """Return whether an answer is what a reading wants."""
+    if reading[0] == "bits":
+        return bool(got == reading[1])
+    if reading[0] in ("nan", "-nan"):
+        return decode(target, got) in (("nan", "-nan") if reading[0] == "nan" else ("-nan",))
+    return reading[0] == "undefined"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 
 from convcheck.ask.stream import sweep
@@ -23,11 +24,9 @@ from convcheck.numerics.format import Bits, Codes
 from convcheck.plan.bench import Bench, Measured, Part, _converted, measure, one_core, spread
 from convcheck.report.draw import bench as page
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.vectors.span import CHUNK, PART, Span
 
-CATALOG = load()
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASE = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
 BY_HAND = MlDtypes(catalog=CATALOG)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from places import ROOT
 from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
@@ -20,12 +21,10 @@ from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.samples import samples
 from convcheck.vectors.span import CHUNK, SAMPLED_PART, sample_spans
 
-CATALOG = load()
 CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
 NUMBER = 3 * CHUNK + 100
 SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",

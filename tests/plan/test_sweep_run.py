@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from places import ROOT
 from planted.sweeping import DEADLY, WRONG
@@ -24,11 +25,9 @@ from convcheck.pool.lane import Reported, Restarts
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.span import CHUNK, Span
 
-CATALOG = load()
 CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
 COUNT = 4 * CHUNK
 SELECT = ("--backend", "ort", "onnx.Cast-21", "--case", "onnx.Cast-21/float32-to-bool",

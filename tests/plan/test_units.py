@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogue import CATALOG, compiled
 from planted.swept import Swept, Unbound
-from test_sweep import CATALOG, HALF, SPAN, case_of, compiled, swept
+from sweeps import HALF, SPAN, case_of, swept
 
 from convcheck.ask.elements import ask
 from convcheck.ask.isolated import tally_of

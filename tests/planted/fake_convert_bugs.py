@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from comparing import catalog
+from catalogue import CATALOG
 
 from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode
@@ -32,7 +32,7 @@ FLOATS = ("float16", "bfloat16", "float32")
 
 
 def spec() -> Spec:
-    return catalog().specs["openvino.FakeConvert-13"]
+    return CATALOG.specs["openvino.FakeConvert-13"]
 
 
 def steps() -> Steps:
@@ -42,7 +42,7 @@ def steps() -> Steps:
 
 
 def fmt_of(name: str) -> Float:
-    fmt = catalog().types.types[name].format
+    fmt = CATALOG.types.types[name].format
     assert isinstance(fmt, Float)
     return fmt
 
@@ -147,7 +147,7 @@ def to_types(**types: str) -> Answering:
 
     @cache
     def made(case: Case) -> CompiledSteps:
-        targets = tuple((v, catalog().types.types[name]) for v, name in types.items())
+        targets = tuple((v, CATALOG.types.types[name]) for v, name in types.items())
         old = steps().lines
         new = replace(steps(), lines=(old[0], replace(old[1], targets=targets), old[2]))
         rule = replace(spec().rules[0], when=())

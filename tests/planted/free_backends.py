@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from catalogue import compiled
 from oracle import decode
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Int
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 
 Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …
@@ -126,10 +126,8 @@ class ByTheOther(Reference):
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         from convcheck.semantics.evaluate import run_program
-        from convcheck.semantics.program import compile_case
 
-        program = compile_case(load().specs[case.spec], case)
-        reading = run_program(program, case, inputs[0].reshape(-1)).readings[-1]
+        reading = run_program(compiled(case), case, inputs[0].reshape(-1)).readings[-1]
         codes = reading.codes.reshape(inputs[0].shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
+from catalogue import compiled
 
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Format
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
-from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
-from convcheck.semantics.program import Entry, Program, Step, compile_case
+from convcheck.semantics.program import Entry, Program, Step
 from convcheck.semantics.vocabulary import Points
 
 
@@ -58,18 +58,6 @@ def _answers_of_step(step: Step, points: Points, here: Mask) -> Bits | int | str
     if step.program is not None:
         return answers(step.program, points)[here]
     return "" if points.target.storage.hasobject else step.code
-
-
-@cache
-def catalog() -> Catalog:
-    """The built-in specs, loaded once a process."""
-    return load()
-
-
-@cache
-def compiled(case: Case) -> Program:
-    """The program of a case."""
-    return compile_case(catalog().specs[case.spec], case)
 
 
 @dataclass

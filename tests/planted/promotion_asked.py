@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from catalogue import CATALOG
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Bits
-from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case, DType
 from convcheck.semantics.body.matrix import Found, conversion, find
 
-CATALOG = load()
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 TYPES = {t.name: t for t in SPEC.types["T1"]}
 UNSAFE, SCALARS, TARGET = (a.name for a in SPEC.attributes)

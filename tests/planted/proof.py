@@ -14,9 +14,10 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+from catalogue import CATALOG, compiled
 from planted.bugs import OF_OLD_TABLES, Bug
 from planted.float_bugs import tiny
-from planted.problem import BadPoints, Problem, catalog, compiled
+from planted.problem import BadPoints, Problem
 
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs
@@ -49,7 +50,7 @@ SPELLINGS = (
 @cache
 def all_cases(version: int) -> tuple[Case, ...]:
     """The cases of a version of Cast where an answer is due."""
-    spec = catalog().specs[f"onnx.Cast-{version}"]
+    spec = CATALOG.specs[f"onnx.Cast-{version}"]
     return tuple(
         case for case in cases(spec) if compiled(case).entries[0].steps[0].pattern != REFUSED
     )
@@ -219,7 +220,7 @@ class Planted:
 @cache
 def edge(case: Case) -> VectorSet:
     """The edge vectors of a case."""
-    return vector_set(catalog().specs[case.spec], case, "edge")
+    return vector_set(CATALOG.specs[case.spec], case, "edge")
 
 
 def caught(bug: Bug, vectors: VectorSet) -> bool:
@@ -243,7 +244,7 @@ class Tally:
 
 def only(case: Case, bits: Bits) -> VectorSet:
     """Vectors of some inputs of a case, and no others."""
-    spec = catalog().specs[case.spec]
+    spec = CATALOG.specs[case.spec]
     return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
 
 

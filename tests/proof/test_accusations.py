@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from catalogue import CATALOG
 from oracle import decode, expect, fake_convert, promotion, pypto_cast, ranges
 from oracle.formats import FLOATS
 from test_run import convcheck, fits, report
 
 from convcheck.backends import protocol
 from convcheck.errors import UnavailableError
-from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 
 Json = dict[str, Any]
@@ -354,7 +354,7 @@ def test_a_backend_is_prepared_if_it_can_be() -> None:
 
 @pytest.mark.usefixtures("_registered")
 def test_a_backend_says_which_specs_it_is_asked() -> None:
-    specs = load().specs.values()
+    specs = CATALOG.specs.values()
     for address in ("choosy", "choosy:variant"):
         assert [s.id for s in specs if protocol.takes(address, s)] == ["pypto.cast"]
     for address in ("plain", "missing", "some.module:Class"):

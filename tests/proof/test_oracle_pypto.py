@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from comparing import catalog
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.formats import FLOATS, INTEGERS, WIDTHS, decode, locate
@@ -27,7 +27,7 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected
 from convcheck.vectors.generate import inputs_of
 
-SPEC = catalog().specs["pypto.cast"]
+SPEC = CATALOG.specs["pypto.cast"]
 CASES = list(cases(SPEC))
 LISTED = [(s, t) for s, targets in SUPPORTED.items() for t in targets]
 NARROW = [pair for pair in LISTED if WIDTHS[pair[0]] <= 16]
@@ -63,7 +63,7 @@ def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
 
 
 def codes(name: str, bits: list[int] | range) -> Bits:
-    return np.array(bits, catalog().types.types[name].format.storage)
+    return np.array(bits, CATALOG.types.types[name].format.storage)
 
 
 # The evaluator ----------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from planted.bugs import BUGS, Bug, right
-from planted.problem import catalog
 from planted.proof import (
     Planted,
     all_cases,
@@ -91,7 +91,7 @@ def test_no_bug_no_finding(part: int) -> None:
     for case in cases_for(BUGS[0])[part::6]:
         problem, expected = rich(case)
         assert not wrong(case, problem.bits, expected, problem.right)
-        answers = ask(Reference(catalog()), edge(case), lambda *call: None, {})
+        answers = ask(Reference(CATALOG), edge(case), lambda *call: None, {})
         assert judge(edge(case), answers).verdict not in FAILURES, case.id
         assert not caught(Bug("none", right), edge(case)), case.id
 

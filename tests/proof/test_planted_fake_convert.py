@@ -13,7 +13,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from comparing import catalog, numeric
+from catalogue import CATALOG
+from comparing import numeric
 from planted.fake_convert_bugs import BUGS, IN_TYPE, WIDE, Bug, codes_of, right, spec
 
 from convcheck.ask.calls import ask_calls
@@ -184,7 +185,7 @@ def test_no_bug_no_finding() -> None:
             assert not failing(planted(none, base), edge(case)), case.name
         assert not failing(planted(none, WIDE), rich(case)), case.name
     for case in CASES:
-        assert not failing(Reference(catalog()), edge(case))
+        assert not failing(Reference(CATALOG), edge(case))
 
 
 def test_calls_that_ask_nothing_special_catch_nothing() -> None:

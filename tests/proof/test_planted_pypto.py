@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from catalogue import CATALOG, compiled
 from planted.bugs import Bug, right
-from planted.problem import catalog, compiled
 from planted.proof import Tally, caught, edge, observable, only, rich, wrong
 from planted.pypto_bugs import BUGS, SWAPS, WRONG_DEFAULTS
 
@@ -21,7 +21,7 @@ from convcheck.rules.model import Case
 OPERATOR = "pypto.cast"
 CASES = [
     case
-    for case in cases(catalog().specs[OPERATOR])
+    for case in cases(CATALOG.specs[OPERATOR])
     if any(decision.level != "undefined" for decision in compiled(case).decisions)
 ]
 Record = Callable[[str, object], None]

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from oracle.ranges import SilentError
 from planted.range_bugs import BUGS, Bug, answer, question
 
@@ -19,14 +20,12 @@ from convcheck.judge.answers import ANSWERED, NOT_ASKED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import CaseResult
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT
 from convcheck.vectors.calls import calls_of, expecting
 from convcheck.vectors.model import CallSet, Tier
 
 Record = Callable[[str, object], None]
-CATALOG = load()
 SPECS = [CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11")]
 FROM = ("float32", "float64")  # beside an output's own type
 

@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from oracle import promotion
 from oracle.formats import locate
 from oracle.promotion import REFUSED, Question, Wanted, answer
 
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import LEVELS, Case, DType
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.matrix import find
@@ -20,7 +20,6 @@ from convcheck.semantics.expected_calls import Due
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.model import CallSet
 
-CATALOG = load()
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 TYPES = {t.name: t for t in SPEC.types["T1"]}
 UNSAFE, SCALARS, TARGET = (a.name for a in SPEC.attributes)

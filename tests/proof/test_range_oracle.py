@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import ranges
@@ -12,14 +13,12 @@ from oracle.formats import WIDTHS
 from convcheck.numerics.format import Float
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.body.formula import formula_calls
 
-CATALOG = load()
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 CASES = {case.id: (spec, case) for spec in (OPENVINO, ONNX) for case in cases(spec)}
 Sequences = set[tuple[int, ...]]

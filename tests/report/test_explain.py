@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from command import check_golden, convcheck
 from places import ROOT
 
@@ -15,7 +16,6 @@ from convcheck import __version__
 from convcheck.judge.result import Example
 from convcheck.judge.words import explain_arguments
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT
@@ -23,7 +23,6 @@ from convcheck.semantics.program import compile_case
 from convcheck.semantics.trace import trace
 from convcheck.vectors.generate import inputs_of
 
-CATALOG = load()
 INT32 = "int32-int32-int32"
 PROMOTE, FAKE = "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13"
 CASES = {

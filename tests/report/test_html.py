@@ -14,9 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 from command import check_golden
-from report_runs import ELSE, FORMATS, RUNS, TRUNCATED, answered, case, dtype, excuse, group, run
+from report_runs import (
+    ELSE,
+    FORMATS,
+    HOSTILE,
+    RUNS,
+    TRUNCATED,
+    answered,
+    case,
+    dtype,
+    group,
+    hostile,
+    run,
+)
 
-from convcheck.judge.result import CallExample, Example, Excuse, RunResult
+from convcheck.judge.result import CallExample, Example, RunResult
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
 from convcheck.report import json as report_json
@@ -29,7 +41,6 @@ from convcheck.report.read import read
 F32, BF16, E4M3, E8M0 = (
     FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")
 )
-HOSTILE = "</script><img src=x onerror=\"alert('x')\"><!--<script>&\u2028{{ 7*7 }}"
 
 
 class Parts(HTMLParser):
@@ -95,23 +106,6 @@ def _rank(result: RunResult, word: str) -> int:
 
 
 # Text from outside ---------------------------------------------------------------------------
-
-
-def hostile() -> RunResult:
-    """Everything that others write, written by somebody who means harm."""
-    by = replace(ELSE, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
-    link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)
-    died = Example((0x3F800000,), 0x3F80, None, HOSTILE)
-    spelled = Example((HOSTILE,), 0x3F80, 0x3F81, "")
-    result = run(
-        answered(case("onnx.Cast-19", "float32", "bfloat16"),
-                 replace(group(by, "refused", HOSTILE, examples=(died,)), excuse=link)),
-        answered(case("onnx.Cast-19", "string", "bfloat16", saturate=HOSTILE),
-                 group(by, "fail", HOSTILE, ranges=((HOSTILE, HOSTILE),), examples=(spelled,))),
-        notes=(HOSTILE,), known=HOSTILE,
-        environment={"platform": HOSTILE, "cpu": {"model": HOSTILE}, "versions": {"x": HOSTILE}},
-    )  # fmt: skip
-    return replace(result, backend=replace(result.backend, name=HOSTILE, version=HOSTILE))
 
 
 def test_what_others_write_stays_text() -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from browser import opened, started
 from playwright.sync_api import Browser, Page, expect
-from report_runs import FORMATS, RUNS, answered, case, decision, group, run
-from test_html import HOSTILE, hostile
+from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group, hostile, run
 
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text

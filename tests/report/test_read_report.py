@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from report_runs import FORMATS, RUNS, dtype
 
@@ -52,9 +53,8 @@ def test_a_real_report_is_read_back(tmp_path: Path) -> None:
         "onnx.CastLike-19", "openvino.FakeConvert-*", "openvino.Range-4", "onnx.Range-11",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    from convcheck.rules.load import load
 
-    again: RunResult = read(str(first), load().types.types)
+    again: RunResult = read(str(first), CATALOG.types.types)
     second.write_text(render(document(again)))
     assert second.read_text() == first.read_text()
 

@@ -43,10 +43,11 @@ import convcheck.report
 from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined
 from convcheck.errors import UsageError
+from convcheck.judge import words
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.format import Bits
-from convcheck.report import groups, json, naming, promotions, words
+from convcheck.report import groups, json, naming, promotions
 from convcheck.report.draw import terminal
 from convcheck.report.environment import environment
 from convcheck.rules.cases import cases

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 import pytest
+from catalogue import CATALOG
 from places import GOLDEN
 from rich.cells import cell_len
 from rich.console import Console
@@ -18,12 +19,9 @@ from convcheck.report.spec_page import lines as page
 from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.rules.diff import Change, diff
 from convcheck.rules.expression import parse as parse_expression
-from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.rules.source import parse
 from convcheck.rules.types import read_types
-
-CATALOG = load()
 
 
 def rendered(lines: Iterable[Text]) -> str:

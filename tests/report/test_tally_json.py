@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +27,6 @@ from convcheck.numerics.format import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.report.tally_json import part_document, parts_of, tally_document, tally_of
 from convcheck.rules.find import find_case
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
@@ -45,12 +45,12 @@ Rules = tuple[Program, Decision]
 @cache
 def case_of(number: int) -> Case:
     spec, source, target, attributes = CASES[number]
-    return find_case(load(), spec, source, target, attributes)
+    return find_case(CATALOG, spec, source, target, attributes)
 
 
 @cache
 def rules(case: Case) -> Rules:
-    spec = load().specs[case.spec]
+    spec = CATALOG.specs[case.spec]
     return compile_case(spec, case), form(spec)
 
 
@@ -439,7 +439,7 @@ def read_back(found: Sequence[Part]) -> list[Part]:
     within = {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/part", "$defs": SCHEMA["$defs"]}
     for part in document:
         jsonschema.validate(part, within)
-    return list(parts_of(document, load().types.types, rules))
+    return list(parts_of(document, CATALOG.types.types, rules))
 
 
 def test_parts_of_two_shards_make_the_case_as_one_run_does() -> None:
@@ -489,7 +489,7 @@ def test_a_part_without_a_tally_is_read_back() -> None:
 )
 def test_damaged_parts_are_found(path: tuple[Any, ...], to: Any) -> None:
     document = part_document(parts(0)[0])
-    parts_of([document], load().types.types, rules)
+    parts_of([document], CATALOG.types.types, rules)
     damaged(document, path, to)
     with pytest.raises((ValueError, KeyError, TypeError)):
-        parts_of([document], load().types.types, rules)
+        parts_of([document], CATALOG.types.types, rules)

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from planted import identity
 from repro_scripts import run_many, run_one
@@ -30,11 +31,10 @@ from convcheck.reproduce.shows import with_readings
 from convcheck.reproduce.smallest import ask_case, smallest
 from convcheck.reproduce.witness import Due, Witness, failing, of_report
 from convcheck.rules.find import find_case
-from convcheck.rules.load import data_dir, load
+from convcheck.rules.load import data_dir
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.corpus import open_corpus
 
-CATALOG = load()
 TYPES = CATALOG.types.types
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))

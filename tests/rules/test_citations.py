@@ -7,11 +7,10 @@ from functools import cache
 
 import onnx.defs
 import pytest
+from catalogue import CATALOG
 
-from convcheck.rules.load import load
 from convcheck.rules.model import Cite, Spec
 
-CATALOG = load()
 SPECS = [spec for spec in CATALOG.specs.values() if spec.op == "onnx.Cast"]
 
 

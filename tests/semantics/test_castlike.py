@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.type_only import SHAPES, companion
@@ -19,13 +20,11 @@ from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.numerics.format import Bits, Bool, Text
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
 
-CATALOG = load()
 VERSIONS = (15, 19, 21, 23, 24, 25)
 CAST = {15: 13, 19: 19, 21: 21, 23: 23, 24: 24, 25: 25}
 SPEC = CATALOG.specs["onnx.CastLike-19"]

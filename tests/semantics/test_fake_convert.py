@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from comparing import catalog
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, ZERO, expect
@@ -32,7 +32,7 @@ SETS = ("1 0", "3 0.3", "1.7 -1.1", "-0.75 0.01", "900 -100", "1", "0.007", "-3"
 
 
 def spec() -> Spec:
-    return catalog().specs["openvino.FakeConvert-13"]
+    return CATALOG.specs["openvino.FakeConvert-13"]
 
 
 CASES = list(cases(spec()))

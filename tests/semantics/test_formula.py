@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import ROOT
@@ -27,7 +28,7 @@ from convcheck.rules.expression import conversions_in, names_in
 from convcheck.rules.load import load
 from convcheck.semantics.body.formula_lint import lint_formula
 
-TYPES = load().types.types
+TYPES = CATALOG.types.types
 SPECS = ROOT / "specs"
 EXACT = {
     "add": operator.add,
@@ -150,7 +151,7 @@ def linted(folder: Path, before: str, after: str) -> list[str]:
 
 
 def test_the_built_in_formulas_are_clean() -> None:
-    specs = [spec for spec in load().specs.values() if spec.formula]
+    specs = [spec for spec in CATALOG.specs.values() if spec.formula]
     assert len(specs) == 2
     assert [finding for spec in specs for finding in lint_formula(spec)] == []
 

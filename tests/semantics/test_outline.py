@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from catalogue import CATALOG, compiled
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Numeric
@@ -24,7 +25,6 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.span import PART, is_swept
 from specs import GOOD, write_spec
 
-CATALOG = load()
 SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast")
 SHORT = ("float16", "bfloat16", "int16", "uint16")
 TEXT = "string"
@@ -33,11 +33,6 @@ TEXT = "string"
 def of_sources(names: tuple[str, ...]) -> list[Case]:
     every = [case for spec in SPECS for case in cases(CATALOG.specs[spec])]
     return [c for c in every if c.inputs[0].name in names and c.outputs[0].name != TEXT]
-
-
-@cache
-def compiled(case: Case) -> Program:
-    return compile_case(CATALOG.specs[case.spec], case)
 
 
 @dataclass

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from itertools import product
 
+from catalogue import CATALOG
 from oracle.promotion import VOCABULARY
 
 from convcheck.numerics.format import Float, Int
-from convcheck.rules.load import load
 from convcheck.rules.model import DType
 from convcheck.semantics.body.matrix import find
 
-CATALOG = load()
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 TYPES = {t.name: t for t in SPEC.types["T1"]}
 PAIRS = list(product(TYPES.values(), repeat=2))

@@ -8,11 +8,11 @@ import numpy as np
 import onnx.defs
 import onnx.printer
 import pytest
+from catalogue import CATALOG
 
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case, Cite, Spec
 from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile_formula
 from convcheck.semantics.expected import UNDEFINED
@@ -20,7 +20,6 @@ from convcheck.semantics.expected_calls import Call, ExpectedCall
 from convcheck.vectors.body.formula import LONGEST, formula_calls
 from convcheck.vectors.calls import call_set
 
-CATALOG = load()
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 SPECS = (OPENVINO, ONNX)
 CASES = {case.id: (spec, case) for spec in SPECS for case in cases(spec)}

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from oracle import decode
 
 from convcheck.numerics.codec import decode as numbers
 from convcheck.numerics.format import Bits
-from convcheck.rules.load import load
 from convcheck.semantics.vocabulary import Points
 from convcheck.survey.law_words import settled
 from convcheck.survey.laws import LAWS, MEANINGS, fits_of, fitting
 from convcheck.vectors.inputs import numeric_inputs
 
-TYPES = load().types.types
+TYPES = CATALOG.types.types
 Value = Any  # a Fraction, or 'nan', 'inf', '-inf', '-0', '-nan'; a text
 
 

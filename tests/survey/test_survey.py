@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from places import GOLDEN, ROOT
 from rich.console import Console
 
@@ -32,7 +33,6 @@ from convcheck.report import survey_json
 from convcheck.report.draw import survey as page
 from convcheck.report.spec_page.lines import put, width_of
 from convcheck.report.spec_page.pairs import name_cases
-from convcheck.rules.load import load
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
@@ -43,7 +43,6 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
 SCHEMA = json.loads(Path(convcheck.report.__file__).with_name("survey_schema.json").read_text())
-CATALOG = load()
 PLANTED = "tests.planted.free_backends:"
 INTEGERS = Selection(("onnx.Cast-21",), ("float32", "float16"), ("int8", "int16", "uint8", "int32"))
 SHORT = Selection(("onnx.Cast-21",), ("float32",), ("int4",))

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.errors import UsageError, VectorError
 from convcheck.rules.cases import cases
-from convcheck.rules.load import Catalog, data_dir, load
+from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Rounding, Spec
 from convcheck.vectors.corpus import Corpus, open_corpus, read_words
 from convcheck.vectors.generate import vector_set
 
-CATALOG = load()
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "string", "int4")]
 

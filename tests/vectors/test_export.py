@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 
 from convcheck.cli.export import command
 from convcheck.errors import UsageError
 from convcheck.numerics.format import is_nan
 from convcheck.rules.find import find_case
-from convcheck.rules.load import data_dir, load
+from convcheck.rules.load import data_dir
 from convcheck.semantics.expected import ANY_NAN, EXACT, PATTERNS
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.export.folder import MARK
 from convcheck.vectors.model import CallSet, VectorSet
 
-CATALOG = load()
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 FLOAT8 = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
 TEXT = "onnx.Cast-21/string-to-float8e5m2/saturate=0"

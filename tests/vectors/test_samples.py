@@ -10,7 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from comparing import catalog, numeric
+from catalogue import CATALOG
+from comparing import numeric
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ GOLDEN = {
 
 
 def formats(pair: tuple[str, str]) -> tuple[Numeric, Format]:
-    return numeric(pair[0]), catalog().types.types[pair[1]].format
+    return numeric(pair[0]), CATALOG.types.types[pair[1]].format
 
 
 def named(pair: tuple[str, str]) -> str:

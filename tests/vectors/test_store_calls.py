@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import CATALOG
 
 from convcheck.errors import VectorError
 from convcheck.files import write_whole
 from convcheck.rules.cases import cases
-from convcheck.rules.load import Catalog, load
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
 from convcheck.vectors.corpus import Corpus, open_corpus
@@ -26,7 +27,6 @@ from convcheck.vectors.store.read import read_manifest
 from convcheck.vectors.store.write import MANIFEST, Files, path_of, sha256
 from convcheck.vectors.store.write_calls import file_key
 
-CATALOG = load()
 SAMPLE = {
     "openvino.ConvertPromoteTypes-14": ("int8-uint8", "float16-float8e5m2", "bool-int4"),
     "openvino.FakeConvert-13": ("bfloat16-bfloat16", "bfloat16-bfloat16-bfloat16"),

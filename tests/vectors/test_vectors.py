@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from comparing import VERSIONS, cast, catalog, neighbours, numeric, pattern, type_names
+from catalogue import CATALOG
+from comparing import VERSIONS, cast, neighbours, numeric, pattern, type_names
 from oracle import boundaries
 
 from convcheck.errors import UsageError, VectorError
@@ -50,7 +51,7 @@ def files_of(sets: list[VectorSet], seed: int = 0) -> Files:
 
 
 def read(folder: Path, case: Case) -> VectorSet:
-    spec = catalog().specs[case.spec]
+    spec = CATALOG.specs[case.spec]
     return read_vectors(
         folder, read_manifest(folder), spec, case, compile_case(spec, case).decisions
     )
@@ -60,7 +61,7 @@ def read(folder: Path, case: Case) -> VectorSet:
 
 
 def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
-    sets = ((spec, vector_sets(spec, "edge")) for spec in catalog().specs.values())
+    sets = ((spec, vector_sets(spec, "edge")) for spec in CATALOG.specs.values())
     assert differing(Files(sets, "edge", 0), FOLDER) == []
 
 
@@ -200,7 +201,7 @@ def test_a_manifest_whose_spec_lacks_something(
     del content["specs"]["onnx.Cast-21"][key]
     (folder / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(VectorError):
-        open_corpus(catalog(), "edge", 0, folder).check([v.case for v in few])
+        open_corpus(CATALOG, "edge", 0, folder).check([v.case for v in few])
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"convcheck-manifest": 1,', "[" * 100_000, "\0"])

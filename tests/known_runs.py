@@ -1,0 +1,70 @@
+"""Runs with failures, and the lists that know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+
+from report_runs import ELSE, answered, case, group, passed, run, unasked
+
+from convcheck.gate.failures import Failures
+from convcheck.judge.result import CaseResult, Group, RunResult
+
+TODAY = date(2026, 6, 1)
+HERE = [case(f"onnx.Cast-{v}", s, t) for v in (19, 21) for s in ("float32", "float64")
+        for t in ("float16", "bfloat16")]  # fmt: skip
+IDS = [c.id for c in HERE]
+THERE = ["onnx.Cast-21/float64-to-int8", "onnx.Cast-25/float64-to-float16"]
+CORPUS = Failures(run()).corpus(IDS)
+OF_21 = Failures(run()).corpus(IDS[4:])
+ENTRY = f"""\
+[[known]]
+case = "onnx.Cast-*/float64-to-float16"
+rule = "float-to-float / else"
+verdict = "fail"
+tier = "edge"
+corpus = "{CORPUS}"
+count = 21
+digest = "0000000000000000000000000000000b"
+reason = "goes through float32"
+issue = "https://example.org/1"
+"""
+WAIVER = """\
+[[waiver]]
+case = "onnx.Cast-*/float64-to-float16"
+rule = "float-to-float / else"
+verdict = "fail"
+reason = "by design"
+"""
+
+
+def wrong(count: int, digest: int, by=ELSE) -> Group:  # type: ignore[no-untyped-def]
+    """Make a failing group."""
+    made = group(by, "fail", "one ulp too small in magnitude", (count, 100))
+    return replace(made, digest=f"{digest:032x}")
+
+
+FAILING = {
+    "onnx.Cast-19/float64-to-float16": wrong(10, 2**128 - 1),
+    "onnx.Cast-21/float64-to-float16": wrong(11, 12),  # together: 21, and 11 mod 2^128
+}
+
+
+def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
+    """Make a run of all cases here but those left out."""
+    cases = [
+        answered(c, failing[c.id]) if c.id in failing else passed(c)
+        for c in HERE
+        if c.id not in left_out
+    ]
+    return run(*cases, **more)  # type: ignore[arg-type]
+
+
+def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
+    """Let cases fail as a whole."""
+    cases: list[CaseResult] = [
+        unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
+        for c in result.cases
+    ]
+    return replace(result, cases=tuple(cases))

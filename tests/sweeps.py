@@ -1,0 +1,57 @@
+"""Sweeps of parts of the cases of a version of Cast, and what they come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from catalogue import CATALOG, compiled
+from planted.swept import Change, Swept
+
+from convcheck.ask.stream import sweep
+from convcheck.backends.protocol import Backend
+from convcheck.judge.answers import CHUNK
+from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.tally import Tally, finish, merge
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.vectors.generate import form
+from convcheck.vectors.span import Span
+
+CAST = CATALOG.specs["onnx.Cast-21"]
+HALF = [c for c in cases(CAST) if c.inputs[0].name == "float16" and c.outputs[0].name != "string"]
+SPAN = Span(0x3F800000, 4 * CHUNK)
+
+
+def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
+    return sweep(backend, case, compiled(case), form(CAST), span, lambda *call: None, tile)
+
+
+def finished(case: Case, *tallies: Tally) -> CaseResult:
+    return finish(case, compiled(case).decisions, merge(tallies), "exhaustive")
+
+
+def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:
+    """The failures of a backend that is right but for a change."""
+    result = finished(case, swept(Swept(compiled(case), change), case, span))
+    assert result.checked == span.count
+    assert sum(g.count for g in result.groups) == span.count
+    return [g for g in result.groups if g.verdict not in ("pass", "undefined", "tolerated")]
+
+
+def case_of(target: str, *attributes: str, source: str = "float32") -> Case:
+    return find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
+
+
+def comparable(result: CaseResult) -> CaseResult:
+    """Without digests, and the second example of what is undefined: there is no extreme one.
+
+    Answers that are no codes are counted by the call.
+    """
+    kept = []
+    for group in result.groups:
+        if group.kind == "not a code of the type":
+            group = replace(group, examples=())
+        examples = group.examples[:1] if group.verdict == "undefined" else group.examples
+        kept.append(replace(group, digest="", examples=examples))
+    return replace(result, groups=tuple(kept))
