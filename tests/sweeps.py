@@ -44,14 +44,15 @@ def case_of(target: str, *attributes: str, source: str = "float32") -> Case:
 
 
 def comparable(result: CaseResult) -> CaseResult:
-    """Without digests, and the second example of what is undefined: there is no extreme one.
+    """Without the digest of what is right, and the extreme example of what is undefined.
 
     Answers that are no codes are counted by the call.
     """
     kept = []
     for group in result.groups:
         if group.kind == "not a code of the type":
-            group = replace(group, examples=())
+            group = replace(group, examples=(), digest="")
         examples = group.examples[:1] if group.verdict == "undefined" else group.examples
-        kept.append(replace(group, digest="", examples=examples))
+        digest = "" if group.verdict == "pass" else group.digest
+        kept.append(replace(group, digest=digest, examples=examples))
     return replace(result, groups=tuple(kept))

@@ -19,7 +19,7 @@ from convcheck.ask.elements import Note, inputs_at
 from convcheck.ask.options import broken, configured, options_of
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, call_timeout
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
-from convcheck.judge.digest import digest, digest_of_words
+from convcheck.judge.digest import digest, digest_of_words, spelled
 from convcheck.judge.form import complaint
 from convcheck.judge.ranges import joining, outermost
 from convcheck.judge.result import Example, Group, Word
@@ -232,8 +232,8 @@ class _Asking:
         inputs = self.vectors.inputs[0][index]
         got = [f.got for f in found if f.got is not None]
         if not got:
-            return digest_of_words((found[0].message,))
-        return digest(inputs, cast(Bits, np.concatenate(got)[first]))
+            return spelled(digest_of_words((found[0].message,)))
+        return spelled(digest(inputs, cast(Bits, np.concatenate(got)[first])))
 
     def _example(self, found: _Found, i: int) -> Example:
         element = int(found.index[i])

@@ -18,6 +18,7 @@ from convcheck.ask.options import broken, configured, options_of
 from convcheck.ask.two_answers import Came, alike, differs, digest, example
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Avoid, CallAnswers
+from convcheck.judge.digest import added, spelled
 from convcheck.judge.result import CallExample, CaseResult, Group, case_verdict
 from convcheck.vectors.model import CallSet
 
@@ -161,10 +162,9 @@ class _Asking:
         """Give a group of each deciding row and kind, of differences and of refusals apart."""
         rows = [self.vectors.expected[i].row for i in self.asked]
         for (row, kind), found in sorted(self.found.items(), key=lambda item: item[0][0]):
-            sums = sum(found.sums.values()) % 2**128
             yield Group(
                 self.vectors.decisions[row], "inconsistent", kind, len(found.sums),
-                rows.count(row), f"{sums:032x}", placement=found.placement,
+                rows.count(row), spelled(added(found.sums.values())), placement=found.placement,
                 examples=(found.example,),
             )  # fmt: skip
 

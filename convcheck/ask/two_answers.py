@@ -6,7 +6,6 @@ not made.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.calls import strip
+from convcheck.judge.digest import digest_of_bytes
 from convcheck.judge.matching_calls import Returned, shapes_of
 from convcheck.judge.result import CallExample, Strip, Word
 from convcheck.semantics.expected_calls import Call
@@ -74,11 +74,10 @@ def _forms(got: Returned) -> list[str]:
 
 def digest(call: Call, due: Outputs, got: Came) -> int:
     """Hash a call and both answers to 128 bits."""
-    state = hashlib.blake2b(digest_size=16)
-    for part in (*call, *_bits(due), *_bits(got)):
-        whole = part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
-        state.update(whole)
-    return int.from_bytes(state.digest(), "big")
+    return digest_of_bytes(
+        *(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
+          for part in (*call, *_bits(due), *_bits(got)))
+    )  # fmt: skip
 
 
 def _bits(got: Came) -> tuple[NDArray[Any] | str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from convcheck.judge.digest import added, spelled
 from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
 
 Every = Callable[[tuple[str, ...]], Iterable[str]]
@@ -17,7 +18,7 @@ _DIGITS = 16  # of a corpus, in a list
 class Tally:
     """A failure, merged over cases: how many values (of whole cases: cases), and which.
 
-    `digest` is a sum mod 2^128 in 32 hexadecimal digits, '' of whole cases.
+    `digest` is that of all their values, in 32 hexadecimal digits, '' of whole cases.
     """
 
     ids: tuple[str, ...]
@@ -68,7 +69,7 @@ class Failures:
         return Tally(
             names,
             sum(group.count for group in groups) if key[0] else len(names),
-            f"{sum(int(group.digest, 16) for group in groups) % 2**128:032x}" if key[0] else "",
+            spelled(added(int(group.digest, 16) for group in groups)) if key[0] else "",
             tuple(dict.fromkeys(self._kinds(names, groups))),
         )
 

@@ -6,7 +6,6 @@ tolerated where it matches one of them, and fails where it matches none.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
@@ -15,6 +14,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
+from convcheck.judge.digest import added, digest_of_bytes, spelled
 from convcheck.judge.matching_calls import Returned, closest, difference, is_between, shapes_of
 from convcheck.judge.result import (
     CallExample,
@@ -96,12 +96,12 @@ def _groups(calls: CallSet, answers: CallAnswers, show_all: bool) -> Iterator[Gr
         found.setdefault((row, one.verdict, one.kind, one.named), []).append(i)
     asked = [calls.expected[i].row for i in results]
     for (row, verdict, kind, named), members in sorted(found.items(), key=lambda f: f[0][0]):
-        digest = sum(int(_hash(calls, answers, i), 16) for i in members) % 2**128
+        digest = spelled(added(_hash(calls, answers, i) for i in members))
         shown = members[:1] if show_all or verdict != "pass" else ()
         examples = (e for i in shown if (e := results[i].example))
         yield Group(
             calls.decisions[row], cast(Verdict, verdict), kind, len(members), asked.count(row),
-            f"{digest:032x}", named, examples=tuple(examples),
+            digest, named, examples=tuple(examples),
         )  # fmt: skip
 
 
@@ -244,16 +244,15 @@ def _returned(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip,
     )
 
 
-def _hash(calls: CallSet, answers: CallAnswers, i: int) -> str:
-    """Hash a call and its answer to 128 bits."""
-    state = hashlib.blake2b(digest_size=16)
+def _hash(calls: CallSet, answers: CallAnswers, i: int) -> int:
+    """Return the hash of a call and its answer, to 128 bits."""
     got = answers.got[i]
     tensors = [*calls.calls[i], *(got.arrays if isinstance(got, Outputs) else ())]
-    state.update(repr(None if got is None else (got.types, shapes_of(got))).encode())
-    state.update(answers.messages.get(i, "").encode())
-    for tensor in tensors:
-        state.update(np.ascontiguousarray(tensor).tobytes())
-    return state.hexdigest()
+    return digest_of_bytes(
+        repr(None if got is None else (got.types, shapes_of(got))).encode(),
+        answers.messages.get(i, "").encode(),
+        *(np.ascontiguousarray(tensor).tobytes() for tensor in tensors),
+    )
 
 
 def _of_fault(calls: CallSet, fault: Fault) -> Group:
@@ -266,6 +265,6 @@ def _of_fault(calls: CallSet, fault: Fault) -> Group:
     shown = _example(calls, fault.index, first, None, message=fault.message) if len(calls) else None
     return Group(
         decision, "crashed" if crashed else "fail", fault.message if crashed else fault.kind, 1, 1,
-        hashlib.blake2b(fault.message.encode(), digest_size=16).hexdigest(),
+        spelled(digest_of_bytes(fault.message.encode())),
         placement=fault.placement, examples=(shown,) if shown else (),
     )  # fmt: skip

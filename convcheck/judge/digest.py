@@ -1,9 +1,26 @@
-"""A digest of answers that does not depend on their order, so that parts of a case add up."""
+"""The digest of (input, answer) pairs: a sum of hashes, so that it does not depend on how the
+pairs were cut into spans, chunks, runs or shards, nor on their order.
+
+A hash has two lanes of 64 bits. Codes come in blocks of 4,096: block b has a weight m(b), the
+finaliser of splitmix64, and the place i in it has, in each lane, a weight u(i) and one t(i, k) for
+each 32-bit word a_k of the answer. The lane of a pair is
+
+    m(b) * (u(i) + t(i, 0) * a_0 + t(i, 1) * a_1)   mod 2^64,
+
+linear in the answer's words: consecutive codes with one answer are summed by block, from sums of
+weights that are known, and answers that vary by one product for every four bytes.
+
+Two sets of pairs whose digests are equal would have a relation among weights that look random;
+where answers differ in the sign bit of a word alone, 33 bits of each lane tell them apart, 66 in
+all. The weights are no secret: whoever wants two sets with one digest can make them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import cast
 
 import numpy as np
@@ -13,43 +30,197 @@ from convcheck.judge.result import Word
 from convcheck.numerics.format import Bits, Codes, Texts
 
 _LANE = (1 << 64) - 1
+_LANES = 2
+_BITS = 12
+_BLOCK = 1 << _BITS
+_WORD = 4  # bytes
+_WORD_MASK = 0xFFFFFFFF
+_PAGE = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
+
+_Lanes = NDArray[np.uint64]
 
 
-def digest(inputs: Bits, got: Bits) -> str:
-    """Sum two 64-bit hashes per (input, answer), each mod 2^64: their order does not matter."""
+def digest(inputs: Bits, got: Bits) -> int:
+    """Return the digest of inputs, of shape (n,), with the answers to them.
+
+    Codes of one value in arrays of another item size have another digest: a case has one.
+    """
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
-        total = sum(int(digest_of_words(tuple(map(str, pair))), 16) for pair in texts)
-        return f"{total % 2**128:032x}"
-    x, y = cast(Codes, inputs).astype(np.uint64), cast(Codes, got).astype(np.uint64)
-    lanes = [int(_mix(_mix(x + np.uint64(seed)) ^ y).sum(dtype=np.uint64)) for seed in (1, 2)]
-    return f"{lanes[0]:016x}{lanes[1]:016x}"
+        return added(digest_of_words(tuple(map(str, pair))) for pair in texts)
+    pieces = (slice(at, at + _BLOCK) for at in range(0, len(inputs), _BLOCK))
+    return added(_of_few(cast(Codes, inputs[piece]), cast(Codes, got[piece])) for piece in pieces)
+
+
+def _of_few(inputs: Codes, got: Codes) -> int:
+    """Return the digest of so few codes with their answers that the arrays stay in the cache."""
+    codes, answers = inputs.astype(np.uint64), got.astype(np.uint64)
+    place = (codes & np.uint64(_BLOCK - 1)).astype(np.intp)
+    block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
+    words = [(answers >> np.uint64(32 * k)) & np.uint64(_WORD_MASK)
+             for k in range(len(weights.word))]  # fmt: skip
+    lanes = []
+    for lane in range(_LANES):
+        sums = weights.place[lane].take(place)
+        for word, each in zip(words, weights.word, strict=True):
+            sums += each[lane].take(place) * word
+        lanes.append(np.dot(sums, block))
+    return _joined(lanes)
+
+
+def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> int:
+    """Return the digest of consecutive codes from `first` on that all have one answer.
+
+    It takes a few microseconds, and some nanoseconds for each 4,096 codes.
+    """
+    end, total = first + count, np.zeros(_LANES, np.uint64)
+    sums = _weights(itemsize).sums(answer)
+    begin, stop = -(-first >> _BITS), end >> _BITS  # whole blocks
+    if begin > stop:
+        return _joined(_part(first, end, sums).tolist())
+    for at in range(begin, stop, _PAGE):
+        blocks = _block_weights(at, min(at + _PAGE, stop))
+        total += sums[:, -1] * blocks.sum(dtype=np.uint64)
+    edges = _part(first, begin << _BITS, sums) + _part(stop << _BITS, end, sums)
+    return _joined((total + edges).tolist())
+
+
+def digest_of_consecutive(first: int, got: Codes) -> int:
+    """Return the digest of the answers, of shape (n,), to consecutive codes from `first` on."""
+    end = first + len(got)
+    begin, stop = -(-first >> _BITS), end >> _BITS
+    if begin >= stop:
+        return digest(np.arange(first, end, dtype=np.uint64), got)
+    whole = got[(begin << _BITS) - first : (stop << _BITS) - first]
+    weights = _weights(got.dtype.itemsize)
+    words = _words(whole).reshape(stop - begin, -1).astype(np.uint64)
+    blocks = _block_weights(begin, stop)
+    lanes = [np.dot(np.einsum("bw,w->b", words, t) + u, blocks)
+             for t, u in zip(weights.packed, weights.place_sums[:, -1], strict=True)]  # fmt: skip
+    head, tail = begin << _BITS, stop << _BITS
+    edges = [(first, got[: head - first])] if first < head else []
+    edges += [(tail, got[tail - first :])] if tail < end else []
+    rest = (digest(np.arange(at, at + len(part), dtype=np.uint64), part) for at, part in edges)
+    return added((_joined(lanes), *rest))
+
+
+def digest_of_words(words: tuple[Word, ...]) -> int:
+    """Return the hash of texts or numbers, to 128 bits."""
+    return digest_of_bytes(repr(words).encode())
+
+
+def digest_of_bytes(*parts: bytes) -> int:
+    """Return the hash of bytes, one part after the other, to 128 bits."""
+    state = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        state.update(part)
+    return int.from_bytes(state.digest(), "big")
 
 
 def added(digests: Iterable[int]) -> int:
-    """Add digests of disjoint parts, lane by lane, as the sums of elements are."""
+    """Return the digest of disjoint sets of pairs, given that of each: lane by lane, their sum."""
     both = list(digests)
     lanes = (sum(d >> 64 for d in both), sum(d & _LANE for d in both))
     return ((lanes[0] & _LANE) << 64) | (lanes[1] & _LANE)
 
 
+def spelled(digest: int) -> str:
+    """Return a digest in 32 hexadecimal digits."""
+    return f"{digest:032x}"
+
+
+# Weights -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """The weights of the places of a block, for answers of one item size; a lane a row."""
+
+    #: u(i), of shape (lanes, places)
+    place: _Lanes
+    #: t(i, k) of each word k, and times 2^8 or 2^16 where several answers share a word
+    word: tuple[_Lanes, ...]
+    #: the t of each 32-bit word of a block, of shape (lanes, words)
+    packed: _Lanes
+    #: sums of the first n of `place` and of each of `word`, n from 0 on
+    place_sums: _Lanes
+    word_sums: tuple[_Lanes, ...]
+
+    def sums(self, answer: int) -> _Lanes:
+        """Return the sums, without m(b), of the first n places that all have an answer."""
+        found = self.place_sums
+        for k, sums in enumerate(self.word_sums):
+            found = found + sums * np.uint64((answer >> (32 * k)) & _WORD_MASK)
+        return found
+
+
+@cache
+def _weights(itemsize: int) -> _Weights:
+    """Return the weights for answers of so many bytes each: 1, 2, 4 or 8."""
+    place = _random(1, _BLOCK)
+    packed = _random(2, 2 * _BLOCK)[:, : _BLOCK * itemsize // _WORD]
+    if itemsize > _WORD:
+        word = tuple(packed[:, k :: itemsize // _WORD] for k in range(itemsize // _WORD))
+    else:
+        at = np.arange(_BLOCK, dtype=np.uint64) * np.uint64(itemsize)
+        shift = at % np.uint64(_WORD) * np.uint64(8)
+        word = (np.ascontiguousarray(packed[:, at // np.uint64(_WORD)] << shift),)
+    return _Weights(place, word, packed, _running(place), tuple(map(_running, word)))
+
+
+def _random(seed: int, count: int) -> _Lanes:
+    """Return numbers that look random, of shape (lanes, count)."""
+    first = np.arange(_LANES * count, dtype=np.uint64) + np.uint64(seed << 32)
+    return _mix(first).reshape(_LANES, count)
+
+
+def _running(weights: _Lanes) -> _Lanes:
+    """Return the sums of the first 0, 1, 2 … weights of each lane."""
+    sums = np.zeros((_LANES, weights.shape[1] + 1), np.uint64)
+    np.cumsum(weights, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return m(b) of each block: odd, so that no bit of a sum is lost."""
+    return _mix(blocks) | np.uint64(1)
+
+
+def _block_weights(begin: int, stop: int) -> NDArray[np.uint64]:
+    """Return m(b) of consecutive blocks."""
+    page, low = divmod(begin, _PAGE)
+    if low + stop - begin > _PAGE:
+        return _block_weight(np.arange(begin, stop, dtype=np.uint64))
+    return _page(page)[low : low + stop - begin]
+
+
+@lru_cache(maxsize=4)
+def _page(number: int) -> NDArray[np.uint64]:
+    first = np.uint64(number * _PAGE)
+    return _block_weight(first + np.arange(_PAGE, dtype=np.uint64))
+
+
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
-    z = (z + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    """Return splitmix64's number for each state (Steele, Lea and Flood, 2014)."""
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
 
 
-def digest_of_words(words: tuple[Word, ...]) -> str:
-    """Hash words to 128 bits."""
-    return hashlib.blake2b(repr(words).encode(), digest_size=16).hexdigest()
+def _words(got: Codes) -> NDArray[np.uint32]:
+    """Return the answers to whole blocks as 32-bit words, the low one first; small ones share."""
+    little = np.ascontiguousarray(got, got.dtype.newbyteorder("<"))
+    return little.view("<u4")
 
 
-def digest_of_run(first: int, count: int, got: Codes) -> int:
-    """Hash the answers to consecutive codes from `first` on to 128 bits.
+def _part(first: int, end: int, sums: _Lanes) -> _Lanes:
+    """Return the sum of some consecutive codes of one block, given that of the first n places."""
+    block = _block_weight(np.array([first >> _BITS], np.uint64))
+    low = first & (_BLOCK - 1)
+    return (sums[:, low + end - first] - sums[:, low]) * block
 
-    For answers of any number at once, of shape (count,): of some that are all the same, (1,).
-    """
-    hashed = hashlib.sha256(f"{first} {count} ".encode())
-    hashed.update(np.ascontiguousarray(got).data)
-    return int.from_bytes(hashed.digest()[:16])
+
+def _joined(lanes: Sequence[int]) -> int:
+    """Return two lanes as one number."""
+    return (int(lanes[0]) << 64) | int(lanes[1])

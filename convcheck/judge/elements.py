@@ -22,7 +22,7 @@ from convcheck.judge.answers import (
     Answers,
     Fault,
 )
-from convcheck.judge.digest import digest, digest_of_words
+from convcheck.judge.digest import digest, digest_of_words, spelled
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word, case_verdict
@@ -191,7 +191,7 @@ class _Judging:
             ranges, more = _ranges(inputs, mask, self.asked)
         return Group(
             decision, cast(Verdict, verdict), kind, len(index), of,
-            digest(inputs[index], got[index]), name, "", ranges, more, examples,
+            spelled(digest(inputs[index], got[index])), name, "", ranges, more, examples,
         )  # fmt: skip
 
     def _examples(
@@ -239,8 +239,9 @@ class _Judging:
         verdict = {"crashed": "crashed", "refused": "refused"}.get(fault.kind, "fail")
         kind = fault.kind if fault.kind in _FORM else fault.message
         inputs = example[0].inputs if example else ()
+        sums = spelled(digest_of_words((*inputs, fault.message)))
         return Group(
-            decision, cast(Verdict, verdict), kind, 1, 1, digest_of_words((*inputs, fault.message)),
+            decision, cast(Verdict, verdict), kind, 1, 1, sums,
             placement=fault.placement, examples=example,
         )  # fmt: skip
 

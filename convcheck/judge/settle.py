@@ -122,7 +122,7 @@ class _Settling:
             errors[:] = 0
         first = self._sample(index, 0, errors, reading)
         extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
-        sums = int(digest(self.inputs[index], self.got[index]), 16)
+        sums = digest(self.inputs[index], self.got[index])
         ranges = Ranges() if self.scattered else ranges_of(self.at[index], self.edges)
         return Entry(len(index), sums, ranges, first, extreme)
 

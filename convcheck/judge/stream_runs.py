@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from convcheck.judge.digest import added, digest_of_run
+from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant
 from convcheck.judge.ranges import Pair, Ranges
 from convcheck.judge.settle import Settled
 from convcheck.judge.tally import RIGHT, Entry, Key
@@ -43,7 +43,28 @@ class _Run:
     pair: Pair
     code: int
     got: int
-    digest: int = 0
+    digest: int = 0  # but for those of `constant`
+    #: first code, number and answer of the last ones, where they are constant
+    constant: tuple[int, int, int] = (0, 0, 0)
+    itemsize: int = 1  # of an answer, in bytes
+
+    def hash(self, first: int, got: Codes, same: bool) -> None:
+        """Add the answers, of shape (n,), to consecutive codes; `same`: they are all one."""
+        self.itemsize = got.dtype.itemsize
+        if not same:
+            self.digest = added((self.digest, digest_of_consecutive(first, got)))
+            return
+        begin, count, answer = self.constant
+        if count and (begin + count, answer) == (first, int(got[0])):
+            self.constant = begin, count + len(got), answer
+        else:
+            self.digest = self.total
+            self.constant = first, len(got), int(got[0])
+
+    @property
+    def total(self) -> int:
+        """The digest of all."""
+        return added((self.digest, digest_of_constant(*self.constant, self.itemsize)))
 
 
 class Runs:
@@ -71,8 +92,7 @@ class Runs:
         run.pair = min(pair[0], run.pair[0]), max(pair[1], run.pair[1])
         self.asked[flat.row] += count
         if run.hashed:
-            one = digest_of_run(first, count, got[:1] if same else got)
-            run.digest = added((run.digest, one))
+            run.hash(first, got, same)
 
     def entries(self) -> Mapping[Key, list[Entry]]:
         """Give what was noted, a list of disjoint parts a key."""
@@ -104,7 +124,7 @@ class Runs:
             entry = Entry(run.pair[1] + 1 - lowest)
             if run.hashed:
                 place = Ranges(loose=(run.pair,))
-                entry = Entry(entry.count, run.digest, place, sample, sample)
+                entry = Entry(entry.count, run.total, place, sample, sample)
             self.found[Key(run.flat.row, reading, sort, kind)].append(entry)
 
     def _readings(self, flat: Flat) -> range:

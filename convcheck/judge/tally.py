@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from convcheck.judge.answers import PLACEMENTS
-from convcheck.judge.digest import added
+from convcheck.judge.digest import added, spelled
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
 from convcheck.judge.result import CaseResult, Example, Group, Verdict, case_verdict
 from convcheck.numerics.format import Format
@@ -238,7 +238,7 @@ def _group(
     samples = [entry.first] if entry.first else []
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)
-    digest = "" if verdict == "pass" else f"{entry.digest:032x}"
+    digest = "" if verdict == "pass" else spelled(entry.digest)
     return Group(
         decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,
         decision.readings[key.reading], key.placement, ranges, more,

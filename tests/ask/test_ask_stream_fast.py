@@ -5,8 +5,6 @@ What is noted of a run that goes on over chunks is what is noted of the chunks.
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 import pytest
 from catalogue import compiled
@@ -15,6 +13,7 @@ from sweeps import case_of, finished, groups, swept
 
 from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK
+from convcheck.judge.digest import digest, spelled
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import merge
 from convcheck.numerics.format import Codes
@@ -164,15 +163,7 @@ def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> Non
     for chunk, answers in zip(codes, got, strict=True):
         change(chunk, answers)
     assert (example.inputs, example.got) == ((lowest,), int(got[codes == lowest][0]))
-    parts = [hashed(int(c[0]), a) for c, a in zip(codes, got, strict=True)]
-    high, low = (sum(part >> shift & (1 << 64) - 1 for part in parts) for shift in (64, 0))
-    assert group.digest == f"{high % 2**64:016x}{low % 2**64:016x}"
-
-
-def hashed(first: int, got: Codes) -> int:
-    content = got[:1] if len(np.unique(got)) == 1 else got
-    text = f"{first} {len(got)} ".encode() + content.tobytes()
-    return int.from_bytes(hashlib.sha256(text).digest()[:16])
+    assert group.digest == spelled(digest(codes.reshape(-1), got.reshape(-1)))
 
 
 def test_a_sign_turns_between_chunks() -> None:

@@ -94,6 +94,30 @@ class BoundMalformed(_BoundOnly):
         return Outputs((np.zeros(3, np.uint16),), ("bfloat16",))
 
 
+class DiesOnce(MlDtypes):
+    """Wrong on every answer from a code on, all the same; dies in the bound call that has the code
+    of the environment's DIES_AT, but not where the file of DIED says that it did.
+    """
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        if isinstance(answer, Outputs):
+            answer.arrays[0][np.asarray(inputs[0]) % 0x20000 >= 0x18000] = 1
+        return answer
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
+        def call() -> Answer | None:
+            if (codes == int(os.environ["DIES_AT"])).any() and not Path(
+                os.environ["DIED"]
+            ).exists():
+                Path(os.environ["DIED"]).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            out[...] = self.answer(case, [codes]).arrays[0]  # type: ignore[union-attr]
+            return None
+
+        return call
+
+
 class HangsWhileBinding(MlDtypes):
     def bind(self, case: Case, codes: Codes, out: Codes) -> None:
         time.sleep(60)

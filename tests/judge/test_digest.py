@@ -1,0 +1,125 @@
+"""The digest is that of the pairs: however they are cut, each part adds its own."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from convcheck.judge.digest import (
+    added,
+    digest,
+    digest_of_consecutive,
+    digest_of_constant,
+    digest_of_words,
+    spelled,
+)
+from convcheck.numerics.format import Codes
+
+STORAGE = (np.uint8, np.uint16, np.uint32, np.uint64)
+BLOCK = 4096
+LANE = 2**64
+FIRSTS = st.one_of(
+    st.integers(0, 3 * BLOCK), st.integers(2**31 - BLOCK, 2**31), st.integers(0, 2**64 - 5 * BLOCK)
+)
+
+
+def slow(first: int, got: Codes) -> int:
+    """The digest of consecutive codes by the formula of the module's docstring, in Python."""
+    lanes = [0, 0]
+    for at, answer in enumerate(got.tolist(), first):
+        for lane in (0, 1):
+            lanes[lane] += mix(at // BLOCK, odd=True) * weight(lane, at % BLOCK, answer, got)
+    return (lanes[0] % LANE) << 64 | lanes[1] % LANE
+
+
+def weight(lane: int, place: int, answer: int, got: Codes) -> int:
+    total, size = mix((1 << 32) + lane * BLOCK + place), got.dtype.itemsize
+    for byte in range(size):
+        at = place * size + byte
+        word = mix((2 << 32) + lane * 2 * BLOCK + at // 4)
+        total += word * (answer >> (8 * byte) & 0xFF) << (8 * (at % 4))
+    return total
+
+
+def mix(z: int, odd: bool = False) -> int:
+    """splitmix64, written once more."""
+    z = (z + 0x9E3779B97F4A7C15) % LANE
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % LANE
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % LANE
+    return z ^ z >> 31 | odd
+
+
+def codes_from(first: int, count: int) -> Codes:
+    return np.arange(count, dtype=np.uint64) + np.uint64(first)
+
+
+def random(storage: type, count: int, seed: int = 0) -> Codes:
+    rng = np.random.default_rng(seed)
+    found: Codes = rng.integers(0, np.iinfo(storage).max, count, storage, endpoint=True)
+    return found
+
+
+@pytest.mark.parametrize("storage", STORAGE)
+@pytest.mark.parametrize(("first", "count"), [(0, 1), (4090, 9), (2**64 - 7, 7), (8192, 4097)])
+def test_it_is_what_the_docstring_says(storage: type, first: int, count: int) -> None:
+    got = random(storage, count)
+    assert digest(codes_from(first, count), got) == slow(first, got)
+
+
+@given(FIRSTS, st.integers(1, 4 * BLOCK), st.sampled_from(STORAGE), st.integers(0, 99), st.data())
+def test_a_partition_adds_up(
+    first: int, count: int, storage: type, seed: int, data: st.DataObject
+) -> None:
+    codes, got = codes_from(first, count), random(storage, count, seed)
+    whole = digest(codes, got)
+    assert digest_of_consecutive(first, got) == whole
+    cuts = sorted({0, count, *data.draw(st.lists(st.integers(0, count), max_size=4))})
+    pairs = list(pairwise(cuts))
+    assert added(digest_of_consecutive(first + a, got[a:b]) for a, b in pairs) == whole
+    here = np.random.default_rng(seed).integers(0, 3, count)
+    assert added(digest(codes[here == n], got[here == n]) for n in range(3)) == whole
+
+
+@given(FIRSTS, st.integers(0, 4 * BLOCK), st.sampled_from(STORAGE), st.integers(0, 2**64 - 1))
+def test_one_answer_to_all_is_summed_by_blocks(
+    first: int, count: int, storage: type, answer: int
+) -> None:
+    got = np.full(count, answer % (np.iinfo(storage).max + 1), storage)
+    one = int(got[0]) if count else 0
+    constant = digest_of_constant(first, count, one, got.dtype.itemsize)
+    assert constant == digest(codes_from(first, count), got)
+
+
+def test_constant_answers_to_many_codes_add_up() -> None:
+    parts = [(0, 5), (5, 2**30 + 77), (2**30 + 82, 2**31)]
+    whole = digest_of_constant(0, 2**31 + 2**30 + 82, 3, 1)
+    assert added(digest_of_constant(a, n, 3, 1) for a, n in parts) == whole
+
+
+@pytest.mark.parametrize("storage", STORAGE)
+def test_what_differs_has_another_digest(storage: type) -> None:
+    codes, got = codes_from(2**20, 64), random(storage, 64)
+    found = {digest(codes, got), digest(codes[::-1], got), digest(codes + np.uint64(1), got)}
+    for bit in range(8 * got.dtype.itemsize):
+        flipped = got ^ got.dtype.type(1 << bit)
+        found |= {digest(codes, flipped), digest(codes, np.r_[flipped[:2], got[2:]])}
+        found.add(digest(codes, np.r_[got[:1], flipped[1:2], got[2:]]))
+    found |= {digest(np.delete(codes, n), np.delete(got, n)) for n in range(64)}
+    assert len(found) == 3 + 3 * 8 * got.dtype.itemsize + 64
+
+
+def test_texts_add_up() -> None:
+    texts = np.array(["1", "2.5", ""], object)
+    got = np.array([1, 2, 3], np.uint8)
+    parts = (digest(texts[i : i + 1], got[i : i + 1]) for i in range(3))
+    assert added(parts) == digest(texts, got) != digest(texts[::-1], got)
+    assert digest_of_words(("1", 2)) != digest_of_words(("1", "2"))
+
+
+def test_it_has_32_digits() -> None:
+    assert spelled(0) == "0" * 32
+    assert spelled(added([2**128 - 1, (1 << 64) + 2])) == f"{0:016x}{1:016x}"

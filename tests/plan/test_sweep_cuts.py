@@ -1,0 +1,97 @@
+"""However a sweep is cut, and whoever dies of it: the same bytes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from catalogue import CATALOG
+from places import ROOT
+from planted.sweeping import DiesOnce
+
+from convcheck.ask.jobs import Apart, Job
+from convcheck.ask.span import ask_span
+from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.tally import Tally
+from convcheck.plan.units import Gathering, Unit, part_of
+from convcheck.pool.lane import Reported
+from convcheck.pool.local import locally
+from convcheck.pool.messages import Setup
+from convcheck.report.json import case_document
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.span import CHUNK, Span
+
+CORPUS = open_corpus(CATALOG, "exhaustive", 0, Path("none"))
+CHUNKS = 6
+COUNT = CHUNKS * CHUNK
+NEVER = -1
+# int8 ends at 128, 0x43000000, and past it the answers that are undefined vary
+FIRSTS = (0x42FD0000, 0xC2FD0000, 0x7F7D0000)
+
+
+def case_of() -> Case:
+    return find_case(CATALOG, "onnx.Cast-21", "float32", "int8", ())
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("DIES_AT", str(NEVER))
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+
+
+def asked(span: Span, *apart: int) -> Tally:
+    """Ask a span, some of its chunks by themselves."""
+    job = Job(0, case_of(), span=span, apart=tuple(Apart(CHUNK * n) for n in apart))
+    program, form = CORPUS.conversion(case_of())
+    return ask_span(DiesOnce(), job, span, program, form, lambda *call: None)
+
+
+def result(first: int, tallies: list[Tally]) -> CaseResult:
+    """The result of the spans of a case that has no others."""
+    gathering = Gathering([Unit(case_of(), Span(first, COUNT), COUNT)], CORPUS.conversion)
+    for tally in tallies:
+        gathering.add(part_of(Unit(case_of(), Span(first, COUNT), COUNT), tally))
+    (found,) = gathering.results()
+    return found
+
+
+def document(found: CaseResult, *left_out: Group) -> str:
+    """Its JSON; the verdict, which a death changes, and what is left out apart."""
+    made = case_document(found)
+    groups = [g for g, group in zip(made["groups"], found.groups, strict=True)
+              if group not in left_out]  # fmt: skip
+    return json.dumps({**made, "groups": groups, "verdict": "", "coverage": ""}, indent=1)
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+def test_cut_into_shards_or_asked_apart(first: int) -> None:
+    whole = document(result(first, [asked(Span(first, COUNT))]))
+    assert {g["verdict"] for g in json.loads(whole)["groups"]} >= {"undefined"}
+    for cuts in ((0, 1, 2, 3, 4, 5, 6), (0, 3, 6), (0, 5, 6), (0, 1, 3, 6)):
+        spans = [Span(first + a * CHUNK, (b - a) * CHUNK) for a, b in pairwise(cuts)]
+        assert document(result(first, [asked(span) for span in spans[::-1]])) == whole
+    for apart in ((0,), (2,), (5,), (1, 2, 4), tuple(range(CHUNKS))):
+        assert document(result(first, [asked(Span(first, COUNT), *apart)])) == whole
+
+
+@pytest.mark.parametrize("third", range(3))
+@pytest.mark.parametrize("first", FIRSTS)
+def test_with_a_worker_killed_in_each_third(
+    first: int, third: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = document(result(first, [asked(Span(first, COUNT))]))
+    monkeypatch.setenv("DIES_AT", str(first + (2 * third + 1) * CHUNK + 7))
+    setup = Setup("tests.planted.sweeping:DiesOnce", CORPUS, None, 20.0)
+    with closing(locally(setup, [Job(0, case_of(), span=Span(first, COUNT))], 1, 20.0)) as reports:
+        tallies = [r.result for r in reports if isinstance(r, Reported)]
+    (tally,) = (tally for tally in tallies if isinstance(tally, Tally))
+    killed = result(first, [tally])
+    (death,) = (group for group in killed.groups if group.verdict == "crashed")
+    assert "not reproduced when the chunk was asked by itself" in death.kind
+    assert document(killed, death) == whole
