@@ -56,8 +56,8 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
             hint = f"for example {', '.join(close)}; `convcheck list specs`"
             raise UsageError(f"no spec matches {pattern!r}", hint=hint)
     return [
-        spec
-        for name, spec in catalog.specs.items()
+        catalog.specs[name]
+        for name in catalog.specs
         if not patterns or any(fnmatchcase(name, p) for p in patterns)
     ]
 

@@ -12,10 +12,23 @@ OUTPUT = "output"  # in `combinations`: the type of the output itself
 
 
 def cases(spec: Spec) -> Iterator[Case]:
-    """Enumerate the cases of a spec, in the order of its type lists."""
+    """Return the cases of a spec, in the order of its type lists."""
+    for types, layout, attributes, refusal in _asked(spec):
+        yield _case(spec, types, layout, attributes, refusal)
+
+
+def count_cases(spec: Spec) -> int:
+    """Return the number of a spec's cases, without making them."""
+    return sum(1 for _ in _asked(spec))
+
+
+def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
+    """Return what tells the cases apart; the last is whether a refusal is accepted."""
     for types in _bindings(spec):
+        chosen = [*_attributes_of(spec, types)]
         for layout in spec.layouts or (None,):
-            yield from _cases_of(spec, types, layout)
+            for attributes, refusal in chosen:
+                yield types, layout, attributes, refusal
 
 
 def make_case(
@@ -90,27 +103,27 @@ def _ends(spec: Spec, types: Types) -> tuple[str, str]:
     return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
 
 
-def _cases_of(spec: Spec, types: Types, layout: Layout | None) -> Iterator[Case]:
+def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
+    """Return the attribute values asked of a pair of types, and whether a refusal is accepted."""
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
     if spec.pairs and spec.pairs.word(*_ends(spec, types)) == "unlisted":
-        yield _case(spec, types, layout, defaults(spec, outputs[0]), refusal=True)
+        yield defaults(spec, outputs[0]), True
         return
+    names = [a.name for a in applying]
     for values in product(*(a.values for a in applying)):
-        names = (a.name for a in applying)
-        yield _case(spec, types, layout, tuple(zip(names, values, strict=True)))
+        yield tuple(zip(names, values, strict=True)), False
     for attribute in spec.attributes:
-        yield from _asked_besides(spec, attribute, types, layout)
+        yield from _asked_besides(spec, attribute, types)
 
 
 def _asked_besides(
-    spec: Spec, attribute: Attribute, types: Types, layout: Layout | None
-) -> Iterator[Case]:
+    spec: Spec, attribute: Attribute, types: Types
+) -> Iterator[tuple[Attributes, bool]]:
     """Values outside the list, and pairs to which the attribute does not apply."""
     for asking in attribute.also:
         source, target = types[spec.inputs[0][0]], types[spec.outputs[0][0]]
         if source.name in asking.sources and target.name in asking.targets:
             others = tuple((n, v) for n, v in defaults(spec, target) if n != attribute.name)
             for value in asking.values:
-                attributes = (*others, (attribute.name, value))
-                yield _case(spec, types, layout, attributes, asking.refusal)
+                yield (*others, (attribute.name, value)), asking.refusal

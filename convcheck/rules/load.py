@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import convcheck
@@ -37,6 +38,7 @@ _KEYS = (
     "pairs", "combinations", "layouts", "attributes", "literals", "rules", "matrix", "formula",
     "steps", "examples", "notes", "calls",
 )  # fmt: skip
+_HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
@@ -59,9 +61,10 @@ def user_folders() -> list[Path]:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything loaded: the types, and the specs by id in order of operator and version."""
+    """The types, and the specs by id in order of operator and version."""
 
     types: Types
+    #: A spec is read from its file, with those that it extends, when it is asked for.
     specs: Mapping[str, Spec]
 
     def only(self, ids: Iterable[str]) -> Catalog:
@@ -69,34 +72,103 @@ class Catalog:
         return Catalog(self.types, {name: self.specs[name] for name in ids})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _File:
-    node: Node
     path: Path
-    name: str  # op-version as `extends` names it: the file's stem
+    shown: str  # as people know it
+    root: Path
+    head: Node  # the entries of the file up to its op and version
+
+    @cached_property
+    def node(self) -> Node:
+        node = read(self.path, self.shown)
+        node.only(*_KEYS)
+        return node
+
+
+class _Specs(Mapping[str, Spec]):
+    """Specs by id, each built when it is asked for."""
+
+    def __init__(self, types: Types, files: Sequence[_File]) -> None:
+        self._types = types
+        self._files = files
+        self._by_id = _by_id(files)
+        self._resolved: dict[Path, Node] = {}
+        self._built: dict[str, Spec] = {}
+
+    def __getitem__(self, name: str) -> Spec:
+        if name not in self._built:
+            file = self._by_id[name]
+            node, parent = self._with_parents(file, ())
+            self._built[name] = _spec(node, self._types, _id(parent.head) if parent else "")
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_id
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return dict, (dict(self),)  # elsewhere the files may be others
+
+    def _with_parents(self, file: _File, below: tuple[_File, ...]) -> tuple[Node, _File | None]:
+        """Return a file's node with those that it extends merged in, and the file it extends."""
+        extends = file.node.get("extends")
+        parent = self._parent(extends, (*below, file)) if extends else None
+        if file.path not in self._resolved:
+            if parent is None:
+                node = standalone(file.node)
+            else:
+                above, _ = self._with_parents(parent, (*below, file))
+                node = extend(above, file.node)
+            self._resolved[file.path] = node
+        return self._resolved[file.path], parent
+
+    def _parent(self, extends: Node, chain: tuple[_File, ...]) -> _File:
+        """Find the file that the last of a chain extends: best in its folders, of its operator."""
+        name, file = extends.text(), chain[-1]
+        named = [f for f in self._files if f.path.stem == name]
+        if not named:
+            known = ", ".join(sorted(f.path.stem for f in self._files))
+            raise extends.error(f"there is no spec {name!r} to extend", f"known: {known}")
+        op = _op(file.head)
+        parent = min(named, key=lambda f: (f.root != file.root, _op(f.head) != op))
+        if parent in chain:
+            circle = " -> ".join(f.path.stem for f in (*chain, parent))
+            raise extends.error(f"`extends` goes in a circle: {circle}", "one file extends nothing")
+        return parent
 
 
 def load(folders: Sequence[Path] = ()) -> Catalog:
-    """Load the built-in specs and those of more folders (searched recursively for *.yaml).
+    """Return the built-in specs, and those of more folders (searched recursively for *.yaml).
 
     A folder may have a dtypes.yaml of its own, whose types and families add to the built-in ones.
+    Specs of these folders are all built at once, so that what is wrong with them is said first.
     Raises SpecError.
     """
-    roots = [data_dir("specs"), *folders]
-    types = _all_types(roots)
-    files = [file for root in roots for file in _files(root)]
-    by_name = _unique(files)
-    specs: dict[str, Spec] = {}
+    built_in = data_dir("specs")
+    types = _all_types([built_in, *folders])
+    files = [file for root in (built_in, *folders) for file in _files(root)]
+    specs = _Specs(types, files)
     for file in files:
-        resolved, parent = _resolved(file, by_name, ())
-        spec = _spec(resolved, types, parent)
-        if spec.id in specs:
-            other = specs[spec.id].place
-            raise file.node.error(
-                f"{spec.id} is already defined in {other.file}", "give it another op or version"
-            )
-        specs[spec.id] = spec
-    return Catalog(types, dict(sorted(specs.items(), key=lambda s: (s[1].op, s[1].version))))
+        if file.root != built_in:
+            specs[_id(file.head)]
+    return Catalog(types, specs)
+
+
+def _by_id(files: Sequence[_File]) -> dict[str, _File]:
+    """Index files by the id of their spec, in order. Raises SpecError for one that is twice."""
+    found: dict[str, _File] = {}
+    for file in files:
+        other = found.setdefault(name := _id(file.head), file)
+        if other is not file:
+            message = f"{name} is already defined in {other.shown}"
+            raise file.head.error(message, "give it another op or version")
+    return dict(sorted(found.items(), key=lambda e: (_op(e[1].head), _version(e[1].head))))
 
 
 def _all_types(roots: Sequence[Path]) -> Types:
@@ -130,12 +202,8 @@ def _files(root: Path) -> list[_File]:
     if not root.is_dir():
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
     paths = sorted(p for p in root.rglob("*.yaml") if p.name != DTYPES)
-    return [_File(read(p, _shown(p, root)), p, p.stem) for p in paths]
-
-
-def _unique(files: Sequence[_File]) -> dict[tuple[str, str], _File]:
-    """Index files by (operator, stem), which is how `extends` finds them."""
-    return {(_op(file.node), file.name): file for file in files}
+    shown = [_shown(path, root) for path in paths]
+    return [_File(p, s, root, read(p, s, _HEAD)) for p, s in zip(paths, shown, strict=True)]
 
 
 def _op(node: Node) -> str:
@@ -143,26 +211,6 @@ def _op(node: Node) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)+", op.text()):
         raise op.error(f"{op.text()!r} is not an operator", "write family.Operator")
     return op.text()
-
-
-def _resolved(
-    file: _File, files: Mapping[tuple[str, str], _File], seen: tuple[str, ...]
-) -> tuple[Node, str]:
-    """Give a file's node with its parents merged in, and the id of its parent ('' for none)."""
-    file.node.only(*_KEYS)
-    extends = file.node.get("extends")
-    if extends is None:
-        return standalone(file.node), ""
-    name, op = extends.text(), _op(file.node)
-    if name in (*seen, file.name):
-        circle = " -> ".join((*seen, file.name, name))
-        raise extends.error(f"`extends` goes in a circle: {circle}", "one file extends nothing")
-    parent = files.get((op, name)) or next((f for k, f in files.items() if k[1] == name), None)
-    if parent is None:
-        known = ", ".join(sorted(stem for _, stem in files))
-        raise extends.error(f"there is no spec {name!r} to extend", f"known: {known}")
-    node, _ = _resolved(parent, files, (*seen, file.name))
-    return extend(node, file.node), _id(parent.node)
 
 
 def _id(node: Node) -> str:

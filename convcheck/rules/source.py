@@ -7,7 +7,7 @@ so are tags and aliases, which a data file has no use for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,11 +93,12 @@ class Node:
                 raise SpecError(f"unknown key `{key}`", place=place, hint=hint)
 
 
-def read(path: Path, name: str) -> Node:
-    """Read a YAML file into nodes; `name` is the file as places name it.
+def read(path: Path, name: str, head: Collection[str] = ()) -> Node:
+    """Return the root node of a YAML file; `name` is the file as places name it.
 
-    Raises SpecError with file and line for a file that cannot be read, a syntax error, a
-    duplicate key, a tag, an anchor or an alias.
+    With `head` the file is read no further than it takes to find these keys of the root, and the
+    node has what was read. Raises SpecError with file and line for a file that cannot be read, a
+    syntax error, a duplicate key, a tag, an anchor or an alias.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -105,14 +106,13 @@ def read(path: Path, name: str) -> Node:
         raise SpecError(
             f"cannot be read: {error}", place=Place(name, 0), hint="a UTF-8 text file"
         ) from error
-    return parse(text, name)
+    return parse(text, name, head)
 
 
-def parse(text: str, name: str) -> Node:
-    """Read YAML text into nodes. Raises SpecError as `read` does."""
+def parse(text: str, name: str, head: Collection[str] = ()) -> Node:
+    """Return the root node of YAML text. Raises SpecError as `read` does."""
     try:
-        _refuse_tags(text, name)
-        root = yaml.compose(text, Loader=_LOADER)
+        return _root(yaml.parse(text, Loader=_LOADER), name, head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
@@ -120,63 +120,81 @@ def parse(text: str, name: str) -> Node:
         raise SpecError(
             f"not YAML: {problem}", place=Place(name, line), hint="brackets, quotes, indents?"
         ) from None
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         message = str(error).splitlines()[0]
         raise SpecError(
             f"not YAML: {message}", place=Place(name, 0), hint="brackets, quotes, indents?"
         ) from None
-    if root is None:
+
+
+def _root(events: Iterator[yaml.Event], name: str, head: Collection[str]) -> Node:
+    next(events)  # the start of the stream
+    if isinstance(next(events), yaml.StreamEndEvent):
         raise SpecError("the file is empty", place=Place(name, 1), hint="start with `op:`")
-    return _node(root, name)
+    start = next(events)
+    if head and isinstance(start, yaml.MappingStartEvent):
+        return _mapping(events, _place_of(start, name), 0, head)
+    root = _node(start, events, name)
+    next(events)  # the end of the document
+    if not isinstance(more := next(events), yaml.StreamEndEvent):
+        place = _place_of(more, name)
+        raise SpecError("a second document", place=place, hint="one file, one spec: no `---`")
+    return root
 
 
-def _refuse_tags(text: str, name: str) -> None:
-    if not any(sign in text for sign in "!&*"):
-        return
-    for event in _events(text):
-        place = Place(name, event.start_mark.line + 1 if event.start_mark else 0)
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise SpecError(
-                "anchors and aliases are not used in spec files",
-                place=place,
-                hint="write the value out, or quote it",
-            )
-        if tag := getattr(event, "tag", None):
-            raise SpecError(
-                f"tag {tag!r}: spec files are data and have no tags",
-                place=place,
-                hint="quote the value",
-            )
+def _place_of(event: yaml.Event, name: str) -> Place:
+    """Return where an event stands. Raises SpecError for an alias, an anchor and a tag."""
+    place = Place(name, event.start_mark.line + 1 if event.start_mark else 0)
+    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+        raise SpecError(
+            "anchors and aliases are not used in spec files",
+            place=place,
+            hint="write the value out, or quote it",
+        )
+    if tag := getattr(event, "tag", None):
+        raise SpecError(
+            f"tag {tag!r}: spec files are data and have no tags",
+            place=place,
+            hint="quote the value",
+        )
+    return place
 
 
-def _events(text: str) -> Iterator[yaml.Event]:
-    yield from yaml.parse(text, Loader=_LOADER)
-
-
-def _node(node: yaml.Node, name: str, depth: int = 0) -> Node:
-    place = Place(name, node.start_mark.line + 1)
+def _node(event: yaml.Event, events: Iterator[yaml.Event], name: str, depth: int = 0) -> Node:
+    """Return the node that starts with an event; the rest of it is taken from the events."""
+    place = _place_of(event, name)
     if depth > _DEEPEST:
         raise SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
-    if isinstance(node, yaml.SequenceNode):
-        return Node([_node(item, name, depth + 1) for item in node.value], place)
-    if isinstance(node, yaml.MappingNode):
-        return _mapping(node, name, place, depth)
-    return Node(str(node.value), place)
+    if isinstance(event, yaml.ScalarEvent):
+        return Node(event.value, place)
+    if isinstance(event, yaml.MappingStartEvent):
+        return _mapping(events, place, depth)
+    inner = _until(yaml.SequenceEndEvent, events)
+    return Node([_node(item, events, name, depth + 1) for item in inner], place)
 
 
-def _mapping(node: yaml.MappingNode, name: str, place: Place, depth: int) -> Node:
+def _until(end: type[yaml.Event], events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    while not isinstance(event := next(events), end):
+        yield event
+
+
+def _mapping(
+    events: Iterator[yaml.Event], place: Place, depth: int, head: Collection[str] = ()
+) -> Node:
     entries: dict[str, Node] = {}
     keys: dict[str, Place] = {}
-    for key_node, value_node in node.value:
-        at = Place(name, key_node.start_mark.line + 1)
-        if not isinstance(key_node, yaml.ScalarNode):
+    for event in _until(yaml.MappingEndEvent, events):
+        at = _place_of(event, place.file)
+        if not isinstance(event, yaml.ScalarEvent):
             raise SpecError("a key has to be a word", place=at, hint="key: value")
-        key = str(key_node.value)
+        key = event.value
         if key in entries:
             raise SpecError(
                 f"duplicate key `{key}` (first in line {keys[key].line})",
                 place=at,
                 hint="keep one of them",
             )
-        entries[key], keys[key] = _node(value_node, name, depth + 1), at
+        entries[key], keys[key] = _node(next(events), events, place.file, depth + 1), at
+        if head and all(wanted in entries for wanted in head):
+            break
     return Node(entries, place, keys)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 
 from convcheck.errors import SpecError
+from convcheck.rules import load as loading
+from convcheck.rules import source
+from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.load import load
-from convcheck.rules.source import parse
+from convcheck.rules.source import Node, parse
 from convcheck.semantics.lint import lint
 from specs import GOOD, findings, write_spec
 
@@ -172,3 +176,54 @@ def test_a_catalogue_of_some_specs_travels() -> None:
     assert list(some.specs) == ["onnx.Cast-21", "openvino.Range-4"]
     assert all(whole.specs[name] == spec for name, spec in some.specs.items())
     assert some.types == whole.types
+
+
+def test_a_spec_is_read_with_its_parents_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: list[str] = []
+
+    def noted(path: Path, name: str, head: Collection[str] = ()) -> Node:
+        if not head:
+            whole.append(path.stem)
+        return source.read(path, name, head)
+
+    monkeypatch.setattr(loading, "read", noted)
+    catalog = load()
+    assert whole == ["dtypes"]
+    assert "onnx.Cast-9" in catalog.specs
+    assert catalog.specs["onnx.Cast-9"].extends == "onnx.Cast-6"
+    assert sorted(whole) == ["cast-1", "cast-6", "cast-9", "dtypes"]
+    assert catalog.specs["onnx.Cast-9"] is catalog.specs["onnx.Cast-9"]
+    assert catalog.specs.get("onnx.Cast-99") is None
+    assert len(whole) == 4
+
+
+def test_a_users_file_is_no_parent_of_a_built_in_spec(tmp_path: Path) -> None:
+    own = "op: onnx.Cast\nversion: 99\nextends: cast-28\nnotes: [mine]\n"
+    folder = write_spec(tmp_path / "mine", own, "cast-19")
+    catalog, built_in = load([folder]), load()
+    assert catalog.specs["onnx.Cast-99"].extends == "onnx.Cast-28"
+    assert catalog.specs["onnx.Cast-21"] == built_in.specs["onnx.Cast-21"]
+
+
+@pytest.mark.parametrize("head", ["version: 1\n", "op: [acme]\nversion: 1\n", "- op\n"])
+def test_a_head_without_an_operator_has_a_place(head: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        load([write_spec(tmp_path / "mine", head)])
+    assert str(caught.value).startswith("mine/convert-1.yaml:1: ")
+    assert caught.value.hint
+
+
+def test_an_id_that_is_there_already(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"is already defined in specs/onnx/cast-21\.yaml"):
+        load([write_spec(tmp_path / "mine", "version: 21\nop: onnx.Cast\nextends: cast-21\n")])
+
+
+def test_one_document_a_file() -> None:
+    with pytest.raises(SpecError, match="f:2: a second document"):
+        parse("a: 1\n---\na: 2\n", "f")
+
+
+@pytest.mark.parametrize("name", ["onnx.Cast-24", "openvino.Range-4"])
+def test_cases_are_counted_as_they_are_made(name: str) -> None:
+    spec = load().specs[name]
+    assert count_cases(spec) == len(list(cases(spec)))

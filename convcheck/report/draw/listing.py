@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Text
-from convcheck.rules.cases import cases
+from convcheck.rules.cases import count_cases
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.types import GRAPHS, LIBRARIES, Types
 
@@ -28,7 +28,7 @@ def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
     rows = [["spec", "body", "types", "rules", "cases", "extends"]]
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
-        counts = [len(types), len(spec.rules), sum(1 for _ in cases(spec))]
+        counts = [len(types), len(spec.rules), count_cases(spec)]
         rows.append([spec.id, spec.body, *map(str, counts), spec.extends or "-"])
     return rows
 
