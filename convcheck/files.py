@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,6 +26,31 @@ def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
     except OSError as error:
         hint = "give a file in a folder that exists and can be written to"
         raise UsageError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
+
+
+def write_text(text: str, path: str) -> None:
+    """Write a text to a file, whole or not at all; '-' is standard output.
+
+    It is UTF-8, whatever a terminal has. Raises UsageError where it cannot be written.
+    """
+    content = text.encode("utf-8", "backslashreplace")
+    if path == "-":
+        _write_stdout(content)
+    else:
+        write_whole(Path(path), content)
+
+
+def _write_stdout(content: bytes) -> None:
+    if sys.stdout is None:
+        raise UsageError("cannot write to stdout: it is closed")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -120,7 +120,7 @@ def _result(
     loaded: Catalog, selection: Selection, backend: str | None, report: str | None, asking: Asking
 ) -> RunResult:
     if report is not None:
-        from convcheck.report.read import read
+        from convcheck.report.json.decode import read
 
         result = read(report, loaded.types.types)
         if result.interrupted or result.ended_early or result.shard:
@@ -137,15 +137,15 @@ def _result(
 def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool) -> None:
     from datetime import date
 
+    from convcheck.files import write_text
     from convcheck.gate.baseline import baseline, updated
     from convcheck.gate.known_file import read_known
-    from convcheck.report.json import put
 
     if update or prune:
         written = updated(result, read_known(out), every_id(loaded), date.today(), prune)
     else:
         written = baseline(result, every_id(loaded))
-    put(written.text, out)
+    write_text(written.text, out)
     for line in _said(written):
         click.echo(line, err=out == "-")
 

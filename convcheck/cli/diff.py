@@ -47,14 +47,13 @@ def command(
     Exit codes: 0 whatever changed; with --exit-code, 1 where anything is new or changed, or an
     added case fails; 2 where the runs cannot be compared.
     """
-    import json
-
     from rich.console import Console
 
+    from convcheck.files import write_text
     from convcheck.plan.diff import check, diff
     from convcheck.report.draw import diff as page
-    from convcheck.report.json import put
-    from convcheck.report.read import read
+    from convcheck.report.json.decode import read
+    from convcheck.report.json.diff import text
     from convcheck.report.spec_page.lines import put as show
     from convcheck.report.spec_page.lines import width_of
 
@@ -66,5 +65,5 @@ def command(
     console = Console(stderr=json_path == "-")
     show(page.show(found, width_of(console), verbose), console)
     if json_path:
-        put(json.dumps(page.document(found), indent=1) + "\n", json_path)
+        write_text(text(found), json_path)
     return WORSE if exit_code and found.worse else 0

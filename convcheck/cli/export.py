@@ -134,8 +134,7 @@ def _is_one(asked: _Asked, out: str | None) -> bool:
 
 
 def _write_one(asked: _Asked, out: str | None) -> None:
-    from convcheck.files import write_whole
-    from convcheck.report.json import put
+    from convcheck.files import write_text, write_whole
 
     corpus, [case] = asked.corpus(), asked.cases
     why_not = _why_not(asked, case)
@@ -146,7 +145,7 @@ def _write_one(asked: _Asked, out: str | None) -> None:
     if asked.form == SAFETENSORS:
         write_whole(Path(str(out)), made)
     else:
-        put(made.decode(), out or "-")
+        write_text(made.decode(), out or "-")
 
 
 def _why_not(asked: _Asked, case: Case) -> str:

@@ -29,7 +29,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
 
     from convcheck.gate.known import released
     from convcheck.plan.merge import merge
-    from convcheck.report.read import read
+    from convcheck.report.json.decode import read
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 

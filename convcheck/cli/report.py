@@ -27,7 +27,7 @@ def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
     """
     import gc
 
-    from convcheck.report.read import read
+    from convcheck.report.json.decode import read
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from convcheck.cli.several import writable
 from convcheck.errors import UsageError
+from convcheck.files import write_text
+from convcheck.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
@@ -24,29 +26,17 @@ FAILED, NOTHING_JUDGED, INTERRUPTED = 1, 3, 130
 class Reports:
     """What the options say: files, None for none and '-' for stdout."""
 
-    json: str | None
-    junit: str | None
-    markdown: str | None
-    html: str | None
+    #: Files by the name of their format.
+    files: Mapping[str, str]
     github: bool
     known: str | None
     verbose: bool
     quiet: bool
 
-    @property
-    def files(self) -> dict[str, str]:
-        """Files by the name of their report."""
-        named = {"json": self.json, "junit": self.junit, "markdown": self.markdown,
-                 "html": self.html}  # fmt: skip
-        return {name: path for name, path in named.items() if path}
-
 
 _OPTIONS = (
     click.option("--known", metavar="FILE", help="Known failures and waivers, TOML."),
-    click.option("--json", metavar="FILE", help="Write the report as JSON; - for stdout."),
-    click.option("--junit", metavar="FILE", help="Write a JUnit XML report."),
-    click.option("--markdown", metavar="FILE", help='Write Markdown, for "$GITHUB_STEP_SUMMARY".'),
-    click.option("--html", metavar="FILE", help="Write a page to look at, in one file."),
+    *(click.option(f"--{f.name}", metavar="FILE", help=f.help) for f in FORMATS.values()),
     click.option("--github", is_flag=True, help="Print annotations for GitHub Actions."),
     click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message."),
     click.option("--quiet", "-q", is_flag=True, help="Show the verdict and what is wrong, only."),
@@ -58,7 +48,9 @@ def report_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(function)
     def packed(**given: Any) -> int:
-        reports = Reports(**{f.name: given.pop(f.name) for f in fields(Reports)})
+        files = {name: path for name in FORMATS if (path := given.pop(name))}
+        others = {name: given.pop(name) for name in ("github", "known", "verbose", "quiet")}
+        reports = Reports(files, **others)
         _check(reports)
         return function(reports=reports, **given)
 
@@ -113,31 +105,19 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
 
     from convcheck.report.draw import terminal
     from convcheck.report.environment import environment
-    from convcheck.report.json import put
 
     result = replace(result, environment=result.environment or environment())
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in reports.files.values())
     terminal.report(result, console, reports.verbose, reports.quiet)
     for name, path in reports.files.items():
-        put(_render(name, result, command), path)
+        write_text(FORMATS[name].draw(result, command), path)
     if reports.github:
         from convcheck.report.draw.github import annotations
 
         for line in annotations(result):
             click.echo(line, err=console.stderr)
     return exit_code(result)
-
-
-def _render(name: str, result: RunResult, command: str) -> str:
-    from importlib import import_module
-
-    report = import_module(f"convcheck.report.{name}")
-    if name == "json":
-        return str(report.render(report.document(result)))
-    if name == "html":
-        return str(report.render(result, command=command))
-    return str(report.render(result))
 
 
 def exit_code(result: RunResult) -> int:

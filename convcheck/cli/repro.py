@@ -116,7 +116,7 @@ def _asked(loaded: Catalog, case: Case, backend: str, group: str, timeout: float
 
 
 def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
-    from convcheck.report.read import read
+    from convcheck.report.json.decode import read
     from convcheck.reproduce.shows import with_readings
     from convcheck.reproduce.smallest import does_not_fail
     from convcheck.reproduce.witness import failing, of_report
@@ -160,7 +160,7 @@ def _line(number: int, group: Group) -> str:
 
 
 def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> None:
-    from convcheck.report import json
+    from convcheck.files import write_text
     from convcheck.reproduce import emit as repro
     from convcheck.vectors.export import folder
 
@@ -171,9 +171,9 @@ def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> Non
         return
     url = _url(loaded, witness)
     if emit == "c":
-        json.put(repro.c(witness, url), out or "-")
+        write_text(repro.c(witness, url), out or "-")
     else:
-        json.put(repro.python(witness, loaded.types.types, url), out or "-")
+        write_text(repro.python(witness, loaded.types.types, url), out or "-")
 
 
 def _url(loaded: Catalog, witness: Witness) -> str:

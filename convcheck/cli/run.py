@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
     from convcheck.plan.select import Selection
     from convcheck.plan.units import Unit
-    from convcheck.report.journal import Journal
+    from convcheck.report.json.journal import Journal
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -197,7 +197,7 @@ def _journal(
         return None
     from convcheck.plan.merge import plan_digest
     from convcheck.plan.units import units
-    from convcheck.report.journal import open_journal
+    from convcheck.report.json.journal import open_journal
 
     plan, shard = shared(units(cases, corpus.spans), part)
     run = {
@@ -253,7 +253,7 @@ def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownLi
 def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> None:
     """Refuse what only goes with one backend."""
     given = {"--known": reports.known, "--resume": resume, "--capabilities": claims,
-             "--junit": reports.junit, "--markdown": reports.markdown, "--html": reports.html,
+             **{f"--{name}": path for name, path in reports.files.items() if name != "json"},
              "--github": reports.github}  # fmt: skip
     if option := next((name for name, value in given.items() if value), None):
         hint = "run them one by one; side by side they have the terminal and --json"
@@ -282,17 +282,18 @@ def _side_by_side(
 def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from rich.console import Console
 
-    from convcheck.report import reports_json
     from convcheck.report.draw import side_by_side as sidebyside
+    from convcheck.report.json import reports as reports_json
     from convcheck.report.naming import short_names
     from convcheck.report.spec_page.lines import put, room
 
+    path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
     sides = [sidebyside.Side(name, turn.done, turn.why_not)
              for name, turn in zip(names, turns, strict=True)]  # fmt: skip
-    console = Console(stderr=reports.json == "-")
+    console = Console(stderr=path == "-")
     put(sidebyside.show(sides, room(console), reports.verbose), console)
-    if reports.json:
+    if path:
         done = [turn.done for turn in turns if turn.done]
         not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        reports_json.write(done, not_started, reports.json)
+        reports_json.write(done, not_started, path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from convcheck.plan.units import Gathering, Unit
     from convcheck.pool.lane import Report
     from convcheck.pool.messages import Setup
-    from convcheck.report.journal import Journal
+    from convcheck.report.json.journal import Journal
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 

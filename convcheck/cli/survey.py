@@ -137,8 +137,8 @@ def _survey(
 def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
     from rich.console import Console
 
-    from convcheck.report import survey_json
     from convcheck.report.draw import survey as page
+    from convcheck.report.json import survey as survey_json
     from convcheck.report.spec_page.lines import put, width_of
 
     # With the JSON on stdout, the table for people goes to stderr.

@@ -138,11 +138,11 @@ def _run(
 def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
     from rich.console import Console
 
-    from convcheck.report import json
     from convcheck.report.draw import terminal
+    from convcheck.report.json.encode import write
 
     # With the JSON on stdout, the report for people goes to stderr.
     terminal.report(result, Console(stderr=json_path == "-"), verbose=False, quiet=quiet)
     if json_path:
-        json.write(result, json_path)
+        write(result, json_path)
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

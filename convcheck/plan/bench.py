@@ -76,6 +76,11 @@ class Measured:
         return self.whole - self.backend - self.inputs
 
     @property
+    def shares(self) -> tuple[float, float, float]:
+        """What part of the whole are the inputs, the backend and the judging; together 1."""
+        return self.inputs / self.whole, self.backend / self.whole, self.judging / self.whole
+
+    @property
     def ratio(self) -> float:
         """How many times the backend's own time all of it takes."""
         return self.whole / self.backend

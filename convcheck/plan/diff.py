@@ -90,6 +90,17 @@ class Difference:
         return tuple(f for f in self.findings if f.change == change)
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Findings and cases by what became of them."""
+        return {
+            **{change: len(self.of(change)) for change in CHANGES},
+            "other verdict": len(self.turned),
+            "other answer": len(self.free),
+            "added": len(self.added),
+            "removed": len(self.removed),
+        }
+
+    @property
     def worse(self) -> bool:
         """Tell whether anything fails that did not, or otherwise than it did, added cases too."""
         added = any(case.verdict in FAILURES for case in self.added)

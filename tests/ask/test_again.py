@@ -10,6 +10,7 @@ from catalogue import CATALOG
 from command import check_golden
 from planted import inconsistent
 from planted.asking import INT8, INT32, Log, case_of, vectors_of
+from report_json import document
 from report_runs import ELSE, answered, case, passed, run
 from rich.console import Console
 
@@ -23,7 +24,6 @@ from convcheck.errors import UsageError
 from convcheck.judge.answers import AGAIN, CHUNK, EVERYWHERE, PLACEMENTS, Avoid, Fault
 from convcheck.judge.result import Example, Group, RunResult, case_verdict, gates
 from convcheck.report.draw import terminal
-from convcheck.report.json import document
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet

@@ -12,6 +12,7 @@ from places import ROOT
 from planted import inconsistent
 from planted.asking import Log
 from planted.counting import LONG, Corpus, case
+from report_json import document
 from rich.console import Console
 
 from convcheck.ask.again_calls import consistent_calls
@@ -32,7 +33,6 @@ from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
 from convcheck.report.draw import terminal
-from convcheck.report.json import document
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet

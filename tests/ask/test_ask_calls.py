@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from places import ROOT
 from planted.counting import LONG, SHORT, Corpus, case
+from report_json import document
 
 from convcheck.backends.protocol import DEFAULT_LIMIT, LIMIT_VARIABLE, max_elements
 from convcheck.errors import UsageError
 from convcheck.judge.result import CallExample, CaseResult, RunResult
 from convcheck.pool.local import Execution, execute
-from convcheck.report.json import document
 
 
 @pytest.fixture(autouse=True)

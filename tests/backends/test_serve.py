@@ -14,11 +14,11 @@ from catalogue import CATALOG
 from places import ROOT
 from planted.identity import Corpus as Identities
 from planted.identity import case, judge
+from report_json import document
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.select import Selection, select
 from convcheck.pool.local import execute
-from convcheck.report.json import document
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case

@@ -102,7 +102,7 @@ def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
 BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":1"),
     "claims.toml": (("run", "--backend", RIGHT, *ONE, "--capabilities"), "[[claim]\n", ":1"),
-    "run.json": (("report",), "{}", "convcheck-report/1"),
+    "run.json": (("report",), "{}", "convcheck-report/2"),
     "shard.json": (("merge",), "not JSON", "is no JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),

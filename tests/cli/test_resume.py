@@ -19,7 +19,7 @@ from places import TESTS
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo
-from convcheck.report.journal import Journal, open_journal
+from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program

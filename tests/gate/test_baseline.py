@@ -20,7 +20,7 @@ from convcheck.errors import UsageError
 from convcheck.gate.baseline import Written, baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.judge.result import RunResult, Shard
-from convcheck.report.json import write
+from convcheck.report.json.encode import write
 
 HEAD = """\
 # Known failures of onnxruntime. A run with --known and this file fails on

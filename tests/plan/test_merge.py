@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from command import convcheck
+from report_json import document, render
 from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.known import released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
 from convcheck.plan.merge import merge, plan_digest
-from convcheck.report.json import document, render
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program

@@ -25,7 +25,7 @@ from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish
 from convcheck.numerics.format import Bits, Codes, Int
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
-from convcheck.report.journal import Journal, open_journal
+from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command import check_golden, convcheck
+from report_json import document, render
 from report_runs import (
     ELSE,
     NARROW,
@@ -30,7 +31,6 @@ from convcheck.errors import Place, UsageError
 from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
 from convcheck.plan.diff import check, diff
 from convcheck.report.draw import diff as page
-from convcheck.report.json import document, render
 
 A = case("onnx.Cast-21", "float32", "bfloat16")
 B = case("onnx.Cast-23", "float32", "bfloat16")

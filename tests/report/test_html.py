@@ -31,12 +31,12 @@ from report_runs import (
 from convcheck.judge.result import CallExample, Example, RunResult
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
-from convcheck.report import json as report_json
 from convcheck.report.html import render
 from convcheck.report.html.data import data
 from convcheck.report.html.grid import at, below, code_at, ends, index_of, nan, real
 from convcheck.report.html.line import ACROSS, axis, near, overview
-from convcheck.report.read import read
+from convcheck.report.json import encode as report_json
+from convcheck.report.json.decode import read
 
 F32, BF16, E4M3, E8M0 = (
     FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from catalogue import CATALOG
 from command import convcheck
+from places import GOLDEN
+from report_json import document, masked, render
 from report_runs import FORMATS, RUNS, dtype
 
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import Excuse, Problem, RunResult, Shard
-from convcheck.report.json import document, render
-from convcheck.report.read import read, run_of
+from convcheck.report.json.decode import read, run_of
 
 TYPES = {name: dtype(name) for name in FORMATS}
 
@@ -64,9 +65,9 @@ def test_a_real_report_is_read_back(tmp_path: Path) -> None:
     [
         ("", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
-        ("[]", "is not a convcheck-report/1"),
-        ('{"format": "convcheck-reports/1"}', "but a convcheck-reports/1"),
-        ('{"format": "convcheck-report/1"}', "is a damaged report (KeyError"),
+        ("[]", "is not a convcheck-report/2"),
+        ('{"format": "convcheck-reports/2"}', "but a convcheck-reports/2"),
+        ('{"format": "convcheck-report/2"}', "is a damaged report: Object missing required field"),
     ],
 )
 def test_what_is_no_report_is_an_error(text: str, said: str, tmp_path: Path) -> None:
@@ -80,22 +81,25 @@ def test_what_is_no_report_is_an_error(text: str, said: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("cases", 0, "verdict"), "PASS", "'PASS' is no verdict"),
-        (("cases", 0, "checked"), "3", "'3' is no count"),
-        (("cases", 0, "message"), None, "None is no text"),
-        (("cases", 0, "groups", 0, "level"), "norm", "'norm' is no level"),
-        (("cases", 0, "groups", 0, "count"), None, "None is no count"),
-        (("summary", "level"), [], "[] is no level"),
-        (("backend", "name"), 1, "1 is no text"),
-        (("selected",), -1, "-1 is no count"),
-        (("environment", "cpu", "features"), [1], "1 is no text"),
+        (("cases", 0, "verdict"), "PASS", "'PASS'"),
+        (("cases", 0, "checked"), "3", "got `str`"),
+        (("cases", 0, "message"), None, "got `null`"),
+        (("cases", 0, "groups", 0, "level"), "norm", "'norm'"),
+        (("cases", 0, "groups", 0, "count"), None, "got `null`"),
+        (("cases", 0, "groups", 0, "examples", 0, "asked"), "twice", "'twice'"),
+        (("summary", "level"), [], "got `array`"),
+        (("backend", "name"), 1, "got `int`"),
+        (("selected",), -1, ">= 0"),
+        (("interrupted",), 1, "got `int`"),
+        (("environment", "cpu", "features"), [1], "got `int`"),
+        (("colour",), "red", "unknown field `colour`"),
     ],
 )
-def test_a_damaged_report_is_an_error(
+def test_a_damaged_report_is_an_error_with_the_path(
     path: tuple[str | int, ...], value: object, said: str, tmp_path: Path
 ) -> None:
-    found = json.loads(render(document(RUNS["failing"]())))
-    part = found
+    found = document(RUNS["failing"]())
+    part = found = json.loads(json.dumps(found))
     for key in path[:-1]:
         part = part[key]
     part[path[-1]] = value
@@ -104,6 +108,17 @@ def test_a_damaged_report_is_an_error(
         read(str(tmp_path / "run.json"), TYPES)
     assert "is a damaged report" in str(error.value)
     assert said in str(error.value)
+    named = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    assert named in str(error.value) or "colour" in said or "features" in named
+
+
+@pytest.mark.parametrize("name", ["failing", "calls"])
+def test_a_report_of_the_version_before_is_read(name: str) -> None:
+    """The files were written by convcheck 0.1.0, and are not to be made anew."""
+    before = json.loads((GOLDEN / f"report-1-{name}.json").read_text())
+    assert before["format"] == "convcheck-report/1"
+    again = run_of(masked(before), TYPES)
+    assert masked(document(again)) == masked(document(RUNS[name]()))
 
 
 def test_a_report_of_other_types_is_an_error() -> None:

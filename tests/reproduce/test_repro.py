@@ -17,14 +17,14 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck
 from planted import identity
+from report_json import document, render
 from repro_scripts import run_many, run_one
 
 from convcheck.cli.repro import command
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
 from convcheck.pool.local import execute
-from convcheck.report.json import document, render
-from convcheck.report.read import read
+from convcheck.report.json.decode import read
 from convcheck.reproduce import emit as repro
 from convcheck.reproduce.emit.onnx import files
 from convcheck.reproduce.shows import with_readings

@@ -1,11 +1,9 @@
-"""What asking and judging costs, as a table, and for programs."""
+"""What asking and judging costs, as a table."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from rich.text import Text
 
@@ -13,11 +11,9 @@ from convcheck import __version__
 from convcheck.judge.words import clean, number, plural
 from convcheck.plan.bench import Bench, Measured
 from convcheck.report.environment import environment
-from convcheck.report.json import put
 from convcheck.report.layout import INDENT, paragraph
 from convcheck.vectors.span import PART
 
-FORMAT = "convcheck-bench/1"
 _HEAD = (
     ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
     ("", "ns", "ns", "ns", "ns", "%", "", "ratio", "ns", "/s"),
@@ -36,57 +32,6 @@ def show(bench: Bench, width: int, room: int) -> Iterator[Text]:
     yield from _why_not(bench, width)
     for line in _footer(bench):
         yield from paragraph(line, width, indent=0, hang=2)
-
-
-def document(bench: Bench) -> dict[str, Any]:
-    """Give the figures as JSON's types; times are nanoseconds a value."""
-    return {
-        "format": FORMAT,
-        "convcheck": __version__,
-        "backend": {"name": bench.backend.name, "version": bench.backend.version},
-        "by_hand": bench.by_hand or None,
-        "environment": environment(),
-        "values": bench.values,
-        "parts": [{"first": span.first, "count": span.count} for span in bench.spans],
-        "left_out": [{"why": why, "cases": count} for why, count in bench.left_out],
-        "cases": [_case(measured) for measured in bench.cases],
-    }
-
-
-def write(bench: Bench, path: str) -> None:
-    """Write the figures to a file, whole or not at all, a case a line; '-' is standard output."""
-    figures = document(bench)
-    head = json.dumps({k: v for k, v in figures.items() if k != "cases"}, indent=1)
-    cases = ",\n".join("  " + json.dumps(case) for case in figures["cases"])
-    put(f'{head[:-2]},\n "cases": [\n{cases}\n ]\n}}\n', path)
-
-
-def _case(measured: Measured) -> dict[str, Any]:
-    if not measured.parts:
-        return {"case": measured.case.id, "why_not": clean(measured.why_not)}
-    chunks, arrays = measured.by_hand
-    inputs, backend, judging = shares(measured)
-    return {
-        "case": measured.case.id,
-        "ns": {
-            "inputs": measured.inputs,
-            "backend": measured.backend,
-            "judging": measured.judging,
-            "whole": measured.whole,
-            "by_hand_in_chunks": chunks,
-            "by_hand_in_arrays": arrays,
-        },
-        "shares": {"inputs": inputs, "backend": backend, "judging": judging},
-        "ratio": measured.ratio,
-        "median_ratio": measured.median_ratio,
-        "values_per_second": 1e9 / measured.whole,
-    }
-
-
-def shares(measured: Measured) -> tuple[float, float, float]:
-    """Give what part of the whole are the inputs, the backend and the judging; together 1."""
-    whole = measured.whole
-    return measured.inputs / whole, measured.backend / whole, measured.judging / whole
 
 
 def _title(measured: Measured) -> str:
@@ -122,7 +67,7 @@ def _figures(measured: Measured) -> tuple[str, ...]:
             f"{ns:.2f}"
             for ns in (measured.inputs, measured.backend, measured.judging, measured.whole)
         ),
-        "/".join(f"{share:.0%}".rstrip("%") for share in shares(measured)),
+        "/".join(f"{share:.0%}".rstrip("%") for share in measured.shares),
         f"{measured.ratio:.2f}",
         f"{measured.median_ratio:.2f}",
         "-" if by_hand == "-/-" else by_hand,

@@ -1,14 +1,12 @@
-"""What changed between two runs, for a terminal and for programs: quiet when nothing did."""
+"""What changed between two runs, for a terminal: quiet when nothing did."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.text import Text
 
-from convcheck import __version__
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.plan.diff import CHANGES, Change, Difference, Failure, Finding, Turned
@@ -17,7 +15,6 @@ from convcheck.report.naming import compact_ids
 from convcheck.report.promotions import of_types, sort_of
 from convcheck.rules.model import Case
 
-FORMAT = "convcheck-diff/1"
 _FINDINGS = 12  # shown of a sort, unless everything is asked for
 _LONG = 200  # a message is cut here
 _STYLES: dict[Change, str] = {
@@ -220,76 +217,5 @@ def _summary(found: Difference, width: int) -> Iterator[Text]:
     if found.nothing:
         yield Text(f"no difference in {cases}", "bold green")
         return
-    said = [f"{number(n)}{GLUE}{what}" for what, n in counts(found).items() if n]
+    said = [f"{number(n)}{GLUE}{what}" for what, n in found.counts.items() if n]
     yield from paragraph(f"{', '.join(said)}; {cases} compared", width, indent=0, style="bold")
-
-
-def counts(found: Difference) -> dict[str, int]:
-    """Count findings and cases by what became of them."""
-    failing = {change: len(found.of(change)) for change in CHANGES}
-    return {
-        "new": failing["new"],
-        "changed": failing["changed"],
-        "fixed": failing["fixed"],
-        "not asked": failing["not asked"],
-        "other verdict": len(found.turned),
-        "other answer": len(found.free),
-        "added": len(found.added),
-        "removed": len(found.removed),
-    }
-
-
-def document(found: Difference) -> dict[str, Any]:
-    """Give the difference as JSON's types: a finding for each case, nothing put together."""
-    return {
-        "format": FORMAT,
-        "convcheck": __version__,
-        "old": _run(found.old),
-        "new": _run(found.new),
-        "compared": found.compared,
-        "other_vectors": list(found.loose),
-        "summary": {name.replace(" ", "_"): n for name, n in counts(found).items()},
-        "findings": [
-            {
-                "change": f.change,
-                "case": f.case.id,
-                "before": _failure(f.before),
-                "after": _failure(f.after),
-            }
-            for f in found.findings
-        ],
-        "verdicts": [
-            {"case": t.case.id, "before": t.before, "after": t.after} for t in found.turned
-        ],
-        "answers": [case.id for case in found.free],
-        "added": [{"case": c.case.id, "verdict": c.verdict} for c in found.added],
-        "removed": [{"case": c.case.id, "verdict": c.verdict} for c in found.removed],
-    }
-
-
-def _run(run: RunResult) -> dict[str, Any]:
-    return {
-        "backend": {"name": run.backend.name, "version": run.backend.version},
-        "tier": run.tier,
-        "corpus": {"sha256": run.corpus, "specs": dict(run.corpora)},
-        "interrupted": run.interrupted,
-    }
-
-
-def _failure(failure: Failure | None) -> dict[str, Any] | None:
-    if failure is None:
-        return None
-    rule, row = failure.row
-    group = failure.group
-    return {
-        "verdict": failure.verdict,
-        "rule": rule,
-        "row": row,
-        "kind": failure.kind,
-        "placement": group.placement if group else "",
-        "reading": group.reading if group else "",
-        "count": group.count if group else 0,
-        "of": group.of if group else 0,
-        "digest": group.digest if group else "",
-        "excuse": failure.excuse.kind if failure.excuse else "",
-    }

@@ -25,8 +25,8 @@ _FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failur
 _ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(result: RunResult) -> str:
-    """Give the report, a whole XML document."""
+def render(result: RunResult, command: str = "") -> str:
+    """Return the report, a whole XML document."""
     suites = [_suite(spec, cases, result) for spec, cases in by_spec(result).items()]
     suites += _others(result)
     root = Element("testsuites", {"name": "convcheck", **_sums(suites)})

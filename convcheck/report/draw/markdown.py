@@ -32,8 +32,8 @@ _LINK = re.compile(r"https?://[^\s<>]+")
 _REFERENCE = re.compile(r"([@#])(?=\w)")
 
 
-def render(result: RunResult) -> str:
-    """Give the report: the verdict, what is wrong, then the counts."""
+def render(result: RunResult, command: str = "") -> str:
+    """Return the report: the verdict, what is wrong, then the counts."""
     found = failures(result)
     head = _head(result)
     before = _fit(list(_problems(result)), _SHARES["problems"], "more entry", "more entries")

@@ -37,7 +37,7 @@ _ESCAPES = {
 }
 
 
-def render(result: RunResult, *, command: str = "") -> str:
+def render(result: RunResult, command: str = "") -> str:
     """Give the page. `command` is the command line that made the run, '' where it is not known.
 
     The same result gives the same text.

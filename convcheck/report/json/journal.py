@@ -21,12 +21,22 @@ from convcheck.judge.part import Part
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.plan.units import Rules, Unit, part_of
-from convcheck.report.json import case_document
-from convcheck.report.read import Types, case_of
-from convcheck.report.tally_json import tally_document, tally_of
+from convcheck.report.json import encode
+from convcheck.report.json import report as form
+from convcheck.report.json.codec import Shape, plain, struct
+from convcheck.report.json.decode import Types, case_of
+from convcheck.report.json.tally import encoded, tally_of
 
-FORMAT = "convcheck-journal/3"
-_DAMAGED = (ValueError, KeyError, TypeError, AttributeError, IndexError)
+FORMAT = "convcheck-journal/4"
+
+
+class Line(Shape, frozen=True, kw_only=True):
+    """A line after the first: the backend, or the result of a unit, by its vectors or tallied."""
+
+    backend: form.Backend | None = None
+    unit: str = ""
+    vectors: form.Case | None = None
+    tally: form.Tally | None = None
 
 
 @dataclass
@@ -44,7 +54,7 @@ class Journal:
     def name(self, backend: BackendInfo) -> None:
         """Note the backend. Raises UsageError if it is another than that of the results so far."""
         if self.backend is None:
-            self._write({"backend": [backend.name, backend.version]})
+            self._write(plain(Line(backend=encode.backend(backend))))
             self.backend = backend
         elif self.backend != backend:
             was, now = (f"{b.name} {b.version}" for b in (self.backend, backend))
@@ -54,13 +64,12 @@ class Journal:
     def add(self, unit: Unit, part: Part) -> None:
         """Note the result of a unit."""
         if result := part.vectors or part.lost:
-            found = {"vectors": case_document(result)}
+            line = Line(unit=unit.id, vectors=encode.case(result))
         else:
             assert part.tally is not None  # noqa: S101
-            found = {
-                "tally": tally_document(part.tally, unit.case, self.rules(unit.case)[0].decisions)
-            }
-        self._write({"unit": unit.id, **found})
+            decisions = self.rules(unit.case)[0].decisions
+            line = Line(unit=unit.id, tally=encoded(part.tally, unit.case, decisions))
+        self._write(plain(line))
 
     def _write(self, line: Mapping[str, Any]) -> None:
         try:
@@ -148,25 +157,29 @@ def _short(value: Any) -> str:
 
 def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[str, Unit]) -> None:
     done: dict[str, Part] = {}
-    for number, line in enumerate(lines, 2):
+    for number, text in enumerate(lines, 2):
         try:
-            document = json.loads(line)
-            if "backend" in document:
-                journal.backend = BackendInfo(*document["backend"])
-                continue
-            unit = plan[document["unit"]]
-            found: CaseResult | Tally
-            if "vectors" in document:
-                found = case_of(document["vectors"], types)
+            line = struct(json.loads(text), Line)
+            if line.backend:
+                journal.backend = BackendInfo(line.backend.name, line.backend.version)
             else:
-                decisions = journal.rules(unit.case)[0].decisions
-                found = tally_of(document["tally"], unit.case, decisions)
-            done[unit.id] = _fitting(unit, found)
-        except (*_DAMAGED, RecursionError) as error:
+                done[line.unit] = _part(line, plan, types, journal.rules)
+        except (ValueError, OverflowError, RecursionError) as error:
             place = Place(str(journal.path), number)
             hint = f"remove {journal.path} to begin anew"
             raise UsageError(f"not a case's result: {error}", place=place, hint=hint) from None
     journal.done = done
+
+
+def _part(line: Line, plan: Mapping[str, Unit], types: Types, rules: Rules) -> Part:
+    unit = plan.get(line.unit)
+    if unit is None:
+        raise ValueError(f"{line.unit!r} is of another run")
+    if line.vectors:
+        return _fitting(unit, case_of(line.vectors, types))
+    if line.tally is None:
+        raise ValueError(f"{line.unit} has no result")
+    return _fitting(unit, tally_of(line.tally, unit.case, rules(unit.case)[0].decisions))
 
 
 def _fitting(unit: Unit, found: CaseResult | Tally) -> Part:

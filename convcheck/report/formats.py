@@ -1,0 +1,41 @@
+"""The formats of a run's report. A new one is a file that draws it, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from convcheck.judge.result import RunResult
+
+#: Returns the text of a report, given the run and the command line that made it.
+Drawer = Callable[["RunResult", str], str]
+
+
+@dataclass(frozen=True)
+class ReportFormat:
+    """A format that a report is written to a file in; - is standard output."""
+
+    #: Its option, --NAME FILE.
+    name: str
+    #: What the option says of itself.
+    help: str
+    #: The module that has a function `render`, imported when used.
+    module: str
+
+    def draw(self, result: RunResult, command: str) -> str:
+        """Return the text of the report. `command` is the command line, '' where not known."""
+        return cast(Drawer, import_module(self.module).render)(result, command)
+
+
+_FORMATS = (
+    ReportFormat("json", "Write the report as JSON; - for stdout.", "convcheck.report.json.encode"),
+    ReportFormat("junit", "Write a JUnit XML report.", "convcheck.report.draw.junit"),
+    ReportFormat(
+        "markdown", 'Write Markdown, for "$GITHUB_STEP_SUMMARY".', "convcheck.report.draw.markdown"
+    ),
+    ReportFormat("html", "Write a page to look at, in one file.", "convcheck.report.html"),
+)
+FORMATS = {one.name: one for one in _FORMATS}

@@ -1,0 +1,126 @@
+"""`convcheck-bench/1`: what asking and judging costs. Times are nanoseconds a value."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.files import write_text
+from convcheck.judge.words import clean
+from convcheck.plan import bench
+from convcheck.plan.bench import Measured
+from convcheck.report.environment import environment
+from convcheck.report.json.codec import Count, Shape, plain, spell, struct
+from convcheck.report.json.encode import backend
+from convcheck.report.json.report import Backend, Environment
+
+FORMAT: Final = "convcheck-bench/1"
+text_of = partial(spell, rows="cases")
+
+
+class Span(Shape, frozen=True, kw_only=True):
+    """A part of the values."""
+
+    first: Count
+    count: Count
+
+
+class LeftOut(Shape, frozen=True, kw_only=True):
+    """Cases that were not measured."""
+
+    why: str
+    cases: Count
+
+
+class Times(Shape, frozen=True, kw_only=True):
+    """Nanoseconds a value."""
+
+    inputs: float
+    backend: float
+    judging: float
+    whole: float
+    #: By the library that is named in `by_hand`; null where it does not take the case.
+    by_hand_in_chunks: float | None
+    by_hand_in_arrays: float | None
+
+
+class Shares(Shape, frozen=True, kw_only=True):
+    """What part of the whole each is; together 1."""
+
+    inputs: float
+    backend: float
+    judging: float
+
+
+class Case(Shape, frozen=True, kw_only=True):
+    """The figures of a case, or why there are none."""
+
+    case: str
+    #: Why it was not measured; absent where it was, and else all that follows is.
+    why_not: str = ""
+    ns: Times | None = None
+    shares: Shares | None = None
+    #: The whole to the backend.
+    ratio: float | None = None
+    median_ratio: float | None = None
+    values_per_second: float | None = None
+
+
+class Bench(Shape, frozen=True, kw_only=True):
+    """What asking and judging costs."""
+
+    format: Literal["convcheck-bench/1"]
+    #: The version of convcheck.
+    convcheck: str
+    backend: Backend
+    #: The library that does the same by hand; null for none.
+    by_hand: str | None
+    environment: Environment
+    #: Values a case.
+    values: Count
+    parts: tuple[Span, ...]
+    left_out: tuple[LeftOut, ...]
+    cases: tuple[Case, ...]
+
+
+def write(found: bench.Bench, path: str) -> None:
+    """Write the figures to a file, whole or not at all, a case a line; '-' is standard output."""
+    write_text(text_of(plain(encoded(found))), path)
+
+
+def encoded(found: bench.Bench) -> Bench:
+    """Return the figures as structs."""
+    return Bench(
+        format=FORMAT,
+        convcheck=__version__,
+        backend=backend(found.backend),
+        by_hand=found.by_hand or None,
+        environment=struct(environment(), Environment),
+        values=found.values,
+        parts=tuple(Span(first=span.first, count=span.count) for span in found.spans),
+        left_out=tuple(LeftOut(why=why, cases=count) for why, count in found.left_out),
+        cases=tuple(map(_case, found.cases)),
+    )
+
+
+def _case(measured: Measured) -> Case:
+    if not measured.parts:
+        return Case(case=measured.case.id, why_not=clean(measured.why_not))
+    chunks, arrays = measured.by_hand
+    inputs, of_backend, judging = measured.shares
+    return Case(
+        case=measured.case.id,
+        ns=Times(
+            inputs=measured.inputs,
+            backend=measured.backend,
+            judging=measured.judging,
+            whole=measured.whole,
+            by_hand_in_chunks=chunks,
+            by_hand_in_arrays=arrays,
+        ),
+        shares=Shares(inputs=inputs, backend=of_backend, judging=judging),
+        ratio=measured.ratio,
+        median_ratio=measured.median_ratio,
+        values_per_second=1e9 / measured.whole,
+    )

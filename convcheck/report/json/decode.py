@@ -1,0 +1,208 @@
+"""A report read back: from its structs, the result of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from convcheck.errors import Place, UsageError
+from convcheck.judge import result as judged
+from convcheck.judge.result import CallExample, CaseResult, RunResult
+from convcheck.plan.units import Rules
+from convcheck.report.json import report as form
+from convcheck.report.json.codec import parse, plain, struct, word_of
+from convcheck.report.json.tensor import strip_of
+from convcheck.rules.model import Case, DType, Level
+from convcheck.semantics.expected import Decision
+
+Types = Mapping[str, DType]
+_BEFORE = "convcheck-report/1"  # its examples do not say whether a value or a call was asked
+_HINT = "a report is what `convcheck run --json FILE` writes"
+
+
+def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
+    """Return the run of a report. `types` are those of the specs; with the rules of cases, parts of
+    cases are read too.
+
+    Raises UsageError for a file that is no report, is of another version, or has other types.
+    """
+    document = parse(path, _HINT)
+    named = document.get("format") if isinstance(document, dict) else None
+    if named not in (form.FORMAT, _BEFORE):
+        said = f"{path} is not a {form.FORMAT}" + (f" but a {named}" if named is not None else "")
+        raise UsageError(said, hint=_HINT)
+    try:
+        return run_of(document, types, rules)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{path} is a damaged report: {error}", hint=_HINT) from None
+
+
+def run_of(document: dict[str, Any], types: Types, rules: Rules | None = None) -> RunResult:
+    """Return the run of a report's JSON data. Raises ValueError, and UsageError for other types."""
+    from convcheck.report.json.tally import parts_of
+
+    if document.get("format") == _BEFORE:
+        document = _upgraded(document) | {"format": form.FORMAT}
+    report = struct(document, form.Report)
+    result = _run(report, types)
+    return replace(result, parts=parts_of(report.parts, types, rules)) if rules else result
+
+
+def _upgraded(node: Any) -> Any:
+    """Return data of the version before as this one has it."""
+    if isinstance(node, list):
+        return [_upgraded(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    if "got" in node and "expected" in node:
+        return {"asked": "call" if "difference" in node else "value", **node}
+    return {key: _upgraded(one) for key, one in node.items()}
+
+
+def _run(report: form.Report, types: Types) -> RunResult:
+    return RunResult(
+        judged.BackendInfo(report.backend.name, report.backend.version),
+        report.tier,
+        report.summary.level,
+        tuple(report.corpus.specs.items()),
+        tuple(case_of(case, types) for case in report.cases),
+        report.notes,
+        report.interrupted,
+        report.restarts,
+        _shard(report.shard),
+        plain(report.environment),
+        report.known.file,
+        tuple(
+            judged.Problem(p.kind, _place(p.place), p.message, p.repair)
+            for p in report.known.problems
+        ),
+        report.selected,
+        report.own_inputs,
+        ended_early=report.ended_early,
+        consistency=report.consistency,
+    )
+
+
+def _shard(shard: form.Shard | None) -> judged.Shard | None:
+    if shard is None:
+        return None
+    if shard.index > shard.of:
+        raise ValueError(f"{shard.index}/{shard.of} is no shard")
+    return judged.Shard(shard.index, shard.of, shard.plan)
+
+
+def case_of(found: form.Case, types: Types) -> CaseResult:
+    """Return the result of a case. Raises ValueError for codes and names that do not fit it."""
+    case = case_named(found, types)
+    return CaseResult(
+        case,
+        found.verdict,
+        found.checked,
+        found.coverage,
+        tuple(group_of(group, case, types) for group in found.groups),
+        found.message,
+        found.left_out,
+        _excuse(found.excuse),
+    )
+
+
+def case_named(head: form.CaseHead, types: Types) -> Case:
+    """Return a case made of its parts; what its id has besides them is the layout.
+
+    Raises ValueError for an id that is not that of its parts.
+    """
+    named = head.id.split("/")
+    op, _, version = head.spec.rpartition("-")
+    attributes = tuple(head.attributes.items())
+    case = Case(
+        head.spec,
+        op if version.isdigit() else head.spec,
+        int(version) if version.isdigit() else 0,
+        tuple(_type(name, types) for name in head.inputs),
+        tuple(_type(name, types) for name in head.outputs),
+        attributes,
+        layout="/".join(named[2 : len(named) - len(attributes)]),
+        ranks=head.ranks or (),
+        bound="-to-" not in "".join(named[1:2]),
+    )
+    if case.id != head.id or not case.inputs:
+        raise ValueError(f"the case {head.id} is not what it says")
+    return case
+
+
+def _type(name: str, types: Types) -> DType:
+    if name not in types:
+        hint = "it is of a spec of your own? then name its folder with --specs DIR"
+        raise UsageError(f"the report has a type that no spec has: {name}", hint=hint)
+    return types[name]
+
+
+def group_of(group: form.Group, case: Case, types: Types) -> judged.Group:
+    """Return a group of a case. Raises ValueError for codes that do not fit it."""
+    source = case.inputs[0].format
+    return judged.Group(
+        _decision(group.rule, group.row, group.level, group.cite, group.source, group.place),
+        group.verdict,
+        group.kind,
+        group.count,
+        group.of,
+        group.digest,
+        group.reading,
+        group.placement,
+        tuple((word_of(low, source), word_of(high, source)) for low, high in group.ranges),
+        group.more_ranges,
+        tuple(_example(one, case, types) for one in group.examples),
+        _excuse(group.excuse),
+    )
+
+
+@cache
+def _decision(rule: str, row: str, level: Level, cite: str, source: str, place: str) -> Decision:
+    return Decision(rule, row, level, cite, source, _place(place))
+
+
+def _place(text: str) -> Place:
+    file, colon, line = text.rpartition(":")
+    return Place(file, int(line)) if colon and line.isdigit() else Place(text, 0)
+
+
+def _excuse(excuse: form.Excuse | None) -> judged.Excuse | None:
+    if excuse is None:
+        return None
+    return judged.Excuse(excuse.kind, excuse.reason, excuse.issue, _place(excuse.place))
+
+
+def _example(
+    one: form.Example | form.Call, case: Case, types: Types
+) -> judged.Example | CallExample:
+    return _call(one, case, types) if isinstance(one, form.Call) else example_of(one, case)
+
+
+def example_of(one: form.Example, case: Case) -> judged.Example:
+    """Return an example of an element. Raises ValueError for codes that do not fit the case."""
+    if not case.outputs:
+        raise ValueError(f"{case.id} has no elements that are asked one by one")
+    target = case.outputs[0].format
+    return judged.Example(
+        tuple(word_of(w, t.format) for w, t in zip(one.input, case.inputs, strict=False)),
+        word_of(one.expected, target),
+        None if one.got is None else word_of(one.got, target),
+        one.message,
+    )
+
+
+def _call(one: form.Call, case: Case, types: Types) -> CallExample:
+    due, got = one.expected, one.got
+    arguments = zip(one.arguments, case.inputs, strict=False)
+    return CallExample(
+        tuple(strip_of(tensor, types) for tensor in one.input),
+        due if isinstance(due, str) else tuple(strip_of(tensor, types) for tensor in due),
+        None if got is None else tuple(strip_of(tensor, types) for tensor in got),
+        one.reading,
+        one.difference,
+        one.wrong,
+        one.message,
+        tuple(word_of(word, dtype.format) for word, dtype in arguments),
+    )

@@ -1,0 +1,165 @@
+"""`convcheck-diff/1`: what changed between two runs, a finding for each case."""
+
+from __future__ import annotations
+
+import json
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.judge.result import RunResult, Verdict
+from convcheck.plan import diff
+from convcheck.plan.diff import Change, Difference
+from convcheck.report.json.codec import Count, Shape, plain
+from convcheck.report.json.encode import backend
+from convcheck.report.json.report import Backend, Corpus
+
+FORMAT: Final = "convcheck-diff/1"
+
+
+class Run(Shape, frozen=True, kw_only=True):
+    """One of the two runs."""
+
+    backend: Backend
+    tier: str
+    corpus: Corpus
+    interrupted: bool
+
+
+class Summary(Shape, frozen=True, kw_only=True):
+    """How many findings there are of each sort, and how many cases."""
+
+    new: Count
+    changed: Count
+    fixed: Count
+    not_asked: Count
+    #: Cases that fail in neither run, with another verdict.
+    other_verdict: Count
+    #: Cases that answer otherwise where more than one answer is allowed.
+    other_answer: Count
+    #: Cases of the new run only.
+    added: Count
+    #: Cases of the old run only.
+    removed: Count
+
+
+class Failure(Shape, frozen=True, kw_only=True):
+    """A failure in one of the runs."""
+
+    verdict: Verdict
+    #: Empty, as is the row, for a case that failed as a whole.
+    rule: str
+    row: str
+    kind: str
+    placement: str
+    reading: str
+    count: Count
+    of: Count
+    digest: str
+    #: `known` or `waived`; empty where the failure counts.
+    excuse: str
+
+
+class Finding(Shape, frozen=True, kw_only=True):
+    """A failure that is not the same in both runs."""
+
+    change: Change
+    case: str
+    before: Failure | None
+    after: Failure | None
+
+
+class OtherVerdict(Shape, frozen=True, kw_only=True):
+    """A case that fails in neither run, and whose verdict is another."""
+
+    case: str
+    before: Verdict
+    after: Verdict
+
+
+class OneSided(Shape, frozen=True, kw_only=True):
+    """A case of one run only."""
+
+    case: str
+    verdict: Verdict
+
+
+class Diff(Shape, frozen=True, kw_only=True):
+    """What changed between two runs."""
+
+    format: Literal["convcheck-diff/1"]
+    #: The version of convcheck.
+    convcheck: str
+    old: Run
+    new: Run
+    #: Cases that both runs asked.
+    compared: Count
+    #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
+    other_vectors: tuple[str, ...]
+    summary: Summary
+    findings: tuple[Finding, ...]
+    verdicts: tuple[OtherVerdict, ...]
+    #: Cases that answer otherwise where more than one answer is allowed.
+    answers: tuple[str, ...]
+    added: tuple[OneSided, ...]
+    removed: tuple[OneSided, ...]
+
+
+def text(found: Difference) -> str:
+    """Return the difference as JSON text."""
+    return json.dumps(plain(encoded(found)), indent=1) + "\n"
+
+
+def encoded(found: Difference) -> Diff:
+    """Return the difference as structs: nothing is put together."""
+    return Diff(
+        format=FORMAT,
+        convcheck=__version__,
+        old=_run(found.old),
+        new=_run(found.new),
+        compared=found.compared,
+        other_vectors=found.loose,
+        summary=Summary(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
+        findings=tuple(
+            Finding(
+                change=f.change,
+                case=f.case.id,
+                before=_failure(f.before),
+                after=_failure(f.after),
+            )
+            for f in found.findings
+        ),
+        verdicts=tuple(
+            OtherVerdict(case=t.case.id, before=t.before, after=t.after) for t in found.turned
+        ),
+        answers=tuple(case.id for case in found.free),
+        added=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.added),
+        removed=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.removed),
+    )
+
+
+def _run(run: RunResult) -> Run:
+    return Run(
+        backend=backend(run.backend),
+        tier=run.tier,
+        corpus=Corpus(sha256=run.corpus, specs=dict(run.corpora)),
+        interrupted=run.interrupted,
+    )
+
+
+def _failure(failure: diff.Failure | None) -> Failure | None:
+    if failure is None:
+        return None
+    rule, row = failure.row
+    group = failure.group
+    return Failure(
+        verdict=failure.verdict,
+        rule=rule,
+        row=row,
+        kind=failure.kind,
+        placement=group.placement if group else "",
+        reading=group.reading if group else "",
+        count=group.count if group else 0,
+        of=group.of if group else 0,
+        digest=group.digest if group else "",
+        excuse=failure.excuse.kind if failure.excuse else "",
+    )

@@ -1,0 +1,173 @@
+"""The result of a run as the structs of a report."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+
+from convcheck import __version__
+from convcheck.files import write_text
+from convcheck.judge import result as judged
+from convcheck.judge.result import CallExample, CaseResult, RunResult
+from convcheck.judge.words import code, value
+from convcheck.report.environment import environment
+from convcheck.report.json import report as form
+from convcheck.report.json.codec import plain, spell, struct
+from convcheck.report.json.tensor import tensor
+from convcheck.report.tally import by_spec, tally
+from convcheck.rules.model import Case, Level
+
+text_of = partial(spell, rows="cases")
+
+
+def write(result: RunResult, path: str) -> None:
+    """Write the report of a run to a file, whole or not at all; '-' is standard output."""
+    write_text(render(result), path)
+
+
+def render(result: RunResult, command: str = "") -> str:
+    """Return the report of a run as JSON text; the command line that made it is not in it."""
+    return text_of(plain(report(result)))
+
+
+def report(result: RunResult) -> form.Report:
+    """Return the report of a run."""
+    from convcheck.report.json.tally import encoded_part
+
+    return form.Report(
+        format=form.FORMAT,
+        convcheck=__version__,
+        backend=backend(result.backend),
+        tier=result.tier,
+        corpus=form.Corpus(sha256=result.corpus, specs=dict(result.corpora)),
+        environment=struct(dict(result.environment or environment()), form.Environment),
+        shard=form.Shard(**vars(result.shard)) if result.shard else None,
+        interrupted=result.interrupted,
+        ended_early=result.ended_early,
+        consistency=result.consistency,
+        restarts=result.restarts,
+        notes=result.notes,
+        selected=result.selected,
+        own_inputs=result.own_inputs,
+        known=form.Known(file=result.known, problems=tuple(map(_problem, result.problems))),
+        summary=_summary(result),
+        cases=tuple(map(case, result.cases)),
+        parts=tuple(map(encoded_part, result.parts)),
+    )
+
+
+def backend(info: judged.BackendInfo) -> form.Backend:
+    """Return a backend as it names itself."""
+    return form.Backend(name=info.name, version=info.version)
+
+
+def _problem(problem: judged.Problem) -> form.Problem:
+    return form.Problem(
+        kind=problem.kind,
+        place=str(problem.place),
+        message=problem.message,
+        repair=problem.repair,
+    )
+
+
+def _excuse(excuse: judged.Excuse | None) -> form.Excuse | None:
+    if excuse is None:
+        return None
+    place = str(excuse.place)
+    return form.Excuse(kind=excuse.kind, reason=excuse.reason, issue=excuse.issue, place=place)
+
+
+def _summary(result: RunResult) -> form.Summary:
+    whole = _counts(result.cases, result.level)
+    specs = {spec: _counts(cases, result.level) for spec, cases in by_spec(result).items()}
+    return form.Summary(**msgspec.structs.asdict(whole), level=result.level, specs=specs)
+
+
+def _counts(cases: tuple[CaseResult, ...], level: Level) -> form.Counts:
+    return form.Counts(**vars(tally(cases, level)))
+
+
+def case(result: CaseResult) -> form.Case:
+    """Return the result of a case."""
+    return form.Case(
+        **msgspec.structs.asdict(case_head(result.case)),
+        verdict=result.verdict,
+        message=result.message,
+        checked=result.checked,
+        coverage=result.coverage,
+        left_out=result.left_out,
+        excuse=_excuse(result.excuse),
+        groups=tuple(group(result.case, one) for one in result.groups),
+    )
+
+
+def case_head(case: Case) -> form.CaseHead:
+    """Return what tells a case from others."""
+    return form.CaseHead(
+        id=case.id,
+        spec=case.spec,
+        inputs=tuple(t.name for t in case.inputs),
+        outputs=tuple(t.name for t in case.outputs),
+        ranks=case.ranks if case.whole_calls else None,
+        attributes=dict(case.attributes),
+    )
+
+
+def group(case: Case, found: judged.Group) -> form.Group:
+    """Return a group of a case."""
+    by, source = found.decision, case.inputs[0].format
+    return form.Group(
+        rule=by.rule,
+        row=by.row,
+        level=by.level,
+        place=str(by.place),
+        cite=by.cite,
+        source=by.source,
+        verdict=found.verdict,
+        kind=found.kind,
+        reading=found.reading,
+        placement=found.placement,
+        count=found.count,
+        of=found.of,
+        digest=found.digest,
+        ranges=tuple((code(source, low), code(source, high)) for low, high in found.ranges),
+        more_ranges=found.more_ranges,
+        examples=tuple(example(case, one) for one in found.examples),
+        excuse=_excuse(found.excuse),
+    )
+
+
+def example(case: Case, shown: judged.Example | CallExample) -> form.Example | form.Call:
+    """Return an example of a case, of an element or of a whole call."""
+    return _call(case, shown) if isinstance(shown, CallExample) else element_example(case, shown)
+
+
+def element_example(case: Case, shown: judged.Example) -> form.Example:
+    """Return an example of an element; of a companion input only the type counts, not a word."""
+    target = case.outputs[0].format
+    inputs = list(zip((t.format for t in case.inputs), shown.inputs, strict=False))
+    return form.Example(
+        input=tuple(code(fmt, word) for fmt, word in inputs),
+        expected=code(target, shown.expected),
+        got=None if shown.got is None else code(target, shown.got),
+        input_value=tuple(value(fmt, word) for fmt, word in inputs),
+        expected_value=value(target, shown.expected),
+        got_value=value(target, shown.got),
+        message=shown.message,
+    )
+
+
+def _call(case: Case, shown: CallExample) -> form.Call:
+    due, got = shown.expected, shown.got
+    arguments = zip((t.format for t in case.inputs), shown.arguments, strict=False)
+    return form.Call(
+        input=tuple(map(tensor, shown.inputs)),
+        expected=due if isinstance(due, str) else tuple(map(tensor, due)),
+        got=None if got is None else tuple(map(tensor, got)),
+        reading=shown.reading,
+        difference=shown.difference,
+        wrong=shown.wrong,
+        message=shown.message,
+        arguments=tuple(code(fmt, word) for fmt, word in arguments),
+    )

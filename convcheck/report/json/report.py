@@ -1,0 +1,371 @@
+"""`convcheck-report/2`: what a run of one backend found.
+
+Two runs with the same answers on the same machine give the same bytes: the order is the plan's,
+and nothing in it is a time.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from convcheck.judge.result import Fault, Tolerance, Verdict
+from convcheck.report.json.codec import Count, Digest, Shape
+from convcheck.report.json.tensor import Tensor
+from convcheck.rules.model import Level
+from convcheck.vectors.model import Coverage
+
+FORMAT: Final = "convcheck-report/2"
+Sort = Literal["undefined", "right", "refused", "crashed", "fail"]
+#: A code, as 0x and lower-case hexadecimal digits; for a string the text.
+CodeWord = str
+
+
+class Backend(Shape, frozen=True, kw_only=True):
+    """The runtime under test, as it names itself."""
+
+    name: str
+    version: str
+
+
+class Corpus(Shape, frozen=True, kw_only=True):
+    """Which vectors were asked."""
+
+    #: A hash of all of them.
+    sha256: str
+    #: A hash for each spec.
+    specs: dict[str, str]
+
+
+class Cpu(Shape, frozen=True, kw_only=True):
+    """The processor."""
+
+    model: str
+    #: Those by which kernels of conversions are chosen, in alphabetical order.
+    features: tuple[str, ...]
+    #: Logical processors of the machine.
+    count: int | None
+
+
+class Environment(Shape, frozen=True, kw_only=True):
+    """Where the run took place."""
+
+    platform: str
+    cpu: Cpu
+    #: Logical processors that the run could use.
+    threads: int | None
+    #: Python and the libraries; null for one that is not installed.
+    versions: dict[str, str | None]
+
+
+class Shard(Shape, frozen=True, kw_only=True):
+    """A part of a plan: its cases at position index - 1, and every of-th from there."""
+
+    index: Annotated[int, Meta(ge=1)]
+    of: Annotated[int, Meta(ge=1, le=10**9)]
+    #: A hash of the ids of all cases of the plan, in order.
+    plan: str
+
+
+class Problem(Shape, frozen=True, kw_only=True):
+    """An entry of a list of known failures that is not true any more. It fails the run."""
+
+    kind: Fault
+    #: FILE:LINE.
+    place: str
+    message: str
+    #: What to have in the entry's place; empty where it has to go.
+    repair: str
+
+
+class Known(Shape, frozen=True, kw_only=True):
+    """The list of known failures that the run was held against."""
+
+    #: Empty for none.
+    file: str
+    problems: tuple[Problem, ...]
+
+
+class Counts(Shape, frozen=True, kw_only=True):
+    """Counts of cases, and of values asked."""
+
+    #: Cases asked.
+    cases: Count
+    #: Cases that are not undefined or unsupported as a whole.
+    judged: Count
+    #: Cases that fail the run at its level.
+    gated: Count
+    #: Values asked.
+    checked: Count
+    #: Values that fail the run at its level.
+    wrong: Count
+    #: Cases with failures that a list of known failures excuses.
+    known: Count
+    #: Cases with failures that are waived.
+    waived: Count
+    #: Cases by verdict.
+    verdicts: dict[Verdict, Count]
+
+
+class Summary(Counts, frozen=True, kw_only=True):
+    """The counts of the whole run."""
+
+    #: The gate: failures of rules at this level and stronger fail the run.
+    level: Level
+    #: The same counts for each spec, in the order of the plan.
+    specs: dict[str, Counts]
+
+
+class Excuse(Shape, frozen=True, kw_only=True):
+    """Why a failure does not fail the run."""
+
+    kind: Tolerance
+    reason: str
+    #: A URL; empty for none.
+    issue: str
+    #: The entry of the list: FILE:LINE.
+    place: str
+
+
+class Example(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
+    """One input, what was expected, and what came back."""
+
+    #: A word for each input.
+    input: tuple[CodeWord, ...]
+    #: A word, or a pattern: <nan>, <-nan> (the sign bit set), <undefined>, <refused>, <zero>,
+    #: <plain-to-x>, <plain>, <parses-to-x>, <parses>.
+    expected: CodeWord
+    #: null where nothing came back.
+    got: CodeWord | None
+    #: The inputs' values in decimal.
+    input_value: tuple[str | None, ...]
+    #: null for a pattern.
+    expected_value: str | None
+    got_value: str | None
+    #: The runtime's own words where nothing came back.
+    message: str
+
+
+class Call(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
+    """An example of an operator whose question is a whole call: tensors in, tensors out."""
+
+    input: tuple[Tensor, ...]
+    #: The outputs under the reading that came closest, or a pattern.
+    expected: tuple[Tensor, ...] | str
+    #: null where no outputs came back.
+    got: tuple[Tensor, ...] | None
+    #: The reading that came closest; empty where there is one only.
+    reading: str
+    #: The output and the element of the first difference; element -1 for type or shape; null for
+    #: no difference.
+    difference: tuple[int, int] | None
+    #: How many elements differ.
+    wrong: Count
+    #: The runtime's own words where nothing came back.
+    message: str
+    #: The words of the inputs that decide the element that differs.
+    arguments: tuple[CodeWord, ...]
+
+
+class Group(Shape, frozen=True, kw_only=True):
+    """Values of one case under one row of a rule with one kind of wrongness."""
+
+    rule: str
+    row: str
+    level: Level
+    #: The row in the spec file: FILE:LINE.
+    place: str
+    #: The sentence of the standard.
+    cite: str
+    #: Title and section of what is quoted.
+    source: str
+    verdict: Verdict
+    #: The kind of wrongness; empty where there is none.
+    kind: str
+    #: The reading taken as the backend's; empty where there is one only.
+    reading: str
+    #: Where it shows, if not everywhere; empty for everywhere.
+    placement: str
+    count: Count
+    #: How many values the row decided.
+    of: Count
+    #: A hash of the inputs and answers, whatever their order; empty for right answers of a source
+    #: that was swept.
+    digest: str
+    #: Pairs of inputs, both included, between which every value asked is in the group; of cases
+    #: with one input.
+    ranges: tuple[tuple[CodeWord, CodeWord], ...]
+    #: Ranges left out in the middle of `ranges`.
+    more_ranges: Count
+    #: The first and, where it is another, the extreme.
+    examples: tuple[Example | Call, ...]
+    #: Absent where the failure counts.
+    excuse: Excuse | None = None
+
+
+class CaseHead(Shape, frozen=True, kw_only=True):
+    """What tells a case from others."""
+
+    #: SPEC/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
+    id: str
+    spec: str
+    #: The types of the inputs.
+    inputs: tuple[str, ...]
+    #: The types of the outputs; empty where they are the answer.
+    outputs: tuple[str, ...]
+    #: The ranks of the inputs; null where they are not part of the question.
+    ranks: tuple[Count, ...] | None
+    attributes: dict[str, int | str]
+
+
+class Case(CaseHead, frozen=True, kw_only=True):
+    """A case and what was found."""
+
+    #: The first of error (a fault of convcheck), crashed (the runtime died), fail (a wrong value),
+    #: refused (it raised where an answer was due), inconsistent (the same inputs got other bits in
+    #: another place, length, alignment or with other options), tolerated (as a reading of a
+    #: disputed rule has it), pass, undefined (not judged) and unsupported (declined before any
+    #: value mattered) that one of its groups has.
+    verdict: Verdict
+    #: The runtime's own words where it could not be asked.
+    message: str
+    #: Values asked.
+    checked: Count
+    coverage: Coverage
+    #: Calls that were not asked, since their answers are too large; absent for none.
+    left_out: Count = 0
+    #: Of a case that fails as a whole; absent where the failure counts.
+    excuse: Excuse | None = None
+    groups: tuple[Group, ...]
+
+
+Pair = tuple[Count, Count]
+
+
+class Asked(Shape, frozen=True, kw_only=True):
+    """How many values a decision decided."""
+
+    #: Its index among those of the case.
+    decision: Count
+    rule: str
+    row: str
+    count: Annotated[int, Meta(ge=1)]
+
+
+class Ranges(Shape, frozen=True, kw_only=True):
+    """Ranges of positions: first and last, both included."""
+
+    #: The lowest and the highest of the ranges that are whole.
+    kept: tuple[Pair, ...]
+    #: How many are whole.
+    count: Count
+    #: Those at the edges of what is covered: another part may go on.
+    loose: tuple[Pair, ...]
+
+
+class Sample(Shape, frozen=True, kw_only=True):
+    """An example with its position."""
+
+    position: Count
+    #: How far off, in steps of the destination: a hexadecimal floating-point number, as of C's %a.
+    error: str
+    example: Example
+
+
+class Entry(Shape, frozen=True, kw_only=True):
+    """Values of one decision with which one thing came out, judged under one of its readings:
+    every value is counted once under each.
+    """
+
+    #: An index, as in `asked`.
+    decision: Count
+    #: The index of the reading; 0 where there is one only.
+    reading: Count
+    sort: Sort
+    #: The kind of wrongness; empty where there is none.
+    kind: str
+    count: Annotated[int, Meta(ge=1)]
+    #: The sums of two 64-bit hashes of the inputs and answers, each modulo 2^64.
+    digest: Digest
+    #: Another placement, of vectors; absent for what counts as asked.
+    placement: str = ""
+    #: Where they are; absent for what is right.
+    ranges: Ranges | None = None
+    #: The lowest; absent for what is right.
+    first: Sample | None = None
+    #: The one farthest off; absent for what is right.
+    extreme: Sample | None = None
+
+
+class Tally(Shape, frozen=True, kw_only=True):
+    """What was found in a part of a case. Those of disjoint parts add up. A position is a code's
+    place in the order of the values of the source, from 0; NaNs stand at the ends, on the side of
+    their sign.
+    """
+
+    asked: tuple[Asked, ...]
+    entries: tuple[Entry, ...]
+    #: The positions asked.
+    covered: tuple[Pair, ...]
+    #: Answers that have no form, and calls that failed for no value's sake.
+    faults: tuple[Group, ...]
+    #: How many values were declined.
+    declined: Count
+    #: How many of those asked are of no span.
+    vectors: Count
+
+
+class Part(Shape, frozen=True, kw_only=True):
+    """What a shard has of a case whose codes are shared out."""
+
+    case: CaseHead
+    #: How many codes all shards together ask.
+    codes: Annotated[int, Meta(ge=0, le=10**12)]
+    #: Whether they are samples, and not every code of the source.
+    sampled: bool
+    #: Of how many units of the case this is the result: its vectors are one, and each page of 2^24
+    #: codes, or of 2^20 samples.
+    units: Count
+    #: The case by its vectors where they were declined; else they are in the tally.
+    vectors: Case | None
+    #: What this shard has asked; null for nothing.
+    tally: Tally | None
+    #: What went wrong with a unit as a whole; null for nothing.
+    lost: Case | None
+
+
+class Report(Shape, frozen=True, kw_only=True):
+    """What a run of convcheck found."""
+
+    format: Literal["convcheck-report/2"]
+    #: The version of convcheck.
+    convcheck: str
+    backend: Backend
+    #: Which vectors were asked.
+    tier: str
+    corpus: Corpus
+    environment: Environment
+    #: Which part of the plan this is; null for the whole of it.
+    shard: Shard | None
+    #: Whether the run was stopped; then the cases are those that were finished.
+    interrupted: bool
+    #: Whether a number of failures ended the run; then the cases are those that were finished.
+    ended_early: bool
+    #: Whether what was answered was asked again in other ways.
+    consistency: bool
+    #: How often the backend had to be started again.
+    restarts: Count
+    #: Remarks on the run as a whole.
+    notes: tuple[str, ...]
+    #: How many cases were chosen, of which those here are claimed to be supported; null where
+    #: nothing is claimed.
+    selected: Count | None
+    #: Whether the inputs asked are a user's own (--inputs), not the tier's.
+    own_inputs: bool
+    known: Known
+    summary: Summary
+    #: In the order of the plan.
+    cases: tuple[Case, ...]
+    #: Of a shard: what there is of cases of which others have the rest; absent for none.
+    parts: tuple[Part, ...] = ()

@@ -1,0 +1,219 @@
+"""`convcheck-survey/2`: what backends do where the texts leave them free.
+
+Two surveys with the same answers on the same machine give the same bytes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.files import write_text
+from convcheck.judge.result import CallExample
+from convcheck.report.environment import environment
+from convcheck.report.json.codec import Count, Shape, plain, spell, struct
+from convcheck.report.json.report import Environment
+from convcheck.report.json.tensor import Tensor, element, tensor
+from convcheck.rules.model import Case, Level
+from convcheck.survey import merge, model
+from convcheck.survey.model import Surveyed
+
+FORMAT: Final = "convcheck-survey/2"
+text_of = partial(spell, rows="rows", nested="cases")
+
+
+class Column(Shape, frozen=True, kw_only=True):
+    """A backend."""
+
+    #: As on the command line.
+    address: str
+    #: As it names itself; null where it could not be started.
+    name: str | None
+    version: str | None
+    #: Why it could not be started; null where it was.
+    error: str | None
+
+
+class Corpus(Shape, frozen=True, kw_only=True):
+    """Which vectors were asked."""
+
+    #: A hash of them.
+    sha256: str
+
+
+class Answer(Shape, frozen=True, kw_only=True):
+    """An input, and what came of it."""
+
+    input: tuple[Tensor, ...]
+    #: null where nothing came back.
+    got: tuple[Tensor, ...] | None
+    message: str
+
+
+class Law(Shape, frozen=True, kw_only=True):
+    """The laws that fit all answers to a kind of input, or of a disputed row the readings."""
+
+    #: all, finite, infinite, NaN, or other calls.
+    inputs: str
+    #: The plainest first; empty where no simple law fits.
+    fit: tuple[str, ...]
+
+
+class Found(Shape, frozen=True, kw_only=True):
+    """What a backend did with the inputs of a row in a case."""
+
+    #: Whether the case could not be put to it.
+    unsupported: bool
+    #: Inputs (or calls) asked.
+    asked: Count
+    refused: Count
+    crashed: Count
+    #: Of each kind of input apart where no law fits all. Empty where there was no answer.
+    laws: tuple[Law, ...]
+    #: Inputs that another placement answered otherwise.
+    elsewhere: Count
+    #: Answers that no law fits.
+    odd: Count
+    #: The runtime's own words for the first input without an answer.
+    message: str
+    #: Equal where the answers are equal; empty where the case could not be put.
+    digest: str
+    #: Answers that no law fits.
+    examples: tuple[Answer, ...]
+
+
+class SurveyedCase(Shape, frozen=True, kw_only=True):
+    """A case of a row."""
+
+    id: str
+    #: Whether backends that took the case do not answer alike; every NaN is the same.
+    differ: bool
+    #: One input with the answer of each backend (null for one that was not asked); empty where no
+    #: such input was kept, null where they do not differ.
+    difference: tuple[Answer | None, ...] | None
+    #: What each backend did; null for one that was not asked.
+    backends: tuple[Found | None, ...]
+
+
+class Row(Shape, frozen=True, kw_only=True):
+    """A row of a spec; one that several versions of an operator share is one."""
+
+    rule: str
+    row: str
+    level: Level
+    #: File and line of the spec.
+    place: str
+    #: The sentence of the standard.
+    cite: str
+    #: Where it stands.
+    source: str
+    #: The readings of a disputed row; none of an undefined one.
+    readings: tuple[str, ...]
+    cases: tuple[SurveyedCase, ...]
+
+
+class Survey(Shape, frozen=True, kw_only=True):
+    """What backends do where the texts leave them free."""
+
+    format: Literal["convcheck-survey/2"]
+    #: The version of convcheck.
+    convcheck: str
+    #: In the order of the command line; the lists of each case have the same order.
+    backends: tuple[Column, ...]
+    #: Which vectors were asked.
+    tier: str
+    corpus: Corpus
+    environment: Environment
+    #: Whether the survey was stopped; then it has what was finished.
+    interrupted: bool
+    #: Remarks, and cases that could not be surveyed.
+    notes: tuple[str, ...]
+    #: Undefined and disputed rows that at least one backend was asked of.
+    rows: tuple[Row, ...]
+
+
+def write(survey: merge.Survey, path: str) -> None:
+    """Write the survey to a file, whole or not at all; '-' is standard output."""
+    write_text(text_of(plain(encoded(survey))), path)
+
+
+def encoded(survey: merge.Survey) -> Survey:
+    """Return the survey as structs."""
+    return Survey(
+        format=FORMAT,
+        convcheck=__version__,
+        backends=tuple(map(_column, survey.columns)),
+        tier=survey.tier,
+        corpus=Corpus(sha256=survey.corpus),
+        environment=struct(environment(), Environment),
+        interrupted=survey.interrupted,
+        notes=tuple(survey.notes),
+        rows=tuple(map(_row, survey.rows)),
+    )
+
+
+def _column(column: merge.Column) -> Column:
+    info = column.info
+    return Column(
+        address=column.address,
+        name=info.name if info else None,
+        version=info.version if info else None,
+        error=column.error or None,
+    )
+
+
+def _row(row: merge.Row) -> Row:
+    by = row.decision
+    differences = {d.case: d for d in row.differences()}
+    pairs = zip(row.cases, row.answers, strict=True)
+    return Row(
+        rule=by.rule,
+        row=by.row,
+        level=by.level,
+        place=str(by.place),
+        cite=by.cite,
+        source=by.source,
+        readings=by.readings if by.level == "disputed" else (),
+        cases=tuple(_case(case, here, differences.get(case)) for case, here in pairs),
+    )
+
+
+def _case(
+    case: Case, here: tuple[Surveyed | None, ...], difference: merge.Difference | None
+) -> SurveyedCase:
+    shown = None
+    if difference is not None:
+        shown = tuple(e if e is None else _answer(case, e) for e in difference.answers)
+    return SurveyedCase(
+        id=case.id,
+        differ=difference is not None,
+        difference=shown,
+        backends=tuple(None if one is None else _found(case, one) for one in here),
+    )
+
+
+def _found(case: Case, one: Surveyed) -> Found:
+    return Found(
+        unsupported=one.unsupported,
+        asked=0 if one.unsupported else one.asked,
+        refused=one.refused,
+        crashed=one.crashed,
+        laws=tuple(Law(inputs=kind or "all", fit=laws) for kind, laws in one.fits),
+        elsewhere=one.elsewhere,
+        odd=one.odd,
+        message=one.message,
+        digest=one.digest,
+        examples=tuple(_answer(case, example) for example in one.examples),
+    )
+
+
+def _answer(case: Case, example: model.Shown) -> Answer:
+    if isinstance(example, CallExample):
+        inputs = tuple(map(tensor, example.inputs))
+        got = None if example.got is None else tuple(map(tensor, example.got))
+    else:
+        pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
+        inputs = tuple(element(dtype, word) for dtype, word in pairs)
+        got = None if example.got is None else (element(case.outputs[0], example.got),)
+    return Answer(input=inputs, got=got, message=example.message)

@@ -1,0 +1,68 @@
+"""The schemas of the JSON formats: made from the structs, and held against what is written."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from places import GOLDEN
+from report_json import document, render
+from report_runs import RUNS
+
+from convcheck.report.json.schemas import FOLDER, FORMATS, schema, text
+
+GOLDENS = sorted(
+    path.name for path in GOLDEN.glob("*.json") if not path.name.startswith(("html-", "report-1-"))
+)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_files_are_what_the_structs_say(name: str) -> None:
+    hint = "python -m convcheck.report.json.schemas writes it anew"
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == text(name), hint
+    jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+def test_every_schema_file_is_of_a_format() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(FORMATS)
+
+
+def test_fields_are_described_by_their_comments() -> None:
+    struct = schema("report")["$defs"]["Group"]
+    said = struct["properties"]["of"]["description"]
+    assert said == "How many values the row decided."
+    assert struct["additionalProperties"] is False
+    assert "excuse" not in struct["required"]
+
+
+@pytest.mark.parametrize("name", GOLDENS)
+def test_golden_files_are_what_the_schema_says(name: str) -> None:
+    found = json.loads((GOLDEN / name).read_text())
+    kind = found["format"].removeprefix("convcheck-").partition("/")[0]
+    jsonschema.Draft202012Validator(schema(kind)).validate(found)
+
+
+def damaged(found: Any, path: tuple[Any, ...], to: object) -> Any:
+    part = found
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = to
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        (("cases", 0, "groups", 0, "verdict"), "wrong"),
+        (("cases", 0, "checked"), -1),
+        (("cases", 0, "groups", 0, "examples", 0, "asked"), "call"),
+        (("more",), 1),
+    ],
+)
+def test_the_schema_sees_damage(path: tuple[Any, ...], to: object) -> None:
+    found = json.loads(render(document(RUNS["failing"]())))
+    validator = jsonschema.Draft202012Validator(schema("report"))
+    assert validator.is_valid(found)
+    assert not validator.is_valid(damaged(found, path, to))

@@ -1,0 +1,28 @@
+"""Reports as JSON data and as text, for the tests that look into them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from convcheck.judge.result import RunResult
+from convcheck.report.json import encode
+from convcheck.report.json.codec import plain
+
+render = encode.text_of
+SOMEWHERE = {
+    "platform": "PLATFORM",
+    "cpu": {"model": "CPU", "features": [], "count": 2},
+    "threads": 2,
+    "versions": {"python": "VERSION"},
+}
+
+
+def document(result: RunResult) -> Any:
+    """The report of a run as JSON data."""
+    return json.loads(json.dumps(plain(encode.report(result))))
+
+
+def masked(document: Any) -> Any:
+    """JSON data without what differs between machines and versions of convcheck."""
+    return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
