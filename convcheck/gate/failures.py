@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from convcheck.judge.digest import added, spelled
+from convcheck.judge.failure import fails_whole, failure_key
 from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
 
 Every = Callable[[tuple[str, ...]], Iterable[str]]
@@ -50,10 +51,10 @@ class Failures:
         for name, case in self.cases.items():
             for group in case.groups:
                 if group.verdict in FAILURES:
-                    key = (group.decision.name, group.verdict)
+                    key = key_of(group.verdict, group)
                     found.setdefault(key, {}).setdefault(name, []).append(group)
             if fails_whole(case):
-                found.setdefault(("", case.verdict), {})[name] = []
+                found.setdefault(key_of(case.verdict, None), {})[name] = []
         return found
 
     @cached_property
@@ -90,6 +91,6 @@ def _kind(group: Group) -> str:
     return said if group.verdict == "refused" and said else group.kind
 
 
-def fails_whole(case: CaseResult) -> bool:
-    """Tell whether a case fails in another way than its groups do."""
-    return case.verdict in FAILURES and not any(g.verdict == case.verdict for g in case.groups)
+def key_of(verdict: Verdict, group: Group | None) -> Key:
+    """Return the key of a failing group, or of a case that fails as a whole."""
+    return failure_key(verdict, group).name, verdict

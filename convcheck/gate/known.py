@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import date
 
 from convcheck.gate.compare import compare, version_of
-from convcheck.gate.failures import Every, Key, fails_whole
+from convcheck.gate.failures import Every, Key, key_of
 from convcheck.gate.known_file import Entry, KnownList, read_known
 from convcheck.gate.repairs import ABOUT, notes, problem
+from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
@@ -63,12 +64,12 @@ def _excused(case: CaseResult, excuses: Mapping[Key, Excuse] | None) -> CaseResu
     if not excuses:
         return case
     groups = tuple(
-        replace(group, excuse=excuses.get((group.decision.name, group.verdict)))
+        replace(group, excuse=excuses.get(key_of(group.verdict, group)))
         if group.verdict in FAILURES
         else group
         for group in case.groups
     )
-    whole = excuses.get(("", case.verdict)) if fails_whole(case) else None
+    whole = excuses.get(key_of(case.verdict, None)) if fails_whole(case) else None
     return replace(case, groups=groups, excuse=whole)
 
 

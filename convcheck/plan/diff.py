@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.errors import UsageError
+from convcheck.judge.failure import FailureKey, fails_whole, failure_key
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
 from convcheck.rules.model import Case
 
 Change = Literal["new", "changed", "fixed", "not asked"]
 CHANGES: tuple[Change, ...] = ("new", "changed", "fixed", "not asked")
-_Key = tuple[str, str, str, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ class Failure:
         return self.group.kind if self.group else self.message
 
     @property
-    def key(self) -> _Key:
-        """What makes it the same failure in another run."""
-        where = (self.group.placement, self.group.reading) if self.group else ("", "")
-        return (self.verdict, *self.row, self.kind, *where)
+    def key(self) -> FailureKey:
+        """What makes it the same failure in another run, whatever the level of its row."""
+        return failure_key(self.verdict, self.group, self.message).without("level", "words")
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def diff(old: RunResult, new: RunResult) -> Difference:
 def failures(case: CaseResult) -> list[Failure]:
     """Give the failures of a case."""
     found = [Failure(g.verdict, g, excuse=g.excuse) for g in case.groups if g.verdict in FAILURES]
-    if case.verdict in FAILURES and not any(f.verdict == case.verdict for f in found):
+    if fails_whole(case):
         found.append(Failure(case.verdict, None, case.message, case.excuse))
     return found
 

@@ -10,13 +10,14 @@ from itertools import pairwise
 
 from rich.text import Text
 
+from convcheck.judge.failure import of_types
 from convcheck.judge.result import CallExample, Example, Excuse, Group, Word
 from convcheck.judge.words import GLUE, clean, explain_arguments, number, pair, plural, shown
 from convcheck.report import bits, strips
 from convcheck.report.groups import Block, Member
 from convcheck.report.layout import INDENT, cut, labelled, paragraph, spread
 from convcheck.report.naming import compact_ids
-from convcheck.report.promotions import compact, of_types
+from convcheck.report.promotions import compact
 from convcheck.report.status import BELOW
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from convcheck.judge.failure import failure_key, failure_key_of_refusal
 from convcheck.judge.result import RunResult
 from convcheck.judge.words import clean
 from convcheck.report.groups import Block, blocks
@@ -49,17 +50,9 @@ def findings(ran: Sequence[tuple[str, RunResult]]) -> list[Finding]:
 
 def _key(block: Block) -> Hashable:
     """What makes the blocks of two backends the same failure, as `groups` has it in one run."""
-    group = block.group
-    if group is None:
-        return block.verdict, block.gated, block.message
-    if block.verdict == "refused":
-        said = clean(group.examples[0].message) if group.examples else ""
-        return block.verdict, block.gated, group.decision.level, group.placement, said
-    by = group.decision
-    return (
-        block.verdict, block.gated, by.rule, by.row, by.level, group.kind, group.placement,
-        group.reading,
-    )  # fmt: skip
+    if block.group is None:
+        return failure_key(block.verdict, None, block.message), block.gated
+    return failure_key_of_refusal(block.verdict, block.group), block.gated
 
 
 def _gravity(finding: Finding) -> tuple[bool, int, int, int]:

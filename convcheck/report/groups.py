@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from convcheck.errors import Place
+from convcheck.judge.failure import fails_whole, failure_key, failure_key_of_cause, sort_of
 from convcheck.judge.result import (
     FAILURES,
-    CallExample,
     CaseResult,
     Excuse,
     Group,
@@ -17,7 +17,6 @@ from convcheck.judge.result import (
     gates,
 )
 from convcheck.judge.words import clean
-from convcheck.report.promotions import of_types, sort_of
 from convcheck.rules.model import Level
 from convcheck.semantics.expected import Decision
 
@@ -125,11 +124,15 @@ def _failures(case: CaseResult) -> Iterator[tuple[Hashable, Member]]:
     groups = [g for g in case.groups if g.verdict in FAILURES]
     found: dict[Hashable, list[Group]] = {}
     for group in groups:
-        found.setdefault((_key(group, case), group.excuse), []).append(group)
+        cause = (failure_key_of_cause(group, case.case), group.excuse)
+        found.setdefault(cause, []).append(group)
     for key, same in found.items():
         yield key, Member(case, _together(same), tuple(g.kind for g in same))
-    if case.verdict in FAILURES and not any(g.verdict == case.verdict for g in groups):
-        yield (case.verdict, clean(case.message), case.excuse), Member(case, None)
+    if fails_whole(case):
+        yield (
+            (failure_key(case.verdict, None, clean(case.message)), case.excuse),
+            Member(case, None),
+        )
 
 
 def _together(groups: list[Group]) -> Group:
@@ -137,33 +140,6 @@ def _together(groups: list[Group]) -> Group:
     decided = {g.decision.name: g.of for g in groups}  # of several kinds under one row, once
     count = sum(g.count for g in groups)
     return replace(groups[0], count=count, of=sum(decided.values()))
-
-
-def _key(group: Group, case: CaseResult) -> Hashable:
-    """What makes two groups the same failure: in whichever file the row stands, and for a refusal
-    in the same words by whichever row an answer was due. Of whole calls, a death is one by
-    whichever row. Of promotions, a wrong type or refusal is one in whichever cell, and so are
-    wrong elements by one row: one cause shows in each type in its own kind.
-    """
-    by = group.decision
-    whole = any(isinstance(example, CallExample) for example in group.examples)
-    if of_types(case.case) and (sort := sort_of(group)):
-        return group.verdict, by.level, group.placement, sort
-    if whole and group.verdict == "crashed":
-        return group.verdict, by.level, group.placement, group.kind
-    if of_types(case.case) and _of_elements(group):
-        return group.verdict, by.rule, by.row, by.level, group.placement
-    if group.verdict == "refused" and group.examples:
-        return group.verdict, by.level, group.placement, clean(group.examples[0].message)
-    return (
-        group.verdict, by.rule, by.row, by.level, group.kind, group.placement, group.reading,
-    )  # fmt: skip
-
-
-def _of_elements(group: Group) -> bool:
-    """Tell whether a group is of whole calls, right in type and shape and wrong in elements."""
-    found = (e.difference for e in group.examples if isinstance(e, CallExample))
-    return any(difference is not None and difference[1] >= 0 for difference in found)
 
 
 def _block(members: list[Member], level: Level) -> Block:

@@ -7,18 +7,14 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from convcheck.judge.result import CallExample, CaseResult, Group, RunResult
+from convcheck.judge.failure import of_types, types_of
+from convcheck.judge.result import CaseResult, RunResult
 from convcheck.judge.words import plural
 from convcheck.report.layout import paragraph
 from convcheck.report.matrix import matrix
 from convcheck.report.tally import by_spec
 from convcheck.rules.model import Case
 
-ANOTHER, MISSING, EXTRA = (
-    "another type than is due", "an answer where a refusal is due",
-    "a refusal where an answer is due",
-)  # fmt: skip
-_REFUSED = "refused"
 _INDENT = 2
 _GAP = "  "
 _PATTERNS, _ROWS, _PARTS, _SETTINGS = 4, 12, 2, 3  # shown of each, unless everything is asked for
@@ -37,37 +33,12 @@ class Pattern:
     settings: tuple[Setting, ...]
 
 
-def sort_of(group: Group) -> str:
-    """Say in what way a group's type or refusal is wrong; '' where that is not what is wrong."""
-    found = _outcome(group)
-    if found is None:
-        return ""
-    got, due = found
-    return MISSING if due == _REFUSED else EXTRA if got == _REFUSED else ANOTHER
-
-
-def _outcome(group: Group) -> tuple[str, str] | None:
-    """Give the types that came and those that were due, or a refusal; None where they agree."""
-    example = group.examples[0] if group.examples else None
-    if not isinstance(example, CallExample) or group.verdict not in ("fail", "refused"):
-        return None
-    if isinstance(example.expected, str):
-        due = _REFUSED if example.expected == "<refused>" else ""
-    else:
-        due = "+".join(dict.fromkeys(strip.type for strip in example.expected))
-    if example.got is not None:
-        got = "+".join(dict.fromkeys(strip.type for strip in example.got))
-    else:
-        got = _REFUSED if group.verdict == "refused" else ""
-    return (got, due) if got and due and got != due else None
-
-
 def patterns(cases: Iterable[CaseResult]) -> list[Pattern]:
     """Put settings with the same wrong cells together, those of most wrong cells first."""
     found: dict[Setting, set[tuple[str, str, str]]] = {}
     for result in cases:
         for group in result.groups if of_types(result.case) else ():
-            outcome = _outcome(group)
+            outcome = types_of(group)
             if outcome:
                 row, column = (_short(t.name) for t in result.case.inputs)
                 said = "≠".join(map(_short, outcome))
@@ -77,11 +48,6 @@ def patterns(cases: Iterable[CaseResult]) -> list[Pattern]:
         settings.setdefault(frozenset(cells), []).append(setting)
     made = [Pattern(cells, tuple(names)) for cells, names in settings.items()]
     return sorted(made, key=lambda p: -len(p.cells) * len(p.settings))
-
-
-def of_types(case: Case) -> bool:
-    """Tell whether the question is which type two inputs have in common."""
-    return case.whole_calls and not case.outputs and len(case.inputs) == 2
 
 
 def _setting(case: Case) -> Setting:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.text import Text
 
+from convcheck.judge.failure import of_types, sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.plan.diff import CHANGES, Change, Difference, Failure, Finding, Turned
 from convcheck.report.layout import INDENT, cut, labelled, paragraph, spread
 from convcheck.report.naming import compact_ids
-from convcheck.report.promotions import of_types, sort_of
 from convcheck.rules.model import Case
 
 _FINDINGS = 12  # shown of a sort, unless everything is asked for
@@ -117,8 +117,8 @@ def _key(failure: Failure | None, case: Case) -> Hashable:
         return None
     known = failure.excuse.kind if failure.excuse else ""
     if failure.group and of_types(case) and (sort := sort_of(failure.group)):
-        return failure.verdict, sort, known
-    return (*failure.key[:3], clean(failure.kind), *failure.key[4:], known)
+        return replace(failure.key.only("verdict"), kind=sort), known
+    return replace(failure.key, kind=clean(failure.kind)), known
 
 
 def _said(one: _Alike, verbose: bool) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from convcheck.judge.failure import of_types
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
 from convcheck.judge.words import clean, code, pair
 from convcheck.numerics.format import Format, Text
@@ -20,7 +21,7 @@ from convcheck.report.html.example import example, layout
 from convcheck.report.html.line import axis, overview
 from convcheck.report.matrix import matrix
 from convcheck.report.naming import compact_ids, family
-from convcheck.report.promotions import compact, of_types
+from convcheck.report.promotions import compact
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, status_of
 from convcheck.report.tally import by_spec
 from convcheck.rules.model import LEVELS

@@ -1,0 +1,138 @@
+"""What makes two failures the same: one key, of which each user takes the fields that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Verdict
+from convcheck.judge.words import clean
+from convcheck.rules.model import Case
+
+ANOTHER, MISSING, EXTRA = (
+    "another type than is due", "an answer where a refusal is due",
+    "a refusal where an answer is due",
+)  # fmt: skip
+_REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class FailureKey:
+    """What a failure is told from others by. A field that does not count is blank."""
+
+    #: a failing one
+    verdict: Verdict | None = None
+    #: the rule and the row that are broken, blank for a case that fails as a whole
+    rule: str = ""
+    row: str = ""
+    #: how strong the row is: a rules.model.Level, in words
+    level: str = ""
+    #: in what way it is wrong; of a case that fails as a whole, its message
+    kind: str = ""
+    #: where it shows, blank where everywhere
+    placement: str = ""
+    #: the reading that was taken as the backend's
+    reading: str = ""
+    #: of a refusal, the runtime's own words on one line
+    words: str = ""
+
+    @property
+    def name(self) -> str:
+        """Rule and row together, blank for a case that fails as a whole."""
+        return f"{self.rule} / {self.row}" if self.rule else ""
+
+    def only(self, *names: str) -> FailureKey:
+        """Return the key of these fields, the others blank."""
+        return FailureKey(**{name: getattr(self, name) for name in names})
+
+    def without(self, *names: str) -> FailureKey:
+        """Return the key with these fields blank."""
+        return self.only(*(field.name for field in fields(self) if field.name not in names))
+
+
+def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> FailureKey:
+    """Return the whole key of a failing group, or of a case that fails as a whole: of it there is
+    no group, but a message.
+    """
+    if group is None:
+        return FailureKey(verdict, kind=message)
+    by, words = group.decision, ""
+    if verdict == _REFUSED and group.examples:
+        words = clean(group.examples[0].message)
+    return FailureKey(
+        verdict, by.rule, by.row, by.level, group.kind, group.placement, group.reading, words
+    )
+
+
+def failure_key_of_refusal(verdict: Verdict, group: Group, *, said: bool = True) -> FailureKey:
+    """Return the key in which a refusal is one in the same words, by whichever row an answer was
+    due; any other failure, by its rule row, in whichever file that stands.
+
+    Where a refusal has no words (`said`: and where it has none, too) it is one by its row.
+    """
+    key = failure_key(verdict, group)
+    if verdict == _REFUSED and (said or group.examples):
+        return key.only("verdict", "level", "placement", "words")
+    return key.without("words")
+
+
+def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
+    """Return the key of failures that look like one cause in several cases.
+
+    Refusals are one in the same words. Of whole calls, a death is one by whichever row. Of
+    promotions, a wrong type or refusal is one in whichever cell, and so are wrong elements by one
+    row: one cause shows in each type in its own kind.
+    """
+    key, types = failure_key(group.verdict, group), of_types(case)
+    if types and (sort := sort_of(group)):
+        return replace(key.only("verdict", "level", "placement"), kind=sort)
+    whole = any(isinstance(example, CallExample) for example in group.examples)
+    if whole and group.verdict == "crashed":
+        return key.only("verdict", "level", "placement", "kind")
+    if types and _of_elements(group):
+        return key.only("verdict", "rule", "row", "level", "placement")
+    return failure_key_of_refusal(group.verdict, group, said=False)
+
+
+def fails_whole(case: CaseResult) -> bool:
+    """Tell whether a case fails in another way than its groups do."""
+    named = any(group.verdict == case.verdict for group in case.groups)
+    return case.verdict in FAILURES and not named
+
+
+def _of_elements(group: Group) -> bool:
+    """Tell whether a group is of whole calls, right in type and shape and wrong in elements."""
+    found = (e.difference for e in group.examples if isinstance(e, CallExample))
+    return any(difference is not None and difference[1] >= 0 for difference in found)
+
+
+# Where the type of the output is the answer -------------------------------------------------------
+
+
+def of_types(case: Case) -> bool:
+    """Tell whether the question is which type two inputs have in common."""
+    return case.whole_calls and not case.outputs and len(case.inputs) == 2
+
+
+def sort_of(group: Group) -> str:
+    """Return in what way a group's type or refusal is wrong; '' where that is not what is wrong."""
+    found = types_of(group)
+    if found is None:
+        return ""
+    got, due = found
+    return MISSING if due == _REFUSED else EXTRA if got == _REFUSED else ANOTHER
+
+
+def types_of(group: Group) -> tuple[str, str] | None:
+    """Return the types that came and those that were due, or 'refused'; None where they agree."""
+    example = group.examples[0] if group.examples else None
+    if not isinstance(example, CallExample) or group.verdict not in ("fail", "refused"):
+        return None
+    if isinstance(example.expected, str):
+        due = _REFUSED if example.expected == "<refused>" else ""
+    else:
+        due = "+".join(dict.fromkeys(strip.type for strip in example.expected))
+    if example.got is not None:
+        got = "+".join(dict.fromkeys(strip.type for strip in example.got))
+    else:
+        got = _REFUSED if group.verdict == "refused" else ""
+    return (got, due) if got and due and got != due else None
