@@ -28,7 +28,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import lint_any
 
-    loaded = catalog(specs)
+    loaded = catalog(specs, decided=False)  # all findings, not the first
     proofs = [lint_any(loaded, spec) for spec in select_specs(loaded, patterns)]
     for proof in proofs:
         for finding in proof.findings:

@@ -21,16 +21,21 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def catalog(specs: tuple[str, ...]) -> Catalog:
-    """Load the built-in specs, those of --specs, and those of a pyproject.toml here or above.
+def catalog(specs: tuple[str, ...], decided: bool = True) -> Catalog:
+    """Return the built-in specs, those of --specs, and those of a pyproject.toml here or above.
 
-    Raises SpecError or UsageError.
+    Raises UsageError, or SpecError: where `decided`, also for a case of a user's own spec that no
+    rule decides, so that no command stumbles over it later.
     """
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
     folders = [Path(folder).resolve() for folder in specs] or [*user_folders(), *_configured()]
-    # A broken user folder is an error here, once; the workers then read the same folders.
     loaded = load(folders)
+    if decided and loaded.own:
+        from convcheck.semantics.lint import check_decided
+
+        for name in loaded.own:
+            check_decided(loaded.specs[name])
     os.environ[SPECS_VARIABLE] = os.pathsep.join(str(folder) for folder in folders)
     return loaded
 
@@ -80,7 +85,7 @@ def _completer(
     def complete(
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = names(catalog(context.params.get("specs") or ()))
+        found = names(catalog(context.params.get("specs") or (), decided=False))
         return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
     return complete

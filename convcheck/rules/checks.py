@@ -177,12 +177,26 @@ def _steps(spec: Spec, node: Node, types: Types) -> None:
     for refusal in _listed(body, "refused"):
         for at in _listed(refusal, "layouts"):
             at.word(tuple(layout.name for layout in spec.layouts), "layout")
+    refused = {name for refusal in spec.steps.refusals for name in refusal.layouts}
+    for layout in spec.layouts:
+        if layout.name not in refused:
+            _broadcasts(layout, node.need("layouts").need(layout.name))
     for variable, listed in spec.types.items():
         for dtype in listed:
             if not isinstance(dtype.format, Float):
                 raise _of_type(node, variable, dtype, "steps are of floats")
     rows = (*_listed(body, "ask"), *_listed(body, "ask-a-little"))
     _numbers((word for row in rows for word in row.items().values()), types)
+
+
+def _broadcasts(layout: Layout, at: Node) -> None:
+    """Refuse a layout in which an input cannot be brought to the shape of the first one."""
+    (first, shape), *others = layout.shapes
+    for name, dims in others:
+        ends = zip(reversed(dims), reversed(shape), strict=False)
+        if len(dims) > len(shape) or any(d not in ("1", wanted) for d, wanted in ends):
+            said = f"{name} does not broadcast to the shape of {first}"
+            raise at.need(name).error(said, "its last dimensions, or 1; else list it as `refused`")
 
 
 def _of_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:

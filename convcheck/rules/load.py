@@ -66,10 +66,12 @@ class Catalog:
     types: Types
     #: A spec is read from its file, with those that it extends, when it is asked for.
     specs: Mapping[str, Spec]
+    #: The ids of the specs that are not built in.
+    own: tuple[str, ...] = ()
 
     def only(self, ids: Iterable[str]) -> Catalog:
         """Return a catalogue of all types and of these specs alone, which is quick to pickle."""
-        return Catalog(self.types, {name: self.specs[name] for name in ids})
+        return Catalog(self.types, {name: self.specs[name] for name in ids}, self.own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +156,10 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
     types = _all_types([built_in, *folders])
     files = [file for root in (built_in, *folders) for file in _files(root)]
     specs = _Specs(types, files)
-    for file in files:
-        if file.root != built_in:
-            specs[_id(file.head)]
-    return Catalog(types, specs)
+    own = tuple(_id(file.head) for file in files if file.root != built_in)
+    for name in own:
+        specs[name]
+    return Catalog(types, specs, own)
 
 
 def _by_id(files: Sequence[_File]) -> dict[str, _File]:

@@ -274,9 +274,9 @@ class Case:
         return dict(self.attributes).get(name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spec:
-    """One version of one operator, `extends` resolved."""
+    """One version of one operator, `extends` resolved. It equals itself alone."""
 
     id: str  # onnx.Cast-21; the operator alone where it has no versions
     op: str  # onnx.Cast

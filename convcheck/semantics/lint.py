@@ -5,7 +5,16 @@ from __future__ import annotations
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
+from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.table_lint import Proof, lint_spec
+from convcheck.semantics.program import compile_case
+
+
+def check_decided(spec: Spec) -> None:
+    """Raise SpecError for the first case that the spec does not decide."""
+    decide = compile_case if spec.body == "table" else compile_calls
+    for case in cases(spec):
+        decide(spec, case)
 
 
 def lint_any(catalog: Catalog, spec: Spec) -> Proof:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Format
@@ -78,12 +79,15 @@ class Question:
     chain: tuple[str, ...] = ()  # rules that are being decided by, to refuse circles
 
 
+_KEPT = 1024  # programs; a few tens of kB each
+
+
 def compile_case(spec: Spec, case: Case) -> Program:
-    """Make the program of a case. Raises SpecError with the place of an unknown word, an outcome
+    """Return the program of a case. Raises SpecError with the place of an unknown word, an outcome
     that the destination cannot hold, or a point that no rule decides.
     """
     attributes = tuple((name, str(value)) for name, value in case.attributes)
-    return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes, spec.rules)
+    return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes)
 
 
 def compile_conversion(
@@ -91,14 +95,22 @@ def compile_conversion(
     source: DType,
     target: DType,
     attributes: tuple[tuple[str, str], ...] = (),
-    rules: tuple[Rule, ...] = (),
+    rule: str = "",
 ) -> Program:
-    """Make the program that converts one type to another by rules of a spec, by default all.
+    """Return the program that converts one type to another by a spec's rules, or by one alone.
 
-    Raises SpecError as `compile_case` does.
+    It is made once for many cases, and the last of them are kept. Raises SpecError as
+    `compile_case` does.
     """
+    return _compiled(spec, source, target, attributes, rule)
+
+
+@lru_cache(_KEPT)
+def _compiled(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
+) -> Program:
     question = Question(spec, source.name, source.format, target.name, target.format, attributes)
-    return _program(question, rules or spec.rules)
+    return _program(question, tuple(r for r in spec.rules if rule in ("", r.name)))
 
 
 def matches(rule: Rule, question: Question) -> int | None:

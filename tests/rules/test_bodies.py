@@ -211,6 +211,14 @@ REFUSED = {
             "  whole: {data: [n], scale: [1]}", "  whole: {data: [n]}",
             "the layout leaves out scale", 10,
         ),
+        "does not broadcast": (
+            "scale: [1]}", "scale: [3]}",
+            "scale does not broadcast to the shape of data", 10,
+        ),
+        "more dimensions": (
+            "scale: [1]}", "scale: [1, n]}",
+            "scale does not broadcast to the shape of data", 10,
+        ),
         "rule unknown": ("by: to-float8", "by: to-float9", "no rule is named 'to-float9'", 18),
         "attribute": ("{kind: {f8e4m3", "{kynd: {f8e4m3", "unknown key `kynd`", 21),
         "last line not output": ("let: y", "let: z", "the last line is not the output", 22),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -127,20 +128,10 @@ class Conversion:
         return run_conversion(self.program, self.source.format, self.target.format, codes)
 
 
-_CONVERSIONS: dict[int, tuple[Spec, dict[Pair, Conversion]]] = {}
-
-
+@lru_cache(1024)
 def conversion(spec: Spec, source: DType, target: DType) -> Conversion:
-    """Compile a conversion by the spec's value rules, once for all cases that need it."""
-    if id(spec) not in _CONVERSIONS:
-        if len(_CONVERSIONS) > 8:  # each is kept alive, so that its id stays its own
-            _CONVERSIONS.clear()
-        _CONVERSIONS[id(spec)] = (spec, {})
-    known = _CONVERSIONS[id(spec)][1]
-    pair = (source.name, target.name)
-    if pair not in known:
-        known[pair] = Conversion(source, target, compile_conversion(spec, source, target))
-    return known[pair]
+    """Return a conversion by the spec's value rules, compiled once for all cases that need it."""
+    return Conversion(source, target, compile_conversion(spec, source, target))
 
 
 def plain_codes(fmt: Format) -> Codes:

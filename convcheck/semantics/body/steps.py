@@ -221,14 +221,13 @@ def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
     steps = cast(Steps, spec.steps)
     programs = {}
     for line in (line for line in steps.lines if line.rule):
-        rules = tuple(rule for rule in spec.rules if rule.name == line.rule)
-        if not rules:
+        if line.rule not in [rule.name for rule in spec.rules]:
             known = ", ".join(rule.name for rule in spec.rules)
             message = f"no rule is named {line.rule!r}"
             raise SpecError(message, place=line.place, hint=f"rules: {known}")
         for source in {r.type_for(case.inputs[0]).name: r.type_for(case.inputs[0]) for r in
                        steps.readings}.values():  # fmt: skip
-            program = compile_conversion(spec, source, target_of(line, case), (), rules)
+            program = compile_conversion(spec, source, target_of(line, case), (), line.rule)
             programs[source.name, line.name] = program
     return programs
 

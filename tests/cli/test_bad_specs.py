@@ -1,0 +1,75 @@
+"""A user's spec with a hole: every command says where, before anything is asked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from body_specs import FORMULA, MATRIX, STEPS
+
+from convcheck.__main__ import main
+from specs import GOOD, write_spec
+
+OTHER = ["onnx.Cast-21", "--from", "float32", "--to", "float16"]
+BACKEND = ["--backend", "reference"]
+COMMANDS = {
+    "run": ["run", *BACKEND, "acme.*"],
+    "run of another spec": ["run", *BACKEND, *OTHER],
+    "survey": ["survey", *BACKEND, "acme.*"],
+    "explain": ["explain", "acme.Convert-1", "--from", "int8", "--to", "int8", "1"],
+    "generate": ["generate", "acme.*", "--out", "out"],
+    "export": ["export", "acme.*", "--format", "text", "--out", "out"],
+    "list specs": ["list", "specs"],
+    "list cases": ["list", "cases", "acme.*", "--count"],
+    "show": ["show", "acme.Convert-1"],
+    "lint": ["lint", "acme.*"],
+}
+HOLES = {
+    "undecided": (GOOD, '      else:      "[x]"\nexamples', "examples",
+                  ":34: acme.Convert-1: no rule decides every input of float32 to int8"),
+    "outcome word": (GOOD, "nan:          nan", "nan:          top",
+                     ":20: unknown outcome word 'top'"),
+    "case word": (GOOD, '"[x] > max":  +max', '"[x] >> max":  +max',
+                  ":21: unknown case word '[x] >> max'"),
+    "matrix": (MATRIX, "i16: [i16!, i16]", "i8x: [i16!, i16]", ":23: unknown type 'i8x'"),
+    "formula": (FORMULA, "when: {to: fixed}", "when: {to: int8}",
+                ":16: no rule of acme.Count-1 is for int16-int16-to-int16"),
+    "steps": (STEPS, "by: to-float8", "by: to-float9", ":18: no rule is named 'to-float9'"),
+}  # fmt: skip
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def check_refused(
+    arguments: list[str], hole: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Hold that a command ends with exit code 2, and names the file, the line, and a hint."""
+    good, old, new, said = HOLES[hole]
+    assert old in good
+    specs = write_spec(folder / "mine", good.replace(old, new, 1))
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["convcheck", *arguments, "--specs", str(specs)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"mine/convert-1.yaml{said}" in err
+    assert "  hint: " in err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_it(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    check_refused(COMMANDS[command], "undecided", tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_a_run_refuses_every_hole(
+    hole: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    check_refused(COMMANDS["run"], hole, tmp_path, monkeypatch, capsys)
