@@ -67,7 +67,7 @@ class _Conformance:
 
         try:
             self.cases, corpus, self.notes = _select(self.address, self.patterns)
-            self.asker = Asker(self.config, self.address, corpus)
+            self.asker = Asker(self.config, self.address, corpus.only(self.cases))
             if not (self.config.option.collectonly or hasattr(self.config, "workerinput")):
                 self.asker.start()
         except ConvcheckError as error:

@@ -7,7 +7,6 @@ on a value: what it warns of is in what comes out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ class MlDtypes:
     name = RUNTIME
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Take the specs' `calls` from a catalog: that of the built-in and the user's specs.
+        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
 
         Raises UsageError for a variant, of which there are none.
         """
@@ -39,7 +38,7 @@ class MlDtypes:
         import ml_dtypes  # registers its types with numpy
 
         self.version = f"ml_dtypes {ml_dtypes.__version__}, numpy {np.__version__}"
-        self._given = catalog
+        self._catalog = catalog or load(user_folders())
 
     @staticmethod
     def takes(spec: Spec) -> bool:
@@ -67,10 +66,6 @@ class MlDtypes:
         except TypeError as error:
             return Declined(str(error), missing=True)
         return Outputs((_codes(result),), (target.name,))
-
-    @cached_property
-    def _catalog(self) -> Catalog:
-        return self._given or load(user_folders())
 
 
 def _codes(array: NDArray[Any]) -> Bits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -13,13 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case, Spec
+
+if TYPE_CHECKING:
+    from convcheck.rules.load import Catalog
 
 
 @dataclass(frozen=True)
@@ -187,20 +191,20 @@ def backend_names() -> list[str]:
     return sorted(entry_points(group=GROUP).names)
 
 
-def open_backend(address: str) -> Backend:
-    """Make a backend of an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
+def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
+    """Open the backend at an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
-    Raises UsageError for an unknown name and UnavailableError for a runtime that is not there.
+    One whose constructor has a parameter `catalog` is handed the specs and types; without a
+    catalogue it reads them itself. Raises UsageError for an unknown name and UnavailableError for
+    a runtime that is not there.
     """
     name, _, variant = address.partition(":")
     points = {p.name: p for p in entry_points(group=GROUP)}
     try:
         if name in points:
-            factory = points[name].load()
-            backend: Backend = factory(variant) if variant else factory()
-            return backend
+            return _made(points[name].load(), [variant] if variant else [], catalog)
         if is_class(address):
-            return _from_module(name, variant)
+            return _made(_class(name, variant), [], catalog)
     except ImportError as error:
         raise UnavailableError(
             f"backend {address!r} is not available: {error}",
@@ -211,6 +215,12 @@ def open_backend(address: str) -> Backend:
         hint=f"one of {', '.join(sorted(points))}, NAME:VARIANT, process:COMMAND, or "
         "package.module:Class",
     )
+
+
+def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog | None) -> Backend:
+    if catalog is not None and "catalog" in inspect.signature(factory).parameters:
+        return factory(*variant, catalog=catalog)
+    return factory(*variant)
 
 
 def is_class(address: str) -> bool:
@@ -253,10 +263,10 @@ def _see_working_folder() -> None:
         sys.path.insert(0, os.getcwd())
 
 
-def _from_module(module: str, attribute: str) -> Backend:
+def _class(module: str, attribute: str) -> Callable[..., Backend]:
     _see_working_folder()
     factory = getattr(importlib.import_module(module), attribute, None)
     if factory is None:
         raise UsageError(f"{module} has no {attribute}", hint="write package.module:Class")
-    backend: Backend = factory()
-    return backend
+    made: Callable[..., Backend] = factory
+    return made

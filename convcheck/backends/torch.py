@@ -35,7 +35,7 @@ class Torch:
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
-        """Take the specs' `calls` from a catalog: that of the built-in and the user's specs.
+        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
 
         Raises UsageError for a variant, of which there are none.
         """
@@ -45,7 +45,7 @@ class Torch:
 
         self._set_threads, self._threads = torch.set_num_threads, 1
         self.version = f"torch {torch.__version__}, CPU, 1 thread"
-        self._given = catalog
+        self._catalog = catalog or load(user_folders())
 
     def configured(self, choice: Mapping[str, str]) -> Torch:
         """Give the same backend with other threads. Raises UsageError for another option."""
@@ -96,10 +96,6 @@ class Torch:
         """Give convcheck's name of a tensor's type; torch's of an unknown one."""
         dtype = self._names.get(tensor.dtype)
         return dtype.name if dtype else str(tensor.dtype)
-
-    @cached_property
-    def _catalog(self) -> Catalog:
-        return self._given or load(user_folders())
 
     @cached_property
     def _names(self) -> dict[torch.dtype, DType]:

@@ -79,7 +79,7 @@ def command(
     writable(json_path)
     prepare_backend(address, lambda text: click.echo(text, err=True))
     with one_core():  # before it is opened: its threads are kept there, too
-        backend, spans = _open(address), spread(values)
+        backend, spans = _open(address, loaded), spread(values)
         bench = _bench(backend, loaded, cases, spans, left_out)
     _report(bench, json_path)
     return 0 if any(measured.parts for measured in bench.cases) else NOTHING_MEASURED
@@ -120,13 +120,13 @@ def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[s
     return kept, left_out
 
 
-def _open(address: str) -> Backend:
+def _open(address: str, loaded: Catalog) -> Backend:
     """Open the backend in this process. Raises UsageError, and UnavailableError for all else."""
     from convcheck.backends.protocol import DiedError, ProtocolError, last_words, open_backend
     from convcheck.errors import ConvcheckError, UnavailableError
 
     try:
-        return open_backend(address)
+        return open_backend(address, loaded)
     except Exception as error:  # an adapter may raise anything
         if isinstance(error, ConvcheckError) and not isinstance(error, ProtocolError):
             raise
@@ -143,7 +143,7 @@ def _bench(
     from convcheck.judge.result import BackendInfo
     from convcheck.plan.bench import Bench, measure
 
-    by_hand = _by_hand()
+    by_hand = _by_hand(loaded)
     measured: list[Measured] = []
     total = len(cases) * len(spans)
     with progress(total, "measuring", values=total * spans[0].count) as advance:
@@ -158,13 +158,13 @@ def _bench(
     )  # fmt: skip
 
 
-def _by_hand() -> Backend | None:
+def _by_hand(loaded: Catalog) -> Backend | None:
     """Open what the comparison by hand converts with, where it is there."""
     from convcheck.backends.protocol import open_backend
     from convcheck.errors import UnavailableError
 
     try:
-        return open_backend(BY_HAND)
+        return open_backend(BY_HAND, loaded)
     except UnavailableError:
         return None
 

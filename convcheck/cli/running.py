@@ -94,9 +94,10 @@ class _Run:
         from convcheck.pool.local import prepare, to_stderr
         from convcheck.pool.messages import Setup
 
+        sent = corpus.only(unit.case for unit in plan)
         if not asking.executor:
             prepare(backend, to_stderr)
-        setup = Setup(backend, corpus, None, asking.timeout, asking.consistency)
+        setup = Setup(backend, sent, None, asking.timeout, asking.consistency, catalog=sent.catalog)
         jobs = [Job(i, u.case, span=u.span, main=u.main) for i, u in enumerate(plan)]
         left = len(jobs)
         with closing(_reports(setup, jobs, asking)) as reports:

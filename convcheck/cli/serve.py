@@ -34,7 +34,7 @@ def command(backend: str, specs: tuple[str, ...]) -> int:
     answers = os.dup(1)
     os.dup2(2, 1)  # what a runtime prints is no answer
     loaded = catalog(specs)
-    opened = open_backend(backend)
+    opened = open_backend(backend, loaded)
     with open(0, "rb", buffering=1 << 20, closefd=False) as requests:
         try:
             serve(opened, loaded, requests, answers)

@@ -23,6 +23,7 @@ MOST_RESTARTS = 64  # a case by its vectors, or a span of it
 MOST_OF_CASE = 256  # a case with all its spans
 TIME_OUT = 8  # a time-out counts as so many restarts
 _SHOWN = {"sweep": "bulk"}  # placements that a report has another word for
+PATIENCE = 0.25  # seconds that the first worker has for a small plan before others start
 TRIES = 3  # a backend that could be opened before is opened so often before it is given up
 
 
@@ -68,14 +69,18 @@ class Desk:
     spent: dict[int | str, int] = field(default_factory=dict)  # restarts by position, and by case
     given_up: dict[str, str] = field(default_factory=dict)  # cases, and why
     stopped: bool = False
-    opened: bool = False
+    opened: threading.Event = field(default_factory=threading.Event)
+    drained: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _children: set[Child] = field(default_factory=set)
 
     def take(self) -> list[Job]:
         """Take the next batch, empty where there is none."""
         with self._lock:
-            return self.batches.popleft() if self.batches and not self.stopped else []
+            batch = self.batches.popleft() if self.batches and not self.stopped else []
+            if not self.batches:
+                self.drained.set()
+            return batch
 
     def known(self, job: Job) -> Job:
         """Give the job; of a case that was given up, as one of which nothing is asked."""
@@ -99,8 +104,8 @@ class Desk:
     def introduce(self, info: BackendInfo) -> None:
         """Tell what the backend says that it is, the first time that it says so."""
         with self._lock:
-            if not self.opened:
-                self.opened = True
+            if not self.opened.is_set():
+                self.opened.set()
                 self.reports.put(info)
 
     def leave(self, child: Child) -> None:
@@ -120,6 +125,8 @@ class Desk:
         """End every worker at once; the lanes notice."""
         with self._lock:
             self.stopped = True
+            self.opened.set()
+            self.drained.set()
             children = list(self._children)
         for child in children:
             child.kill()
@@ -128,15 +135,19 @@ class Desk:
 class Lane(threading.Thread):
     """Does batches with one worker after the other. A thread: it only ever waits."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, late: bool = False) -> None:
+        """Make a lane; a `late` one leaves a plan that is soon done to the others."""
         super().__init__(daemon=True)
-        self.desk = desk
+        self.desk, self.late = desk, late
         self.child: Child | None = None
 
     def run(self) -> None:
         """Work until there is nothing left to do."""
         error: BaseException | None = None
         try:
+            if self.late:
+                self.desk.opened.wait()
+                self.desk.drained.wait(PATIENCE)
             self.work()
         except _StopError:
             pass
@@ -168,7 +179,7 @@ class Lane(threading.Thread):
             self.drop()
             if self.desk.stopped:
                 raise _StopError from None
-            if tries == 1 or not self.desk.opened:
+            if tries == 1 or not self.desk.opened.is_set():
                 raise
             return self._opened(tries - 1)
         return child

@@ -20,6 +20,7 @@ from convcheck.rules.model import Case
 
 LARGEST_BATCH = 32
 BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
+WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def locally(
     with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
         batches = _batches(jobs, lanes)
         desk = Desk(setup, Path(folder), timeout, batches)
-        threads = [Lane(desk) for _ in range(min(lanes, len(batches)))]
+        at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
+        threads = [Lane(desk, late=n >= at_once) for n in range(min(lanes, len(batches)))]
         try:
             yield from _heard(desk, threads)
         finally:

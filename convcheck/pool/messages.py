@@ -15,6 +15,7 @@ from convcheck.errors import ConvcheckError
 from convcheck.judge.answers import CHUNK, PLACEMENTS, Answers, CallAnswers, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -44,8 +45,9 @@ class Conversions(Corpus, Protocol):
 class Setup:
     """First message to a worker. Without a judge, the worker takes convcheck's own.
 
-    `timeout` is of use to a backend that can tell what its program was doing when it passed. With
-    `consistency`, vectors are also asked in other places or another order, and with other options.
+    `catalog` has the specs and types that the backend is handed. `timeout` is of use to a backend
+    that can tell what its program was doing when it passed. With `consistency`, vectors are also
+    asked in other places or another order, and with other options.
     """
 
     address: str
@@ -53,6 +55,7 @@ class Setup:
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False
+    catalog: Catalog | None = None
 
 
 @dataclass(frozen=True)

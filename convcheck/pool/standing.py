@@ -12,9 +12,10 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.pool.lane import Desk, Lane, Reported
-from convcheck.pool.messages import Corpus, Setup
+from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Corpus
 
 
 class Standing:
@@ -25,7 +26,7 @@ class Standing:
 
     def __init__(self, address: str, corpus: Corpus, timeout: float) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="convcheck-")
-        setup = Setup(address, corpus, None)
+        setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog)
         self._desk = Desk(setup, Path(self._folder.name), timeout, deque())
         self._lane = Lane(self._desk)  # never started: this thread does its work
         self._asked = 0

@@ -120,7 +120,7 @@ def _empty_log() -> None:
 
 def _open(setup: Setup, connection: Connection) -> Backend | None:
     try:
-        backend = open_backend(setup.address)
+        backend = open_backend(setup.address, setup.catalog)
         connection.send(Opened(BackendInfo(str(backend.name), str(backend.version))))
     except DiedError:
         raise

@@ -26,6 +26,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import Place, UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Bool, Float, Int, Text
+from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case, DType
 
 ov = pytest.importorskip("openvino", reason="openvino is not there: install convcheck[openvino]")
@@ -212,7 +213,7 @@ def test_a_question_has_one_static_and_one_dynamic_model(
 
 
 def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
-    names = Names()
+    names = Names(load().types.types.values())
     tensor = ov.Tensor(ov.Type.i4, ov.Shape([3]))
     tensor.data.view(np.uint8)[:] = [0x21, 0xF3]
     answer = fetch(cast("int8", "int4"), [tensor], [], names)
@@ -225,7 +226,9 @@ def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
 def test_a_type_that_convcheck_does_not_have_keeps_its_own_name() -> None:
     tensor = ov.Tensor(ov.Type.nf4, ov.Shape([3]))
     tensor.data.view(np.uint8)[:] = [0x21, 0x03]
-    (array,), types = outputs(fetch(cast("int8", "int4"), [tensor], [], Names()))
+    (array,), types = outputs(
+        fetch(cast("int8", "int4"), [tensor], [], Names(load().types.types.values()))
+    )
     assert (array.tolist(), types) == ([0x21, 0x03], ["nf4"])
 
 

@@ -35,6 +35,7 @@ from convcheck.backends.openvino.tensor import Names, copy, feed, fetch, oversiz
 from convcheck.backends.protocol import Answer, Declined, Oversized
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits
+from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, Spec
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class _Asked:
 class OpenVino:
     """OpenVINO's CPU plugin, or what it has besides: `variant` is '', 'const' or 'eval'."""
 
-    def __init__(self, variant: str = "") -> None:
+    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Raise UsageError for an unknown variant, ImportError where OpenVINO is not installed."""
         if variant not in _SAYS:
             raise UsageError(
@@ -94,7 +95,7 @@ class OpenVino:
             )
         import openvino
 
-        self._names = Names()
+        self._names = Names((catalog or load(user_folders())).types.types.values())
         self._kept = _Kept()
         ways = {"": self._infer, "const": self._fold, "eval": self._evaluate}
         self._way: Callable[[_Asked], Answer] = ways[variant]

@@ -6,7 +6,7 @@ types below eight bits are packed, low bits first, the pad bits whatever the run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from convcheck.backends.openvino.graph import WORLD, element_type
 from convcheck.backends.packing import pack, too_large, unpack
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.numerics.format import Bits, Text
-from convcheck.rules.load import load, user_folders
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:
@@ -42,22 +41,16 @@ def copy(tensor: Tensor, target: Tensor) -> None:
 
 
 class Names:
-    """The types by OpenVINO's names: a case's own, and those of the spec files where others come.
+    """The types by OpenVINO's names: a case's own before others of the same name."""
 
-    Where the type is the answer it can be any; the spec files are read then, once.
-    """
-
-    def __init__(self) -> None:
-        self._all: Mapping[str, DType] | None = None
+    def __init__(self, types: Iterable[DType]) -> None:
+        self._all = {dtype.name_in(WORLD): dtype for dtype in types}
 
     def find(self, case: Case, name: str) -> DType | None:
         """Find a type by OpenVINO's name; None for one that convcheck does not have."""
         for dtype in (*case.outputs, *case.inputs):
             if dtype.name_in(WORLD) == name:
                 return dtype
-        if self._all is None:
-            known = load(user_folders()).types.types.values()
-            self._all = {dtype.name_in(WORLD): dtype for dtype in known}
         return self._all.get(name)
 
     def known(self, case: Case, names: Sequence[str]) -> tuple[str, ...]:

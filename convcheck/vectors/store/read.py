@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ class Manifest:
     specs: Mapping[str, Any]
     files: Mapping[str, Any]
     digest: str
+
+    def only(self, ids: Iterable[str]) -> Manifest:
+        """Return the manifest of these specs' files alone."""
+        specs = {name: self.specs[name] for name in ids if name in self.specs}
+        names = {name for spec in specs.values() for name in spec["cases"].values()}
+        return replace(
+            self, specs=specs, files={n: self.files[n] for n in names if n in self.files}
+        )
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -146,4 +155,14 @@ def verify_files(folder: Path, manifest: Manifest, cases: Sequence[Case]) -> Non
     """Hold the files of cases against the manifest. Raises VectorError for the first that fails."""
     for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
         if name is not None:
-            verified(folder, name, manifest.files.get(name, {}).get("sha256"))
+            due = manifest.files.get(name, {}).get("sha256")
+            if _sha256_of(folder / name) != due:
+                verified(folder, name, due)  # it says what is wrong
+
+
+def _sha256_of(path: Path) -> str:
+    """Return the hash of a file's bytes, '' where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
