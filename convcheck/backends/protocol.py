@@ -96,6 +96,11 @@ def call_timeout() -> float:
     return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
 
 
+def time_of_call(seconds: float) -> str:
+    """Return the time that a call may take as a message about a time-out tells it."""
+    return f"{seconds:g} s (--timeout SECONDS allows more)"
+
+
 class DiedError(Exception):
     """What answers is a process of its own, and has died of a call or hangs in it.
 

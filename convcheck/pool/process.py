@@ -15,6 +15,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool import messages, worker
@@ -88,7 +89,7 @@ class Child:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
             left = timeout if waited is None else timeout - waited
             if left <= 0 and not self._pipe.poll():
-                return self._death(timeout)
+                return self._death(f"{timeout:g} s" if starting else time_of_call(timeout))
             if wait([self._pipe, self._process.sentinel], max(left, 0)):
                 return self._heard()
 
@@ -100,13 +101,13 @@ class Child:
                 return message
         except (EOFError, OSError):
             pass
-        return self._death(None)
+        return self._death()
 
-    def _death(self, timeout: float | None) -> Death:
+    def _death(self, time_said: str = "") -> Death:
         call = self.notes.call()
-        if timeout is not None:
+        if time_said:
             self.kill()
-            return Death(f"no answer within {timeout:g} s", call, timed_out=True)
+            return Death(f"no answer within {time_said}", call, timed_out=True)
         wait([self._process.sentinel], LEAVING)  # it closed the pipe: dead, or about to be
         self.kill()
         return Death(self._cause(), call, timed_out=False)

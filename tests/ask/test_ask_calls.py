@@ -94,7 +94,7 @@ def test_two_deadly_calls() -> None:
 def test_a_call_that_hangs() -> None:
     result = bad_one(run("Hangs", timeout=0.5))
     assert counts(result) == [
-        ("crashed", "no answer within 0.5 s", 1, LONG),
+        ("crashed", "no answer within 0.5 s (--timeout SECONDS allows more)", 1, LONG),
         ("pass", "", LONG - 1, LONG),
     ]
     assert shown(result).inputs[0].words == (7,)
@@ -109,7 +109,12 @@ def test_a_call_that_hangs() -> None:
             8,
             16,
         ),
-        ("HangsAlways", "no answer within 0.3 s on each of the first 2 calls", 2, 4),
+        (
+            "HangsAlways",
+            "no answer within 0.3 s (--timeout SECONDS allows more) on each of the first 2 calls",
+            2,
+            4,
+        ),
     ],
 )
 def test_a_backend_that_always_dies_costs_little(

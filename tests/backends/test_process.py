@@ -205,7 +205,11 @@ def test_what_is_a_death(mode: str, opened: Callable[..., Process]) -> None:
     with pytest.raises(DiedError) as raised:
         process.answer(case(1), [CODES])
     hangs = mode in HANGS
-    due = f"no answer within 0.4 s: {HANGS[mode]}" if hangs else f"{sys.executable} {DEATHS[mode]}"
+    due = (
+        f"no answer within 0.4 s (--timeout SECONDS allows more): {HANGS[mode]}"
+        if hangs
+        else f"{sys.executable} {DEATHS[mode]}"
+    )
     assert (raised.value.how, raised.value.timed_out) == (due, hangs)
     assert process._program.wait(0) is not None
 
@@ -215,7 +219,9 @@ def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
     with pytest.raises(DiedError) as raised:
         process.answer(case(1), [np.zeros(4_000_000, np.uint8)])
     words = raised.value.how
-    assert words.startswith("no answer within 0.4 s: it has not read the request: ")
+    assert words.startswith(
+        "no answer within 0.4 s (--timeout SECONDS allows more): it has not read the request: "
+    )
     taken, total = (int(word) for word in words.split() if word.isdigit())
     assert 0 < taken < 4_000_000 < total
 
@@ -380,7 +386,11 @@ def test_the_rest_of_the_run_goes_on() -> None:
     [
         ("segfault_on_100", f"100: {sys.executable} died of SIGSEGV"),
         ("status_3_on_100", f"100: {sys.executable} exited with status 3: cannot open libmine.so"),
-        ("hangs_on_100", "100: no answer within 0.6 s: no header came (is stdout flushed?)"),
+        (
+            "hangs_on_100",
+            "100: no answer within 0.6 s (--timeout SECONDS allows more): "
+            "no header came (is stdout flushed?)",
+        ),
     ],
 )
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:

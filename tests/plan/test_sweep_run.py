@@ -58,7 +58,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("name", "verdict", "said"), [
     ("Crashes", "crashed", "died of SIGSEGV"),
-    ("Hangs", "crashed", "no answer within 2.5 s"),
+    ("Hangs", "crashed", "no answer within 2.5 s (--timeout SECONDS allows more)"),
     ("Refuses", "refused", "not this one"),
 ])  # fmt: skip
 def test_one_bad_pattern_costs_itself_only(name: str, verdict: str, said: str) -> None:

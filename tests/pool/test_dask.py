@@ -175,7 +175,7 @@ def hanging() -> set[int]:
 
 
 def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
-    setup = Setup("tests.test_cluster:Hangs", Corpus(), judge)
+    setup = Setup("tests.pool.test_dask:Hangs", Corpus(), judge)
     with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:  # one is done, and one hangs
         assert isinstance(next(reports), BackendInfo)
         assert isinstance(next(reports), Reported)
@@ -203,7 +203,7 @@ def test_work_that_kills_every_worker_ends_the_run(
     url: str, local: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local.scheduler, "allowed_failures", 0)  # default 3: as much again each
-    setup = Setup("tests.test_cluster:KillsTheWorker", Corpus(), judge)
+    setup = Setup("tests.pool.test_dask:KillsTheWorker", Corpus(), judge)
     with pytest.raises(UnavailableError, match="die of their work"):
         list(on_cluster(url, setup, jobs(1), 20.0))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
-from convcheck.backends.process.program import Deadline, Program, within
+from convcheck.backends.process.program import Deadline, Program, within, within_call
 from convcheck.backends.protocol import (
     Answer,
     Declined,
@@ -113,11 +113,13 @@ class Process:
         parts: list[bytes | memoryview] = []
         for run, inputs in enumerate(batch, first):
             parts += request(asked, run, inputs)
-        self._program.send(parts, within(self._timeout))
+        self._program.send(parts, within_call(self._timeout))
 
     def _due(self, run: int, inputs: Sequence[Bits]) -> Answer:
         """Read the answer to a request; with that to the last one, nothing else comes."""
-        answer, restart = receive(self._program, self._answers, run, inputs, within(self._timeout))
+        answer, restart = receive(
+            self._program, self._answers, run, inputs, within_call(self._timeout)
+        )
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted
-from convcheck.backends.protocol import DiedError, ProtocolError
+from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
 from convcheck.errors import UnavailableError, UsageError
 
 PIPE_SIZE = 1 << 20  # bytes: what Linux allows everybody
@@ -39,10 +39,10 @@ _MANY = 1 << 16
 
 @dataclass(frozen=True)
 class Deadline:
-    """The end of a wait, and of how many seconds people are told."""
+    """The end of a wait, and how people are told of the time that there was."""
 
     at: float
-    said: float
+    said: str
 
     def left(self) -> int:
         """Give the milliseconds that are left, 0 where it is past."""
@@ -51,7 +51,16 @@ class Deadline:
 
 def within(seconds: float) -> Deadline:
     """Make a deadline that passes a little before the runner, which counts too, gives up."""
-    return Deadline(time.monotonic() + seconds - min(0.5, seconds / 5), seconds)
+    return Deadline(_before(seconds), f"{seconds:g} s")
+
+
+def within_call(seconds: float) -> Deadline:
+    """Make such a deadline for a call of the backend, whose time the user sets."""
+    return Deadline(_before(seconds), time_of_call(seconds))
+
+
+def _before(seconds: float) -> float:
+    return time.monotonic() + seconds - min(0.5, seconds / 5)
 
 
 class Program:
@@ -188,7 +197,7 @@ class Program:
             raise self._hangs(so_far, deadline)
 
     def _hangs(self, what: str, deadline: Deadline) -> DiedError:
-        return DiedError(f"no answer within {deadline.said:g} s: {what}", timed_out=True)
+        return DiedError(f"no answer within {deadline.said}: {what}", timed_out=True)
 
     def _ended(self, so_far: str) -> DiedError | ProtocolError:
         """Say why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
