@@ -7,3 +7,5 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
+EXAMPLES = ROOT / "docs" / "examples"
+KERNELS = EXAMPLES / "kernel"  # programs that speak the process protocol

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import check_golden, convcheck
-from places import TESTS
+from places import KERNELS, TESTS
 
 from convcheck.backends.process.probe import STEPS, Probe, Step
 
@@ -23,7 +24,7 @@ def steps(command: str) -> list[Step]:
 
 
 def test_a_good_program() -> None:
-    probe = Probe(f"{PYTHON} {HERE / 'cast.py'}", CATALOG, CAST)
+    probe = Probe(f"{PYTHON} {KERNELS / 'cast.py'}", CATALOG, CAST)
     found = list(probe.steps())
     assert [step.name for step in found] == list(STEPS)
     assert not any(step.wrong for step in found)
@@ -69,7 +70,7 @@ def test_a_broken_program(
     if "no answer" in words:
         monkeypatch.setattr("convcheck.backends.process.probe.PATIENCE", 1.0)
     monkeypatch.setattr("convcheck.backends.process.backend.STARTING", 0.5)
-    source = (HERE / "cast.py").read_text()
+    source = (KERNELS / "cast.py").read_text()
     assert good in source
     head, _, tail = source.rpartition(good)
     (tmp_path / "mine.py").write_text(f"{head}{broken}{tail}")
@@ -89,7 +90,9 @@ def test_what_it_wrote_to_stderr_is_kept() -> None:
 
 def test_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As its user sees them, with times and rates left out."""
-    monkeypatch.chdir(HERE)
+    for program in (KERNELS / "cast.py", HERE / "bad.py"):
+        shutil.copy(program, tmp_path)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     page = ""
     for command, code in (

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from places import TESTS
+from places import KERNELS, TESTS
 from planted.identity import Corpus, case, judge
 from process import bad
 
@@ -88,7 +88,7 @@ RIGHT = {
 
 @needs_cc
 def test_the_example_in_c(tmp_path: Path) -> None:
-    execution = judged(compiled(tmp_path, (HERE / "cast.c").read_text()))
+    execution = judged(compiled(tmp_path, (KERNELS / "cast.c").read_text()))
     assert verdicts(execution) == RIGHT
     assert execution.backend.name == f"process:{tmp_path}/mine"
     assert execution.backend.version == "cast.c 1.0"
@@ -96,14 +96,14 @@ def test_the_example_in_c(tmp_path: Path) -> None:
 
 
 def test_the_example_in_python() -> None:
-    execution = judged(f"{PYTHON} {HERE / 'cast.py'}")
+    execution = judged(f"{PYTHON} {KERNELS / 'cast.py'}")
     assert verdicts(execution) == RIGHT
     assert execution.backend.version == "cast.py 1.0"
 
 
 @needs_cc
 def test_a_broken_example_fails(tmp_path: Path) -> None:
-    source = (HERE / "cast.c").read_text()
+    source = (KERNELS / "cast.c").read_text()
     truncates = ("0x7ffff + (bits >> 20 & 1)", "0")
     clamps = ("(int8_t)(uint8_t)x", "(int8_t)(x > 127 ? 127 : x)")
     for right, broken in (truncates, clamps):

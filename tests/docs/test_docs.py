@@ -1,0 +1,263 @@
+"""What the documentation shows is true: links lead somewhere, commands run, blocks are read.
+
+Above a block stands what is to be known of it, as HTML comments that readers do not see:
+
+    <!-- not run: why -->      the commands are not run here
+    <!-- exits 1 -->           the exit code of the last command, where it is not 0
+    <!-- file: known.toml -->  the block is written to that file, for the commands that follow
+    <!-- same as: PATH -->     the block is that file of the checkout
+
+A ```console block has commands after `$ ` and what they print; a line `...` there stands for any
+lines. A ```sh block has commands alone. A page's commands run one after the other, in one folder
+that has the checkout's docs/ in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from doc_pages import PAGES, Block, anchors, blocks, links, name_of, prose
+from places import ROOT
+
+from convcheck.__main__ import main
+from convcheck.cli import COMMANDS, group
+from convcheck.numerics.rounding import MODES
+from convcheck.rules.model import LEVELS
+from convcheck.semantics.vocabulary import known_cases, known_outcomes
+
+SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1"}
+SHELL = set("|&;<>$()`*?[]{}~")
+ALL = [pytest.param(page, id=name_of(page)) for page in PAGES]
+README = ROOT / "README.md"
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        if link.startswith(("https://", "mailto:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link}: there is no such file"
+        assert not anchor or anchor in anchors(target), f"{link}: there is no such heading"
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_paths_that_are_named_are_there(page: Path) -> None:
+    rooms = "convcheck|tests|specs|docs|vectors|\\.ci|\\.github"
+    for path in re.findall(rf"`((?:{rooms})/[\w./-]*)`", prose(page)):
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", ALL)
+def test_code_blocks_are_what_they_say(page: Path) -> None:
+    for block in blocks(page):
+        where = f"{name_of(page)}:{block.line}"
+        assert block.language, f"{where}: a block says which language it is"
+        if (path := block.mark("same as")) is not None:
+            assert block.text == (ROOT / path).read_text("utf-8"), f"{where} is not {path}"
+        try:
+            parse(block)
+        except (ValueError, SyntaxError, yaml.YAMLError) as error:
+            pytest.fail(f"{where}: {error}")
+
+
+def parse(block: Block) -> None:
+    """Read a block in its language. Raises ValueError, SyntaxError or YAMLError."""
+    if block.language == "toml":
+        tomllib.loads(block.text)
+    elif block.language == "yaml":
+        yaml.load(block.text, yaml.BaseLoader)
+    elif block.language == "json":
+        json.loads(block.text)
+    elif block.language == "python":
+        ast.parse(block.text)
+    elif block.language == "c":
+        check_c(block.text)
+    else:
+        assert block.language in ("console", "sh", "text"), block.language
+
+
+def check_c(text: str) -> None:
+    """Compile a program as far as its syntax goes. Raises SyntaxError."""
+    if not (compiler := shutil.which("cc")):
+        pytest.skip("no C compiler")
+    command = [compiler, "-fsyntax-only", "-Wall", "-Werror", "-xc", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SyntaxError(done.stderr)
+
+
+def has_commands(page: Path) -> bool:
+    return any(b.language in ("console", "sh") and b.mark("not run") is None for b in blocks(page))
+
+
+@pytest.mark.parametrize("page", [p for p in ALL if has_commands(p.values[0])])  # type: ignore[arg-type]
+def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    for block in blocks(page):
+        where = f"{name_of(page)}:{block.line}"
+        if (name := block.mark("file")) is not None:
+            (tmp_path / name).write_text(block.text)
+        if block.language not in ("console", "sh"):
+            continue
+        if (reason := block.mark("not run")) is not None:
+            assert reason, f"{where}: why is it not run?"
+            continue
+        check_commands(block, where, tmp_path)
+
+
+def check_commands(block: Block, where: str, folder: Path) -> None:
+    """Run a block's commands in a folder, and compare exit codes and what they print."""
+    steps = shown(block.text) if block.language == "console" else listed(block.text)
+    code, printed = 0, ""
+    for number, (command, output) in enumerate(steps, 1):
+        code, printed = run(command, folder)
+        assert code == 0 or number == len(steps), f"{where}: {command} exits {code}\n{printed}"
+        if output is not None:
+            check_output(output, printed, f"{where}: $ {command}")
+    assert str(code) == (block.mark("exits") or "0"), f"{where} exits {code}\n{printed}"
+
+
+def listed(text: str) -> list[tuple[str, None]]:
+    """Return the commands of a script, the comments behind them left out."""
+    bare = re.sub(r"(^|\s+)#.*$", "", text, flags=re.MULTILINE)
+    return [(line, None) for line in bare.replace("\\\n", "").splitlines() if line.strip()]
+
+
+def shown(text: str) -> list[tuple[str, str]]:
+    """Return the commands of a console with what each prints."""
+    steps: list[tuple[str, str]] = []
+    open_command = False
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            steps.append((line.removeprefix("$ "), ""))
+        elif open_command:
+            steps[-1] = (f"{steps[-1][0]}\n{line}", "")
+        else:
+            command, output = steps[-1]
+            steps[-1] = (command, f"{output}{line}\n")
+        open_command = line.endswith("\\") and (open_command or line.startswith("$ "))
+    return steps
+
+
+def check_output(wanted: str, printed: str, where: str) -> None:
+    """Compare what is shown with what was printed; `...` stands for any lines."""
+    pieces = re.split(r"^ *\.\.\.\n", wanted, flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
+    tidy = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    assert re.fullmatch(pattern, tidy), f"{where} prints\n{tidy}\nand not\n{wanted}"
+
+
+def run(command: str, folder: Path) -> tuple[int, str]:
+    """Run a command: convcheck's own in this process, others in a shell."""
+    if command.startswith("convcheck ") and not set(re.sub(r"'[^']*'", "", command)) & SHELL:
+        return called(shlex.split(command.replace("\\\n", " "))[1:], folder)
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    (folder / "bin").mkdir(exist_ok=True)
+    program = folder / "bin" / "convcheck"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -W error -m convcheck "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-e", "-c", command], cwd=folder, text=True, timeout=120, check=False,
+        env={**os.environ, **SETTINGS, "PATH": f"{program.parent}:{path}"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def called(arguments: list[str], folder: Path) -> tuple[int, str]:
+    """Run convcheck's command line in this process; gives its exit code and what it printed."""
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    before, environment = Path.cwd(), dict(os.environ)
+    argv, places = sys.argv, list(sys.path)
+    os.environ.update(SETTINGS)
+    sys.argv = ["convcheck", *arguments]
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+            main()
+    except SystemExit as end:
+        return int(end.code or 0), stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    finally:
+        os.chdir(before)
+        sys.argv, sys.path[:] = argv, places
+        os.environ.clear()
+        os.environ.update(environment)
+    raise AssertionError("main ends by exiting")
+
+
+def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
+    """A wrong output, exit code, link and block are found."""
+    block = Block("console", "$ convcheck list specs\nnothing\n", 1, ())
+    with pytest.raises(AssertionError, match="prints"):
+        check_commands(block, "page", tmp_path)
+    with pytest.raises(AssertionError, match="exits 2"):
+        check_commands(Block("sh", "convcheck show nothing\n", 1, ()), "page", tmp_path)
+    with pytest.raises(AssertionError, match="exits 1"):
+        check_commands(Block("sh", "false | cat; false\n", 1, ()), "page", tmp_path)
+    with pytest.raises(SyntaxError):
+        parse(Block("c", "int main(void) { return x; }\n", 1, ()))
+    with pytest.raises(AssertionError):
+        check_output("a\n...\nc\n", "a\nb\n", "page")
+    check_output("a\n...\nc\n", "a\nb\nb\nc\n", "page")
+
+
+def test_the_readme_is_short_and_its_test_command_is_what_ci_does() -> None:
+    assert len(README.read_text("utf-8").splitlines()) < 200
+    install, test = next(
+        b.text.strip().split(" && ") for b in blocks(README) if b.text.strip().endswith("pytest")
+    )
+    done = (ROOT / ".ci" / "run").read_text()
+    assert install.removeprefix("pip install ") in done
+    assert re.search(rf"\b{test}$", done, re.MULTILINE)
+
+
+def keys_of_spec_files() -> set[str]:
+    """Return every key that the readers of spec files know: in `*_KEYS`, `need` and `only`."""
+    found: list[ast.expr] = []
+    for path in (ROOT / "convcheck" / "rules").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+                if ast.unparse(node.targets[0]).endswith("_KEYS"):
+                    found += node.value.elts
+            elif isinstance(node, ast.Call):
+                method = ast.unparse(node.func).rpartition(".")[2]
+                found += {"need": node.args[:1], "only": node.args}.get(method, [])
+    return {e.value for e in found if isinstance(e, ast.Constant) and isinstance(e.value, str)}
+
+
+def test_the_language_of_spec_files_is_told_whole() -> None:
+    page = (ROOT / "docs" / "specs.md").read_text("utf-8")
+    words = set(re.findall(r"`([^`\n]+)`", prose(ROOT / "docs" / "specs.md")))
+    keys = keys_of_spec_files()
+    assert {"extends", "round", "refused-unless", "ask-a-little", "narrow", "says"} <= keys
+    assert not {key for key in keys if f"{key}:" not in page and key not in words}
+    told = words | {word.split(" ")[0] for word in words}
+    outcomes = {word.split(" ")[0] for word in known_outcomes()}
+    assert not ({*known_cases({}), *outcomes, *MODES, *LEVELS} - told)
+
+
+def test_every_option_is_told_somewhere() -> None:
+    pages = "\n".join(page.read_text("utf-8") for page in PAGES)
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        assert command is not None
+        assert f"convcheck {name}" in pages, name
+        for option in command.params:
+            words = [word for word in option.opts if word.startswith("-")]
+            assert not words or any(word in pages for word in words), f"{name} {words}"
