@@ -261,3 +261,16 @@ def test_every_option_is_told_somewhere() -> None:
         for option in command.params:
             words = [word for word in option.opts if word.startswith("-")]
             assert not words or any(word in pages for word in words), f"{name} {words}"
+
+
+def test_every_json_format_and_key_of_a_report_is_told() -> None:
+    page = (ROOT / "docs" / "reports.md").read_text("utf-8")
+    for path in (ROOT / "convcheck" / "report" / "json" / "schemas").glob("*.json"):
+        assert f"`{path.name}`" in page
+        text = path.read_text("utf-8")
+        assert all(name in page for name in re.findall(r'"(convcheck-[a-z]+/\d)"', text)), path
+        if path.stem == "report":
+            told = set(re.findall(r"`([a-z_]+)(?:\[\])?`", page))
+            parts = json.loads(text)["$defs"]
+            for name in ("Report", "Case", "Group", "Example", "Call", "Tensor"):
+                assert set(parts[name]["properties"]) <= told, name

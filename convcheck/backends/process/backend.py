@@ -1,6 +1,6 @@
 """Any program as a backend: it reads requests from stdin, and answers on stdout.
 
-The address is `process:COMMAND`. The protocol is in the README; `schema.json` has the
+The address is `process:COMMAND`. The protocol is in docs/protocol.md; `schema.json` has the
 header lines, and `serve` is the other end of it for any backend. The program runs in the worker's
 process group, and ends with it; what it writes to stderr goes where the worker's does.
 """
