@@ -7,10 +7,12 @@ Or it is less: then codes of all tiles of a binade differ by a constant, and one
 evaluated whole. Nothing is known here of any rule: the evaluator is asked at some codes of every
 tile, and a tile that does not answer as one of the two is evaluated code by code.
 
-Where a table asks whether a destination can hold the value, some of the codes are as far from the
-first of each half as each power of two: among them are those that it can hold, wherever these stand
-close enough to be in the half. One is at a third of the half: in binary it is 0101..., so that of
-results that wrap round within a half, rounded to nearest, it has another than its ends have.
+That rests on what the case words declare of themselves, see `CaseWord`. Where a table has one of
+the nature `grid`, some of the codes are as far from the first of each half as each power of two:
+among them are those on the grid, wherever these stand close enough to be in the half. Where it has
+one of a nature that is not known here, every code is evaluated. One of the codes is at a third of
+the half: in binary it is 0101..., so that of results that wrap round within a half, rounded to
+nearest, it has another than its ends have.
 
 All that holds of tiles of any size, so wide ones are asked about first: where what is expected is
 constant, as of most codes of a narrow destination, these are enough.
@@ -30,10 +32,12 @@ from convcheck.numerics.format import Codes, Numeric
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
+from convcheck.semantics.vocabulary import Nature
 
 TILE = 1 << 13  # codes; of float32, a binade has 2^23
 _WIDE = 8  # tiles in one that is asked about first
-_SCATTERED = frozenset(("[x] = x",))  # case words that hold of single codes among others
+_FEW: frozenset[Nature] = frozenset(("special", "threshold"))  # which the probes always show
+_GRID: Nature = "grid"  # which they show at powers of two
 _FLAT, _NEITHER = 0, -1  # kinds of tiles, next to those that may be of one shape
 Index = NDArray[np.intp]
 
@@ -82,7 +86,10 @@ def outline(
 
     The stretches stand in the order of the codes, and leave none out.
     """
-    page = partial(_Page, program, source, target)
+    natures = _natures(program)
+    if not natures <= _FEW | {_GRID}:
+        return [Literal(first, first + count)]
+    page = partial(_Page, program, source, target, _GRID in natures)
     if (first | count) % (_WIDE * tile):
         return list(page(first, count, tile).stretches())
     wide = page(first, count, _WIDE * tile)
@@ -111,11 +118,12 @@ class _Page:
     """
 
     def __init__(
-        self, program: Program, source: Numeric, target: Numeric, first: int, count: int, tile: int
-    ) -> None:
+        self, program: Program, source: Numeric, target: Numeric, grid: bool,
+        first: int, count: int, tile: int,
+    ) -> None:  # fmt: skip
         self.program, self.source, self.target = program, source, target
         self.tile, half = tile, tile // 2
-        powers = [1 << j for j in range(2, half.bit_length() - 1)] if _scattered(program) else []
+        powers = [1 << j for j in range(2, half.bit_length() - 1)] if grid else []
         probes = [0, 1, 2, *powers, half // 3, half - 1]
         self.half = len(probes)
         self.offsets = np.array(probes + [half + probe for probe in probes])
@@ -214,8 +222,8 @@ def _codes(reading: Reading) -> Codes:
     return np.asarray(reading.codes)
 
 
-def _scattered(program: Program) -> bool:
-    """Tell whether a row, or one handed on to, holds of single codes among others."""
+def _natures(program: Program) -> frozenset[Nature]:
+    """Return the natures of a program's case words, those of programs handed on to included."""
+    own = {entry.test.nature for entry in program.entries if entry.test}
     inner = (step.program for entry in program.entries for step in entry.steps)
-    own = any(entry.row.label in _SCATTERED for entry in program.entries)
-    return own or any(_scattered(other) for other in inner if other)
+    return frozenset(own).union(*(_natures(other) for other in inner if other))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,26 @@ class Points:
         return self._number
 
 
-CaseWord = Callable[[Points, str], Mask]
+Test = Callable[[Points, str], Mask]
+Nature = Literal["special", "threshold", "grid", "isolated"]
+
+
+@dataclass(frozen=True)
+class CaseWord:
+    """A case word: which inputs it holds of, and what may be concluded of those in between."""
+
+    #: What the word asks of a number. `special`: whether it is a zero, an infinity or NaN.
+    #: `threshold`: on which side of one number x or [x] is; among the numbers of one sign that are
+    #: not zero the answer changes once at most. `grid`: whether it is one of the values that stand
+    #: at equal distances, a power of two of codes, within a binade. `isolated`: anything else, so
+    #: that every code has to be looked at.
+    nature: Nature
+    #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
+    test: Test
+
+    def __call__(self, points: Points, mode: str) -> Mask:
+        """Return for each input whether the word holds, shape (n,)."""
+        return self.test(points, mode)
 
 
 def _positive(p: Points) -> Mask:
@@ -86,7 +105,8 @@ def _beyond(p: Points, mode: str, bound: Fraction) -> Mask:
     rounded = p.rounded(mode)
     target = p.target
     if isinstance(target, Float):
-        return np.asarray(rounded.magnitude > np.uint64(target.max_magnitude))
+        # signed: what underflows a format without a zero has a magnitude of -1
+        return np.asarray(rounded.magnitude.view(np.int64) > target.max_magnitude)
     far = rounded.magnitude > np.uint64(abs(bound))
     return far if rounded.beyond is None else far | rounded.beyond
 
@@ -102,14 +122,22 @@ def _exact(p: Points, mode: str) -> Mask:
     return np.asarray(low.magnitude == high.magnitude) & p.number
 
 
-CASES: Mapping[str, CaseWord] = {
+def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
+    return {label: CaseWord(nature, test) for label, test in tests.items()}
+
+
+_GRID: Mapping[str, Test] = {
     "[x] = x": _exact,
+}
+_SPECIAL: Mapping[str, Test] = {
     "nan": lambda p, mode: p.x.kind == NAN,
     "-nan": lambda p, mode: (p.x.kind == NAN) & p.x.sign,
     "+inf": lambda p, mode: (p.x.kind == INFINITY) & ~p.x.sign,
     "-inf": lambda p, mode: (p.x.kind == INFINITY) & p.x.sign,
     "+0": lambda p, mode: _zero(p) & ~p.x.sign,
     "-0": lambda p, mode: _zero(p) & p.x.sign,
+}
+_THRESHOLD: Mapping[str, Test] = {
     "x < 0": lambda p, mode: _negative(p) & (p.x.significand != 0),
     "x > max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
     "x < -max": lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
@@ -118,6 +146,11 @@ CASES: Mapping[str, CaseWord] = {
     "[x] < -max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
     "[x] < min": lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
     "[x] = -0": _rounds_to_negative_zero,
+}
+CASES: Mapping[str, CaseWord] = {
+    **_words("grid", _GRID),
+    **_words("special", _SPECIAL),
+    **_words("threshold", _THRESHOLD),
 }
 ELSE = "else"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
@@ -133,15 +166,15 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
         return _longer(int(label.removeprefix(DIGITS)))
     if power := _POWER.fullmatch(label):
         bound = Fraction(2) ** int(power[1])
-        return lambda p, mode: below(p.x, bound) & p.number
+        return CaseWord("threshold", lambda p, mode: below(p.x, bound) & p.number)
     return CASES.get(label)
 
 
 def _of_texts(test: Callable[[str], bool]) -> CaseWord:
-    def word(p: Points, mode: str) -> Mask:
+    def holds(p: Points, mode: str) -> Mask:
         return np.fromiter((test(t) for t in cast(Texts, p.bits)), bool, len(p.bits))
 
-    return word
+    return CaseWord("isolated", holds)
 
 
 def _spelled(pattern: re.Pattern[str]) -> CaseWord:
@@ -152,9 +185,14 @@ def _longer(digits: int) -> CaseWord:
     return _of_texts(lambda text: significant_digits(text) > digits)
 
 
+def _no_zero(target: Format) -> bool:
+    """Return whether a destination has no zero with a sign, or none at all."""
+    return isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
+
+
 def possible(label: str, source: Format, target: Format) -> bool:
-    """Tell whether a special-value word could hold for anything of a source, in a destination."""
-    if label == "[x] = -0" and isinstance(target, Int):
+    """Return whether a word on special values could hold of a source, for a destination."""
+    if label == "[x] = -0" and _no_zero(target):
         return False
     if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
         return True

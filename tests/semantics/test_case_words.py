@@ -1,0 +1,198 @@
+"""What a case word declares of itself holds, and a word of any other nature is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from numpy.typing import NDArray
+from planted.swept import Swept
+from sweeps import SPAN
+
+from convcheck.ask.stream import sweep
+from convcheck.judge.tally import finish, merge
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Codes, Float, Numeric, Text
+from convcheck.numerics.number import FINITE
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog, load
+from convcheck.rules.model import Case
+from convcheck.semantics import vocabulary
+from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.vocabulary import CASES, CaseWord, Nature, Points, case_word, possible
+from convcheck.vectors.generate import form, vectors_of
+from convcheck.vectors.model import Tier, VectorSet
+from specs import write_spec
+
+SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "float16", "int8", "uint16"]
+MODES = ["nearest-even", "toward-zero", "away"]
+TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
+WORDS = [*CASES, "x < 2^-126", "x < 2^3"]
+STEP = 0x57EF  # the code next to 127 in float16, which is near no power of two
+
+
+def points(source: str, target: Numeric) -> Points:
+    """Return every code of a source, finite and not zero, in the order of the codes."""
+    fmt = cast(Numeric, CATALOG.types.types[source].format)
+    codes = np.arange(1 << fmt.bits).astype(fmt.storage)
+    x = decode(fmt, codes)
+    codes = codes[(x.kind == FINITE) & (x.significand != 0)]
+    return Points(fmt, target, codes, decode(fmt, codes))
+
+
+def apart(p: Points, held: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
+    """Part the answers by the sign of x, each in the order of the magnitudes."""
+    for sign in (False, True):
+        here = held[p.x.sign == sign]
+        yield here[::-1] if sign and not isinstance(p.source, Float) else here
+
+
+def on_a_grid(p: Points, held: NDArray[np.bool_]) -> bool:
+    """Whether in each binade none holds, or all codes that are multiples of some power of two."""
+    binades = np.stack([p.x.sign, p.x.exponent + np.frexp(p.x.significand.astype(float))[1]])
+    for binade in np.unique(binades, axis=1).T:
+        here = (binades == binade[:, None]).all(axis=0)
+        codes, holds = cast(Codes, p.bits)[here].astype(np.int64), held[here]
+        if holds.any():
+            step = np.gcd.reduce(codes[holds]) or 1
+            step &= -step
+            if not (holds == (codes % step == 0)).all():
+                return False
+    return True
+
+
+def as_declared(word: CaseWord, p: Points, mode: str) -> bool:
+    held = word(p, mode)
+    if word.nature == "special":
+        return not held.any()
+    if word.nature == "threshold":
+        return all(np.count_nonzero(np.diff(part)) <= 1 for part in apart(p, held))
+    return word.nature == "isolated" or on_a_grid(p, held)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_word_is_as_it_declares(source: str) -> None:
+    for dtype in TARGETS:
+        target = cast(Numeric, dtype.format)
+        p = points(source, target)
+        for label in WORDS:
+            word = case_word(label, {})
+            assert word
+            for mode in MODES if possible(label, p.source, target) else ():
+                assert as_declared(word, p, mode), (label, mode, dtype.name)
+
+
+def odd(codes: Codes) -> NDArray[np.bool_]:
+    wide = codes.astype(np.int64)
+    return (wide % STEP == 0) & (wide // STEP % 2 == 1)
+
+
+def odd_multiple(p: Points, mode: str) -> NDArray[np.bool_]:
+    """Hold of single codes: x is an odd multiple of some code."""
+    return odd(cast(Codes, p.bits)) & p.number
+
+
+@pytest.mark.parametrize("nature", ["special", "threshold", "grid"])
+def test_a_word_that_declares_another_nature_is_found_out(nature: Nature) -> None:
+    p = points("float16", cast(Numeric, CATALOG.types.types["int8"].format))
+    assert not as_declared(CaseWord(nature, odd_multiple), p, "toward-zero")
+
+
+def test_a_band_is_no_threshold() -> None:
+    eight, one = (case_word(f"x < 2^{n}", {}) for n in (3, 0))
+    assert eight
+    assert one
+    band = CaseWord("threshold", lambda p, mode: eight(p, mode) & ~one(p, mode))
+    p = points("float16", cast(Numeric, CATALOG.types.types["int8"].format))
+    assert not as_declared(band, p, "toward-zero")
+
+
+SPEC = """\
+op: acme.Odd
+version: 1
+sources:
+  text: {title: Acme manual, section: Odd, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types: {T: [float16, float32], U: [int8]}
+rules:
+  - name: odd
+    level: normative
+    cite: "An odd multiple gives the least value."
+    when: {to: int8}
+    round: toward-zero
+    table:
+      nan: {gives: undefined, level: undefined}
+      "x is odd": min
+      "x > max": +max
+      "x < min": min
+      else: "[x]"
+"""
+
+
+def planted(nature: Nature, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """A spec with a word of its own, which is added to the vocabulary and to nothing else."""
+    words = {**CASES, "x is odd": CaseWord(nature, odd_multiple)}
+    monkeypatch.setattr(vocabulary, "CASES", words)
+    return load([write_spec(folder / "own", SPEC)])
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    return planted("isolated", tmp_path, monkeypatch)
+
+
+def question(catalog: Catalog, source: str) -> tuple[Case, Program]:
+    case = find_case(catalog, "acme.Odd-1", source, "int8", ())
+    return case, compile_case(catalog.specs["acme.Odd-1"], case)
+
+
+@pytest.mark.parametrize("tier", ["edge", "boundary", "exhaustive"])
+def test_vectors_have_it_right(tier: Tier, own: Catalog) -> None:
+    case, _ = question(own, "float16")
+    vectors = vectors_of(own.specs[case.spec], case, tier)
+    assert isinstance(vectors, VectorSet)
+    codes = vectors.inputs[0].astype(np.int64)
+    assert STEP in codes
+    held = np.array(
+        [vectors.expected.decisions[r].row == "x is odd" for r in vectors.expected.rows]
+    )
+    assert (held == (codes == STEP)).all()
+    assert (vectors.expected.readings[0].codes[held] == 0x80).all()
+
+
+def forgotten(codes: Codes, out: Codes) -> None:
+    """Answer as if the word were not there: [x] of what is near 1 is 1."""
+    out[odd(codes)] = 1
+
+
+def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
+    """Count by row and verdict what a sweep of a part of float32 comes to."""
+    case, program = question(catalog, "float32")
+    tally = sweep(backend, case, program, form(catalog.specs[case.spec]), SPAN, lambda *call: None)
+    groups = finish(case, program.decisions, merge([tally]), "exhaustive").groups
+    return {(g.decision.row, g.verdict): g.count for g in groups}
+
+
+def test_a_sweep_of_a_32_bit_source_judges_every_code(own: Catalog) -> None:
+    _, program = question(own, "float32")
+    count = np.count_nonzero(odd(np.arange(SPAN.first, SPAN.first + SPAN.count)))
+    rest = SPAN.count - count
+    assert swept_rows(Swept(program), own) == {("x is odd", "pass"): count, ("else", "pass"): rest}
+    assert swept_rows(Swept(program, forgotten), own) == {
+        ("x is odd", "fail"): count, ("else", "pass"): rest
+    }  # fmt: skip
+
+
+def test_an_outline_misses_it_where_it_declares_another_nature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that the nature is what makes the sweep right."""
+    catalog = planted("threshold", tmp_path, monkeypatch)
+    _, program = question(catalog, "float32")
+    assert swept_rows(Swept(program, forgotten), catalog) == {("else", "pass"): SPAN.count}
