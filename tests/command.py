@@ -2,23 +2,93 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-from places import GOLDEN
+from places import GOLDEN, TESTS
+
+from convcheck.__main__ import main
+
+Done = subprocess.CompletedProcess[str]
 
 
-def convcheck(
-    *arguments: object, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line; warnings in it are errors."""
+def convcheck(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
+    """Run the command line in this process; warnings in it are errors.
+
+    It ends as a process would, and leaves nothing behind: what it sets of the environment is put
+    back. Its workers are processes, as they always are.
+    """
+    words = ["convcheck", *map(str, arguments)]
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with (
+        surroundings(cwd, environment),
+        patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=out, stderr=err),
+    ):
+        code = ended()
+    return Done(words, code, text_of(out), text_of(err))
+
+
+def ended() -> int:
+    """Return the exit code of a run of the entry point."""
+    try:
+        main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    raise AssertionError("the entry point returned")
+
+
+@contextmanager
+def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None]:
+    """Set up what `python -W error -m convcheck` has around it, in a folder."""
+    folder = cwd or Path.cwd()
+    with (
+        chdir(folder),
+        patch.dict(os.environ, variables(environment)),
+        patch.multiple(sys, path=[str(folder), *sys.path], warnoptions=["error"]),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("error")
+        yield
+
+
+def text_of(stream: io.TextIOWrapper) -> str:
+    """Return what was written to a stream."""
+    stream.flush()
+    held = stream.buffer
+    assert isinstance(held, io.BytesIO)
+    return held.getvalue().decode()
+
+
+def convcheck_process(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
+    """Run the command line in a process of its own; warnings in it are errors.
+
+    For what only a process has: an encoding, a memory of its own, the modules that it loads.
+    """
     command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
     return subprocess.run(
-        command, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=120, check=False
-    )
+        command, cwd=cwd, env={**os.environ, **variables(environment)}, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def variables(environment: dict[str, str]) -> dict[str, str]:
+    """Return the variables that a command is started with, where planted backends are found."""
+    return {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(TESTS), **environment}
+
+
+def report_at(path: Path) -> dict[str, Any]:
+    """Return a report in JSON."""
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
 
 
 def check_golden(name: str, text: str, width: int | None = 80) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import convcheck
+from command import convcheck, convcheck_process
 from places import EXAMPLES
 
 CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
@@ -65,8 +65,8 @@ def distribution(tmp_path: Path) -> Path:
 
 def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path) -> None:
     options = ("--from", "int16", "--to", "fixed", "--json", "r.json")
-    done = convcheck("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
-                     PYTHONPATH=str(distribution))  # fmt: skip
+    done = convcheck_process("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
+                             PYTHONPATH=str(distribution))  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     found = verdicts(tmp_path / "r.json")
     assert found["onnx.Cast-21/int16-to-int8"] == "pass"
@@ -74,8 +74,8 @@ def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path)
 
 
 def test_a_module_that_is_not_there_is_no_backend(distribution: Path, tmp_path: Path) -> None:
-    done = convcheck("run", "--backend", "mibackend:Numpy", *CAST, cwd=tmp_path,
-                     PYTHONPATH=str(distribution))  # fmt: skip
+    done = convcheck_process("run", "--backend", "mibackend:Numpy", *CAST, cwd=tmp_path,
+                             PYTHONPATH=str(distribution))  # fmt: skip
     assert done.returncode == 2
     assert "unknown backend 'mibackend:Numpy'" in done.stderr
     assert "plain" in done.stderr, "the names that there are"

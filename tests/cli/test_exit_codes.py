@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import convcheck, convcheck_process
 from places import TESTS
 
 HERE = {"PYTHONPATH": str(TESTS)}
@@ -30,7 +30,7 @@ OTHER = ("onnx.Cast-21", "--from", "bool", "--to", "float32")
 def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The list of known failures of the wrong backend."""
     path = tmp_path_factory.mktemp("known") / "known.toml"
-    done = convcheck("baseline", "--backend", WRONG, *ONE, "--out", path, **HERE)
+    done = convcheck("baseline", "--backend", WRONG, *ONE, "--out", path)
     assert done.returncode == 0, done.stderr
     return path
 
@@ -69,7 +69,7 @@ TABLE = [
 @pytest.mark.parametrize(("arguments", "code", "said"), [row[1:] for row in TABLE],
                          ids=[row[0] for row in TABLE])  # fmt: skip
 def test_how_it_ends(arguments: tuple[str, ...], code: int, said: str) -> None:
-    done = convcheck(*arguments, **HERE)
+    done = convcheck(*arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -90,10 +90,10 @@ def test_lists_of_known_failures(known: Path, tmp_path: Path) -> None:
     run = ("run", "--backend", WRONG, *ONE)
     for _, old, new, code, said in (row for row in LISTED if row[0] != "stale"):
         path = changed(known, tmp_path, old, new)
-        done = convcheck(*run, "--known", path, **HERE)
+        done = convcheck(*run, "--known", path)
         assert done.returncode == code, done.stdout + done.stderr
         assert said in done.stdout + done.stderr
-    stale = convcheck("run", "--backend", RIGHT, *ONE, "--known", known, **HERE)
+    stale = convcheck("run", "--backend", RIGHT, *ONE, "--known", known)
     assert stale.returncode == 1
     assert "STALE" in stale.stdout
     assert f"{known}:" in stale.stdout.replace("\n", "")
@@ -138,7 +138,7 @@ def test_a_list_from_a_pipe(known: Path) -> None:
 
 def test_no_report_over_the_list(known: Path) -> None:
     text = known.read_text()
-    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known, **HERE)
+    done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known)
     assert (done.returncode, known.read_text()) == (2, text)
     assert f"a report goes to the list {known}" in done.stderr
 
@@ -201,14 +201,14 @@ def test_quiet() -> None:
     good = convcheck("run", "--backend", RIGHT, *ONE, "-q")
     assert good.stdout.startswith("PASS")
     assert len(good.stdout.splitlines()) == 1
-    bad = convcheck("run", "--backend", WRONG, *ONE, "-q", **HERE)
+    bad = convcheck("run", "--backend", WRONG, *ONE, "-q")
     assert bad.stdout.splitlines()[-1].startswith("FAIL")
     assert len(bad.stdout.splitlines()) < 6
 
 
 def test_a_terminal_without_utf_8() -> None:
-    plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", **HERE}
-    done = convcheck("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
+    plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    done = convcheck_process("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()
 

@@ -96,7 +96,7 @@ def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
 def _report_of_int32(project: Path) -> str:
     """Give what `convcheck run` prints of the failing case, from its heading to its bits."""
     case = ("onnx.Cast-21", "--case", "int8-to-int32")
-    done = convcheck("run", "--backend", MINE[1], *case, PYTHONPATH=str(project))
+    done = convcheck("run", "--backend", MINE[1], *case, cwd=project)
     shown = done.stdout[done.stdout.index("FAIL  ") :]
     block = shown[: shown.index("\n\n")]
     assert "one too large" in block

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import convcheck, report_at
 from oracle import expect, fits, ranges
 from places import ROOT
 
 from specs import GOOD, write_spec
-
-
-def convcheck(
-    *arguments: object, cwd: Path = ROOT, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line; warnings in it are errors."""
-    command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment}
-    return subprocess.run(
-        command, cwd=cwd, env=surroundings, capture_output=True, text=True, timeout=300, check=False
-    )
-
-
-def report(path: Path) -> dict[str, Any]:
-    """Read a JSON report."""
-    document: dict[str, Any] = json.loads(path.read_text())
-    return document
 
 
 @pytest.mark.parametrize("selected", [
@@ -45,7 +26,7 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
     assert len(done.stdout.splitlines()) < 70  # a line a spec, two a disputed rule
-    verdicts = {c["verdict"] for c in report(tmp_path / "r.json")["cases"]}
+    verdicts = {c["verdict"] for c in report_at(tmp_path / "r.json")["cases"]}
     assert verdicts <= {"pass", "tolerated", "undefined"}
 
 
@@ -55,7 +36,7 @@ def of_onnxruntime(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     path = tmp_path_factory.mktemp("ort") / "r.json"
     done = convcheck("run", "--backend", "ort", "--json", path)
     assert done.returncode in (0, 1), done.stderr
-    return report(path)
+    return report_at(path)
 
 
 def test_every_accusation_stands_up(of_onnxruntime: dict[str, Any]) -> None:
@@ -123,7 +104,7 @@ def test_tiers_and_coverage(tmp_path: Path) -> None:
         sources = select if tier == "boundary" else (*select[:3], *select[5:])
         done = convcheck("run", "--backend", "reference", *sources, "--tier", tier, "--json", path)
         assert done.returncode == 0
-        by_source = {c["inputs"][0]: c for c in report(path)["cases"]}
+        by_source = {c["inputs"][0]: c for c in report_at(path)["cases"]}
         assert by_source["float16"]["coverage"] == "exhaustive"
         assert by_source["float16"]["checked"] == 65536
         wide = by_source.get("float32")
@@ -184,7 +165,7 @@ def test_own_inputs(tmp_path: Path) -> None:
     select = ("onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")
     done = convcheck("run", "--backend", "ort", *select, "--inputs", path, "--json", out)
     assert done.returncode == 0, done.stdout
-    assert [c["checked"] for c in report(out)["cases"]] == [2, 2, 2]  # saturate 0, 1, and 2
+    assert [c["checked"] for c in report_at(out)["cases"]] == [2, 2, 2]  # saturate 0, 1, and 2
 
 
 def test_specs_of_ones_own_and_an_edited_spec(tmp_path: Path) -> None:
@@ -232,20 +213,6 @@ def test_json_on_stdout_is_json_alone() -> None:
     done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "--json", "-")
     assert json.loads(done.stdout)["format"] == "convcheck-report/2"
     assert "PASS" in done.stderr
-
-
-def test_an_interrupt_keeps_what_there_is(tmp_path: Path) -> None:
-    out = tmp_path / "r.json"
-    command = [sys.executable, "-m", "convcheck", "run", "--backend", "reference", "--json", out]
-    running = subprocess.Popen(
-        list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(4)
-    running.send_signal(signal.SIGINT)
-    stdout, _ = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert "interrupted" in stdout.lower()
-    assert report(out)["interrupted"] is True
 
 
 def test_a_fault_of_our_own_is_70() -> None:

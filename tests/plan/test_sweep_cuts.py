@@ -20,7 +20,8 @@ from convcheck.plan.units import Gathering, Unit, part_of
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
-from convcheck.report.json import case_document
+from convcheck.report.json import encode
+from convcheck.report.json.codec import plain
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
@@ -63,7 +64,7 @@ def result(first: int, tallies: list[Tally]) -> CaseResult:
 
 def document(found: CaseResult, *left_out: Group) -> str:
     """Its JSON; the verdict, which a death changes, and what is left out apart."""
-    made = case_document(found)
+    made = plain(encode.case(found))
     groups = [g for g, group in zip(made["groups"], found.groups, strict=True)
               if group not in left_out]  # fmt: skip
     return json.dumps({**made, "groups": groups, "verdict": "", "coverage": ""}, indent=1)

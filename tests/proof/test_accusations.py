@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from catalogue import CATALOG
-from oracle import decode, expect, fake_convert, promotion, pypto_cast, ranges
+from command import convcheck, report_at
+from oracle import decode, expect, fake_convert, fits, promotion, pypto_cast, ranges
 from oracle.formats import FLOATS
-from test_run import convcheck, fits, report
 
 from convcheck.backends import protocol
 from convcheck.errors import UnavailableError
@@ -253,7 +253,7 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     chosen = [word for glob in globs for word in ("--case", glob)]
     done = convcheck("run", "--backend", backend, *specs, *chosen, "--json", tmp_path / "r.json")
     assert done.returncode in (0, 1), done.stderr
-    found = report(tmp_path / "r.json")
+    found = report_at(tmp_path / "r.json")
     counts: Counter[str] = Counter()
     for case in found["cases"]:
         for group in case["groups"]:

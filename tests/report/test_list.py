@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command import check_golden, convcheck
+from command import check_golden, convcheck, convcheck_process
 
 from specs import write_spec
 
@@ -89,7 +86,7 @@ def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
     (facts / "entry_points.txt").write_text(
         "[convcheck.backends]\nelsewhere = elsewhere:B\nshattered = shattered:B\n"
     )
-    done = convcheck("list", "backends", PYTHONPATH=str(tmp_path))
+    done = convcheck_process("list", "backends", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0
     wanted = "not available: No module named 'no_such_runtime'; pip install no_such_runtime"
     assert wanted in done.stdout
@@ -99,10 +96,7 @@ def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("line", "at"), COMPLETED)
 def test_completion(line: str, at: int) -> None:
     asking = {"_CONVCHECK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(at)}
-    done = subprocess.run(
-        [Path(sys.executable).with_name("convcheck")],
-        env={**os.environ, **asking}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = convcheck(**asking)
     words = [entry.partition(",")[2] for entry in done.stdout.splitlines()]
     assert COMPLETED[line, at] in words
     assert all(word.startswith(line.split()[-1]) for word in words)

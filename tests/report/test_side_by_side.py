@@ -9,13 +9,12 @@ import dataclasses
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from places import GOLDEN, ROOT
+from command import convcheck
+from places import GOLDEN
 from report_json import document as report_document
 from report_json import render
 from report_runs import TRUNCATED, all_pass, answered, case, failing, kinds, nothing, passed, run
@@ -154,16 +153,6 @@ def test_each_backend_has_its_turn() -> None:
     assert not seen  # a slip is said before hours are spent
 
 
-def convcheck(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "convcheck", "run", *map(str, arguments)]
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1",
-                    "PYTHONPATH": str(ROOT / "tests")}  # fmt: skip
-    return subprocess.run(
-        command, cwd=ROOT, env=surroundings, capture_output=True, text=True, timeout=300,
-        check=False,
-    )  # fmt: skip
-
-
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
 
 
@@ -174,7 +163,7 @@ def documents(path: Path) -> dict[str, Any]:
 
 def test_a_run_of_several_backends(tmp_path: Path) -> None:
     both = ("--backend", "reference", "--backend", TRUNCATING)
-    done = convcheck(*both, *SMALL, "--json", tmp_path / "r.json")
+    done = convcheck("run", *both, *SMALL, "--json", tmp_path / "r.json")
     assert done.returncode == 1, done.stderr
     assert done.stderr == ""
     assert "Truncating  FAIL" in done.stdout
@@ -182,42 +171,42 @@ def test_a_run_of_several_backends(tmp_path: Path) -> None:
     document = documents(tmp_path / "r.json")
     assert document["format"] == "convcheck-reports/2"
     assert [r["summary"]["gated"] > 0 for r in document["reports"]] == [False, True]
-    convcheck("--backend", "reference", *SMALL, "--json", tmp_path / "one.json")
+    convcheck("run", "--backend", "reference", *SMALL, "--json", tmp_path / "one.json")
     assert document["reports"][0] == documents(tmp_path / "one.json")
 
 
 def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     good = ("--backend", ABSENT, "--backend", "reference")
-    done = convcheck(*good, *SMALL, "--json", path)
+    done = convcheck("run", *good, *SMALL, "--json", path)
     assert done.returncode == 4
     assert "no such runtime here" in done.stdout
     assert "Absent     NOT STARTED" in done.stdout
     assert "reference  PASS" in done.stdout
     assert [d["address"] for d in documents(path)["not_started"]] == [ABSENT]
-    bad = convcheck(*good, "--backend", TRUNCATING, *SMALL)
+    bad = convcheck("run", *good, "--backend", TRUNCATING, *SMALL)
     assert bad.returncode == 1  # a finding is graver
-    none = convcheck("--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)
+    none = convcheck("run", "--backend", ABSENT, "--backend", "no.such:Thing", *SMALL)
     assert none.returncode == 4
     assert "Traceback" not in none.stderr
 
 
 def test_a_backend_of_which_nothing_is_judged_is_no_pass() -> None:
     both = ("--backend", "reference", "--backend", "ort")
-    done = convcheck(*both, "onnx.Cast-28", "--from", "float32", "--to", "float6")
+    done = convcheck("run", *both, "onnx.Cast-28", "--from", "float32", "--to", "float6")
     assert done.returncode == 3
     assert "NOTHING JUDGED" in done.stdout
 
 
 def test_the_same_backend_twice_is_one() -> None:
-    once = convcheck("--backend", "reference", *SMALL)
-    twice = convcheck("--backend", "reference", "--backend", "reference", *SMALL)
+    once = convcheck("run", "--backend", "reference", *SMALL)
+    twice = convcheck("run", "--backend", "reference", "--backend", "reference", *SMALL)
     assert twice.stdout == once.stdout
     assert "a symbol each" not in twice.stdout
 
 
 def test_fail_fast_ends_with_the_first_backend_that_fails() -> None:
     both = ("--backend", TRUNCATING, "--backend", "reference")
-    done = convcheck(*both, *SMALL, "--fail-fast")
+    done = convcheck("run", *both, *SMALL, "--fail-fast")
     assert done.returncode == 1
     assert "reference" not in done.stdout

@@ -9,8 +9,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import jsonschema
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from command import convcheck
 from places import GOLDEN, ROOT
 from report_json import masked
 from rich.console import Console
@@ -374,24 +373,12 @@ def test_cases_are_named_by_what_tells_them_apart() -> None:
 # The command line.
 
 
-def convcheck(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "convcheck", "survey", *map(str, arguments)]
-    surroundings = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env=surroundings,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )  # fmt: skip
-
-
 def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8", "--to", "int4")
-    done = convcheck("--backend", "ort", "--backend", "onnx-reference", *select, "--json", path)
+    done = convcheck(
+        "survey", "--backend", "ort", "--backend", "onnx-reference", *select, "--json", path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "onnxruntime" in done.stdout
@@ -408,29 +395,34 @@ def test_real_runtimes_are_surveyed(tmp_path: Path) -> None:
 def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")
     for name, jobs in (("a", "1"), ("b", "2")):
-        convcheck("--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs)
+        convcheck("survey", "--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_json_on_stdout_is_json_alone() -> None:
     select = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
-    done = convcheck("--backend", "reference", *select, "--json", "-")
+    done = convcheck("survey", "--backend", "reference", *select, "--json", "-")
     assert json.loads(done.stdout)["format"] == "convcheck-survey/2"
     assert "SURVEYED" in done.stderr
 
 
 def test_exit_codes() -> None:
     float_to_int = ("onnx.Cast-21", "--from", "float16", "--to", "int8")
-    nothing = convcheck("--backend", "reference", "onnx.Cast-21", "--from", "int8", "--to", "int16")
+    nothing = convcheck(
+        "survey", "--backend", "reference", "onnx.Cast-21", "--from", "int8", "--to", "int16"
+    )
     assert nothing.returncode == 3
     assert "NOTHING SURVEYED" in nothing.stdout
-    absent = convcheck("--backend", f"{PLANTED}Absent", "--backend", "reference", *float_to_int)
+    absent = convcheck(
+        "survey", "--backend", f"{PLANTED}Absent", "--backend", "reference", *float_to_int
+    )
     assert absent.returncode == 4
     assert "could not be started: no such runtime here" in " ".join(absent.stdout.split())
     assert "SURVEYED" in absent.stdout  # the other was
-    unknown = convcheck("--backend", "reference", "--backend", "nope", *float_to_int)
+    two = ("--backend", "reference", "--backend", "nope")
+    unknown = convcheck("survey", *two, *float_to_int)
     assert unknown.returncode == 2
     assert "unknown backend 'nope'" in unknown.stderr
     assert unknown.stdout == ""
-    assert convcheck(*float_to_int).returncode == 2
-    assert "convcheck survey --backend ort" in convcheck("--help").stdout
+    assert convcheck("survey", *float_to_int).returncode == 2
+    assert "convcheck survey --backend ort" in convcheck("survey", "--help").stdout
