@@ -6,9 +6,10 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
-import pytest
+from places import TESTS
 
 import convcheck
 
@@ -47,12 +48,120 @@ OWNERS = {
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
 LONGEST = 40  # lines of a function
-FILES = sorted(PACKAGE.rglob("*.py"))
+# what tests are of that no room has: the proof, its speed, and the documentation
+OTHER_TESTS = {"proof", "bench", "docs"}
+# each file of cli/ has its command
+SHARED = {"command"}
+# Names that are still given twice. Take one out when it is one; none may be added.
+TWICE = {
+    "Answers",
+    "Asked",
+    "Asking",
+    "Backend",
+    "Bench",
+    "Call",
+    "CallExample",
+    "Case",
+    "Claim",
+    "Column",
+    "Corpus",
+    "Difference",
+    "Due",
+    "Entry",
+    "Example",
+    "Excuse",
+    "Failure",
+    "Finding",
+    "Found",
+    "Group",
+    "Line",
+    "Matrix",
+    "Part",
+    "Problem",
+    "Program",
+    "Question",
+    "Ranges",
+    "Reading",
+    "Reports",
+    "Rounded",
+    "Row",
+    "Sample",
+    "Shard",
+    "Span",
+    "Step",
+    "Summary",
+    "Survey",
+    "Tally",
+    "Tensor",
+    "Way",
+    "answer",
+    "answers_of",
+    "apply",
+    "ask",
+    "at",
+    "below",
+    "broken",
+    "ceil",
+    "check",
+    "code",
+    "code_at",
+    "complaint",
+    "complete_backends",
+    "count",
+    "diff",
+    "digest",
+    "due_strips",
+    "element_type",
+    "elements",
+    "encoded",
+    "example",
+    "excused",
+    "failing",
+    "form",
+    "gist",
+    "grid",
+    "group",
+    "lines",
+    "main",
+    "merge",
+    "packed",
+    "parse",
+    "part",
+    "part_of",
+    "parts_of",
+    "question",
+    "quoted",
+    "read",
+    "read_calls",
+    "render",
+    "report",
+    "rounded",
+    "rows_of",
+    "serve",
+    "settled",
+    "show",
+    "spell",
+    "spelled",
+    "spread",
+    "supported",
+    "tally_of",
+    "tensor",
+    "text",
+    "word",
+    "words",
+    "write",
+}
 
 
-def imports(path: Path) -> set[str]:
+@cache
+def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]:
+    """Return the files below a folder, each parsed once."""
+    return {path: ast.parse(path.read_text()) for path in sorted(folder.rglob(names))}
+
+
+def imports(tree: ast.Module) -> set[str]:
     """Name every module that a file imports, anywhere in it."""
-    return {name for node in ast.walk(ast.parse(path.read_text())) for name in named(node)}
+    return {name for node in ast.walk(tree) for name in named(node)}
 
 
 def named(node: ast.AST) -> set[str]:
@@ -70,43 +179,42 @@ def room(path: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
-@pytest.mark.parametrize(
-    "path", [f for f in FILES if room(f)], ids=lambda p: str(p.relative_to(PACKAGE))
-)
-def test_imports_run_one_way(path: Path) -> None:
-    here = room(path)
-    allowed = MAY_IMPORT[here] | {here}
-    if path.name == "reference.py" and here == "backends":
-        allowed |= {"semantics"}
-    rooms = {m.split(".")[1] for m in imports(path) if m.startswith("convcheck.") and "." in m}
-    assert rooms & set(ROOMS) <= allowed
+def test_imports_run_one_way() -> None:
+    for path, tree in files().items():
+        here = room(path)
+        if not here:
+            continue
+        allowed = MAY_IMPORT[here] | {here}
+        if path.name == "reference.py" and here == "backends":
+            allowed |= {"semantics"}
+        modules = imports(tree)
+        rooms = {m.split(".")[1] for m in modules if m.startswith("convcheck.") and "." in m}
+        assert rooms & set(ROOMS) <= allowed, path
 
 
 def test_runtimes_stay_in_their_own_files() -> None:
-    for path in FILES:
-        used = {m.split(".")[0] for m in imports(path)} & RUNTIMES
+    for path, tree in files().items():
+        used = {m.split(".")[0] for m in imports(tree)} & RUNTIMES
         assert used <= OWNERS.get(path.relative_to(PACKAGE).as_posix(), set()), path
 
 
 def test_runtimes_are_imported_when_used() -> None:
-    for path in FILES:
-        top = ast.parse(path.read_text()).body
-        assert not {m.split(".")[0] for node in top for m in named(node)} & RUNTIMES, path
+    for path, tree in files().items():
+        assert not {m.split(".")[0] for node in tree.body for m in named(node)} & RUNTIMES, path
 
 
 def test_no_eval_and_no_pickle() -> None:
-    for path in FILES:
-        names = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+    for path, tree in files().items():
+        names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
         assert not names & {"eval", "exec", "compile", "__import__"}, path
-        assert not imports(path) & {"pickle", "marshal", "shelve"}, path
+        assert not imports(tree) & {"pickle", "marshal", "shelve"}, path
 
 
 def test_no_python_file_knows_an_operator() -> None:
     """Rules live in specs/: no operator's name is in the code, outside examples in docstrings."""
-    for path in FILES:
+    for path, tree in files().items():
         if room(path) in ("cli", ""):
             continue
-        tree = ast.parse(path.read_text())
         docs = {ast.get_docstring(n, clean=False) for n in ast.walk(tree)
                 if isinstance(n, ast.Module | ast.FunctionDef | ast.ClassDef)}  # fmt: skip
         texts = {
@@ -121,12 +229,40 @@ def test_a_function_does_one_thing() -> None:
     """A file ends where its idea ends, a function before it has 40 lines."""
     long = [
         f"{path.relative_to(PACKAGE)}:{node.lineno} {node.name}"
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, tree in files().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno >= LONGEST
     ]
     assert not long
+
+
+def test_who_greps_for_a_name_finds_one() -> None:
+    """No two classes or functions of modules share a name, but for those that are private."""
+    places: dict[str, list[str]] = {}
+    for path, tree in files().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                at = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+                places.setdefault(node.name, []).append(at)
+    twice = {n: at for n, at in places.items() if len(at) > 1 and not n.startswith("_")}
+    assert not {n: at for n, at in twice.items() if n not in SHARED | TWICE}
+
+
+def test_a_test_file_is_imported_by_none() -> None:
+    """What two of them need is in a file of its own; each has a name of its own."""
+    tests = files(TESTS, "test_*.py")
+    assert len({path.name for path in tests}) == len(tests)
+    for path, tree in tests.items():
+        assert not {m for m in imports(tree) if m.split(".")[-1].startswith("test_")}, path
+
+
+def test_tests_stand_by_room() -> None:
+    """Each test file is in the folder of a room."""
+    tests = files(TESTS, "test_*.py")
+    folders = {path.parent.relative_to(TESTS).as_posix() for path in tests} - {"."}
+    assert folders <= ROOMS | OTHER_TESTS
+    assert [path.name for path in tests if path.parent == TESTS] == [Path(__file__).name]
 
 
 def test_help_imports_nothing_heavy() -> None:
