@@ -112,7 +112,7 @@ def _explained(loaded: Catalog, case: Case, word: str) -> Explained:
 
     spec = loaded.specs[case.spec]
     code, exact = _read(case.inputs[0], word)
-    found = trace(spec, compile_case(spec, case), case, _bits(case, code))
+    found = trace(compile_case(spec, case), case, _bits(case, code))
     return Explained(spec, case, word, code, exact, found)
 
 

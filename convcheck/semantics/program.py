@@ -55,6 +55,7 @@ class Entry:
     first: int  # index of its (first) decision
     rule: Rule
     row: Row
+    cell: Cell  # that of the row which the steps are made of
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,7 @@ def _entry(
     decision = _decision(question, rule, row, cell)
     handed_on = steps[0].program if len(steps) == 1 else None
     decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
-    return Entry(test, mode, steps, first, rule, row), decisions
+    return Entry(test, mode, steps, first, rule, row, cell), decisions
 
 
 def _mode(question: Question, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
@@ -271,15 +272,9 @@ def _as(question: Question, cell: Cell, change: str) -> Program:
         known = ", ".join(f"{name}={v}" for v in values)
         hint = f"known: {known}" if known else f"an attribute: `{AS} ATTRIBUTE=VALUE`"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
-    again = changed(replace(question, chain=(*question.chain, link)), change)
+    attributes = tuple({**dict(question.attributes), name: value}.items())
+    again = replace(question, attributes=attributes, chain=(*question.chain, link))
     return _program(again, question.spec.rules)
-
-
-def changed(question: Question, change: str) -> Question:
-    """Give the question under another value of an attribute, `NAME=VALUE`."""
-    name, _, value = change.partition("=")
-    attributes = {**dict(question.attributes), name: value}
-    return replace(question, attributes=tuple(attributes.items()))
 
 
 def weaker(a: Level, b: Level) -> Level:

@@ -10,11 +10,11 @@ from convcheck.numerics.decimal import parse_decimal
 from convcheck.numerics.format import Bits, Float, Text
 from convcheck.numerics.number import FINITE, to_fraction
 from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.model import REAL, Case, Cell, Outcome, Spec
+from convcheck.rules.model import Case, Outcome
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Entry, Program, Question, Step, changed, matches
-from convcheck.semantics.vocabulary import AS, AS_REAL, Points
+from convcheck.semantics.program import Entry, Program
+from convcheck.semantics.vocabulary import Points
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,10 @@ class _Walk:
     given: tuple[Given, ...]
 
 
-def trace(spec: Spec, program: Program, case: Case, bits: Bits) -> Trace:
-    """Walk a case's program for the one input in `bits`, of shape (1,)."""
+def trace(program: Program, case: Case, bits: Bits) -> Trace:
+    """Return what decides the one input in `bits`, of shape (1,), in the program that judges it."""
     points = points_of(case, bits)
-    attributes = tuple((name, str(value)) for name, value in case.attributes)
-    source, target = case.inputs[0], case.outputs[0]
-    question = Question(spec, source.name, source.format, target.name, target.format, attributes)
-    walk = _walk(program, question, points)
+    walk = _walk(program, points)
     decision = program.decisions[walk.index]
     return Trace(decision, _exact(points), walk.tried, walk.links, walk.given)
 
@@ -90,51 +87,34 @@ def _exact(points: Points) -> Fraction | None:
     return to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
 
 
-def _walk(program: Program, question: Question, points: Points) -> _Walk:
+def _walk(program: Program, points: Points) -> _Walk:
     tried = []
     for entry in program.entries:
         if entry.test is None or entry.test(points, entry.mode)[0]:
             break
-        tried.append(_link(entry, _cell(entry, question)))
-    cell = _cell(entry, question)
-    walk = _decided(entry, cell, question, points)
-    return replace(walk, tried=(*tried, *walk.tried), links=(_link(entry, cell), *walk.links))
+        tried.append(_link(entry))
+    walk = _decided(entry, points)
+    return replace(walk, tried=(*tried, *walk.tried), links=(_link(entry), *walk.links))
 
 
-def _cell(entry: Entry, question: Question) -> Cell:
-    """Find the cell of a row: its condition has been tested, its column has not been kept."""
-    column = matches(replace(entry.rule, when=(), same_type=False), question)
-    return entry.row.cells[column or 0]
+def _link(entry: Entry) -> Link:
+    return Link(entry.rule.name, entry.row.label, entry.cell.place)
 
 
-def _link(entry: Entry, cell: Cell) -> Link:
-    return Link(entry.rule.name, entry.row.label, cell.place)
-
-
-def _decided(entry: Entry, cell: Cell, question: Question, points: Points) -> _Walk:
+def _decided(entry: Entry, points: Points) -> _Walk:
     """Give what a row gives; where it hands on to another program, that decides."""
     program = entry.steps[0].program
     if len(entry.steps) == 1 and program is not None:
-        inner = _walk(program, _handed_on(question, cell.outcomes[0]), points)
+        inner = _walk(program, points)
         return replace(inner, index=entry.first + inner.index)
-    both = zip(cell.outcomes, entry.steps, strict=True)
-    given = (
-        _given(entry, i, outcome, step, question, points) for i, (outcome, step) in enumerate(both)
-    )
-    return _Walk(entry.first, (), (), tuple(given))
+    given = tuple(_given(entry, reading, points) for reading in range(len(entry.steps)))
+    return _Walk(entry.first, (), (), given)
 
 
-def _handed_on(question: Question, outcome: Outcome) -> Question:
-    if outcome.word == AS:
-        return changed(question, outcome.argument)
-    return replace(question, source=REAL) if outcome.word == AS_REAL else question
-
-
-def _given(
-    entry: Entry, reading: int, outcome: Outcome, step: Step, question: Question, points: Points
-) -> Given:
+def _given(entry: Entry, reading: int, points: Points) -> Given:
+    step, outcome = entry.steps[reading], entry.cell.outcomes[reading]
     if step.program is not None:
-        walk = _walk(step.program, _handed_on(question, outcome), points)
+        walk = _walk(step.program, points)
         inner = walk.given[min(reading, len(walk.given) - 1)]
         return replace(inner, outcome=outcome, links=(*walk.links, *inner.links))
     rounded = _rounded(points, step.mode or entry.mode)

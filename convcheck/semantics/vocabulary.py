@@ -105,8 +105,11 @@ def _beyond(p: Points, mode: str, bound: Fraction) -> Mask:
     rounded = p.rounded(mode)
     target = p.target
     if isinstance(target, Float):
-        # signed: what underflows a format without a zero has a magnitude of -1
-        return np.asarray(rounded.magnitude.view(np.int64) > target.max_magnitude)
+        # what underflows a format without a zero has a magnitude that wrapped round below 0
+        below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
+        return np.asarray(
+            rounded.magnitude + below_zero > np.uint64(target.max_magnitude) + below_zero
+        )
     far = rounded.magnitude > np.uint64(abs(bound))
     return far if rounded.beyond is None else far | rounded.beyond
 

@@ -120,7 +120,7 @@ def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
         program = compile_case(spec, case)
         expected = run_program(program, case, bits)
         for i in rng.sample(range(len(bits)), min(25, len(bits))):
-            found = trace(spec, program, case, bits[i : i + 1])
+            found = trace(program, case, bits[i : i + 1])
             decision = expected.decisions[expected.rows[i]]
             assert found.decision is decision
             assert found.links[-1].place == decision.place
@@ -138,7 +138,7 @@ def test_the_rounded_value_is_exact_however_far() -> None:
     case = next(c for c in cases(spec) if c.name == "float64-to-float8e4m3fn/saturate=1")
     bits = np.array([2**0.5 * 2.0**900, -(2.0**1023)]).view(np.uint64)
     for code, want in zip(bits, (1.375 * 2**900, -(2**1023)), strict=True):
-        given = trace(spec, compile_case(spec, case), case, np.array([code])).given[0]
+        given = trace(compile_case(spec, case), case, np.array([code])).given[0]
         assert given.rounded
         assert given.rounded.value == want
 
