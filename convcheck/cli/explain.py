@@ -63,6 +63,13 @@ def _unmarked(
     help="Ask this backend, too. May be repeated.",
 )  # fmt: skip
 @click.option(
+    "--timeout",
+    type=click.FloatRange(0.1),
+    default=30.0,
+    show_default=True,
+    help="Seconds that one call of the backend may take.",
+)
+@click.option(
     "--verbose", "-v", is_flag=True, help="Show the rows tried before the one that holds."
 )
 @specs
@@ -73,6 +80,7 @@ def command(
     target: str | None,
     where: tuple[str, ...],
     backends: tuple[str, ...],
+    timeout: float,
     verbose: bool,
     specs: tuple[str, ...],
 ) -> int:
@@ -94,23 +102,27 @@ def command(
     loaded = catalog(specs)
     case = find_case(loaded, name, source, target, where)
     console = Console()
+
     if case.whole_calls:
-        return _explain_call(loaded, case, values, backends, console)
-    if len(values) != 1:
-        raise UsageError(
-            "which VALUE? one input of the case", hint=f"convcheck explain {case.id} 1"
-        )
-    it = _explained(loaded, case, values[0])
-    put(explain.show(it, width_of(console), verbose), console)
-    return max((_ask(it, address, console) for address in backends), default=0)
+        asked = _explain_call(loaded, case, values, console)
+    else:
+        it = _explained(loaded, case, values)
+        put(explain.show(it, width_of(console), verbose), console)
+        asked = _vectors(it)
+    codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
+    return max(codes, default=0)
 
 
-def _explained(loaded: Catalog, case: Case, word: str) -> Explained:
+def _explained(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Explained:
     from convcheck.report.draw.explain import Explained
     from convcheck.semantics.program import compile_case
     from convcheck.semantics.trace import trace
 
-    spec = loaded.specs[case.spec]
+    if len(values) != 1:
+        raise UsageError(
+            "which VALUE? one input of the case", hint=f"convcheck explain {case.id} 1"
+        )
+    spec, [word] = loaded.specs[case.spec], values
     code, exact = _read(case.inputs[0], word)
     found = trace(compile_case(spec, case), case, _bits(case, code))
     return Explained(spec, case, word, code, exact, found)
@@ -158,25 +170,27 @@ def _bits(case: Case, code: int | str) -> Bits:
     return bits
 
 
-def _ask(it: Explained, address: str, console: Console) -> int:
-    """Put the input to a backend and show its answer; 1 where that fails."""
+def _vectors(it: Explained) -> Vectors:
+    """Return the one input with what is due of it."""
     from convcheck.semantics.evaluate import evaluate
     from convcheck.vectors.generate import form
     from convcheck.vectors.model import VectorSet
 
     bits = _bits(it.case, it.code)
     expected = evaluate(it.spec, it.case, bits)
-    vectors = VectorSet(it.case, (bits,), expected, "sampled", form(it.spec))
-    return _put_to(address, vectors, console)
+    return VectorSet(it.case, (bits,), expected, "sampled", form(it.spec))
 
 
-def _put_to(address: str, vectors: Vectors, console: Console) -> int:
+def _put_to(
+    address: str, vectors: Vectors, timeout: float, loaded: Catalog, console: Console
+) -> int:
+    """Put the input to a backend and show its answer; 1 where that fails."""
     from convcheck.judge.result import FAILURES
-    from convcheck.pool.single import ask
+    from convcheck.plan.one_input import ask
     from convcheck.report.draw import explain
     from convcheck.report.spec_page.lines import put, width_of
 
-    info, result = ask(address, vectors)
+    info, result = ask(address, vectors, timeout, loaded)
     put(explain.answer(info, result, width_of(console)), console)
     return int(result.verdict in FAILURES)
 
@@ -185,10 +199,9 @@ def _explain_call(
     loaded: Catalog,
     case: Case,
     values: tuple[str, ...],
-    backends: tuple[str, ...],
     console: Console,
-) -> int:
-    """Explain a call: a value for each input, which is that of all its elements."""
+) -> Vectors:
+    """Explain a call: a value for each input, which is that of all its elements. Return it."""
     from convcheck.report.draw.explain_call import ExplainedCall, show
     from convcheck.report.spec_page.lines import put, width_of
 
@@ -201,7 +214,7 @@ def _explain_call(
     exact = tuple(exactly for _, exactly in read)
     it = ExplainedCall(calls, tuple(shapes), outputs, words, exact)
     put(show(it, width_of(console)), console)
-    return max((_put_to(address, calls, console) for address in backends), default=0)
+    return calls
 
 
 def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:

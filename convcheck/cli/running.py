@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from convcheck.cli.asking import Asking
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.ask.jobs import Job
     from convcheck.cli.progress import Advance
     from convcheck.judge.result import BackendInfo, RunResult, Shard
+    from convcheck.plan.runner import Event
     from convcheck.plan.units import Gathering, Unit
-    from convcheck.pool.lane import Report
-    from convcheck.pool.messages import Setup
     from convcheck.report.json.journal import Journal
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -37,28 +35,26 @@ def ask_run(
     `most` failing cases. Raises UnavailableError or UsageError where the backend cannot
     be opened.
     """
-    from convcheck.cli.progress import progress
     from convcheck.judge.result import BackendInfo, RunResult
+    from convcheck.plan.runner import Workers, run
     from convcheck.plan.units import Gathering, units
+    from convcheck.pool.messages import Setup
 
     plan, shard = shared(units(cases, corpus.spans), part)
     gathering = Gathering(plan, corpus.conversion, asking.level)
     notes = corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
-    done = journal.done if journal else {}
-    for unit in plan:
-        if unit.id in done:
-            gathering.add(done[unit.id])
-    left = [unit for unit in plan if unit.id not in done]
-    values = sum(unit.span.count for unit in left if unit.span)
-    with progress(len(left), backend, values, hidden=asking.no_progress) as advance:
-        run = _Run(gathering, journal, advance, most)
-        run.ask(backend, left, corpus, asking)
-    info = run.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
+    sent = corpus.only(unit.case for unit in plan)
+    setup = Setup(backend, sent, None, asking.timeout, asking.consistency, catalog=sent.catalog)
+    events = run(setup, plan, Workers(asking.jobs, asking.executor), journal)
+    left = [unit for unit in plan if journal is None or unit.id not in journal.done]
+    heard = _Heard(gathering, most, left)
+    heard.all(events, backend, asking.no_progress)
+    info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     return RunResult(
         info, corpus.tier, asking.level, corpus.digests(cases), gathering.results(),
-        (*notes, *_notes(asking, corpus, cases)), run.interrupted, run.restarts, shard,
+        (*notes, *_notes(asking, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
-        ended_early=run.ended_early, consistency=asking.consistency,
+        ended_early=heard.ended_early, consistency=asking.consistency,
     )  # fmt: skip
 
 
@@ -76,71 +72,50 @@ def _notes(asking: Asking, corpus: Corpus, cases: Sequence[Case]) -> Iterator[st
         yield f"consistency was asked of the vectors of {cases_of}, not of their spans"
 
 
-class _Run:
-    """Hears the reports of a run."""
+class _Heard:
+    """What was heard of a run so far; `left` are the units that no earlier run has done."""
 
-    def __init__(
-        self, gathering: Gathering, journal: Journal | None, advance: Advance, most: int | None
-    ) -> None:
-        self.gathering, self.journal, self.advance, self.most = gathering, journal, advance, most
+    def __init__(self, gathering: Gathering, most: int | None, left: Sequence[Unit]) -> None:
+        self.gathering, self.most, self.left = gathering, most, len(left)
+        self.values = sum(unit.span.count for unit in left if unit.span)
         self.backend: BackendInfo | None = None
         self.restarts, self.interrupted, self.ended_early = 0, False, False
 
-    def ask(self, backend: str, plan: Sequence[Unit], corpus: Corpus, asking: Asking) -> None:
-        """Ask units until all are done, there are enough failures, or Ctrl-C."""
-        from contextlib import closing
+    def all(self, events: Generator[Event, None, None], name: str, hidden: bool) -> None:
+        """Hear events, with progress unless it is `hidden`, until all is done, there are enough
+        failures, or Ctrl-C; then close them.
+        """
+        from convcheck.cli.progress import progress
 
-        from convcheck.ask.jobs import Job
-        from convcheck.pool.local import prepare, to_stderr
-        from convcheck.pool.messages import Setup
-
-        sent = corpus.only(unit.case for unit in plan)
-        if not asking.executor:
-            prepare(backend, to_stderr)
-        setup = Setup(backend, sent, None, asking.timeout, asking.consistency, catalog=sent.catalog)
-        jobs = [Job(i, u.case, span=u.span, main=u.main) for i, u in enumerate(plan)]
-        left = len(jobs)
-        with closing(_reports(setup, jobs, asking)) as reports:
+        with progress(self.left, name, self.values, hidden) as advance, closing(events):
             try:
-                for report in reports:
-                    left -= self._hear(report, plan)
-                    enough = self.most is not None and self.gathering.failing >= self.most
-                    if enough and left:
+                for event in events:
+                    if self._is_done(event, advance) and self.left and self._enough:
                         self.ended_early = True
                         return
             except KeyboardInterrupt:
                 self.interrupted = True
 
-    def _hear(self, report: Report, plan: Sequence[Unit]) -> bool:
-        """Hear a report; tell whether a unit is done."""
-        from convcheck.plan.units import part_of
-        from convcheck.pool.lane import Reported, Restarts
+    @property
+    def _enough(self) -> bool:
+        return self.most is not None and self.gathering.failing >= self.most
 
-        if isinstance(report, Restarts):
-            self.restarts = report.count
-        elif isinstance(report, Reported):
-            unit = plan[report.position]
-            part = part_of(unit, report.result)
-            self.gathering.add(part)
-            if self.journal:
-                self.journal.add(unit, part)
-            self.advance(unit.span.count if unit.span else 0, self.gathering.failing)
+    def _is_done(self, event: Event, advance: Advance) -> bool:
+        """Hear an event; tell whether a unit was done now."""
+        from convcheck.plan.runner import Done
+        from convcheck.pool.lane import Restarts
+
+        if isinstance(event, Restarts):
+            self.restarts = event.count
+        elif not isinstance(event, Done):
+            self.backend = event
         else:
-            self.backend = report
-            if self.journal:
-                self.journal.name(report)
-        return isinstance(report, Reported)
-
-
-def _reports(setup: Setup, jobs: Sequence[Job], asking: Asking) -> Generator[Report, None, None]:
-    """Choose who does the jobs."""
-    if asking.executor:
-        from convcheck.pool.dask import on_cluster
-
-        return on_cluster(asking.executor, setup, jobs, asking.timeout)
-    from convcheck.pool.local import locally
-
-    return locally(setup, jobs, asking.jobs or os.cpu_count() or 1, asking.timeout)
+            self.gathering.add(event.part)
+            if not event.before:
+                self.left -= 1
+                advance(event.unit.span.count if event.unit.span else 0, self.gathering.failing)
+                return True
+        return False
 
 
 def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], Shard | None]:

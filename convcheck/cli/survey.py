@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,8 +17,8 @@ from convcheck.cli.several import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from convcheck.plan.runner import Execution
     from convcheck.plan.select import Selection
-    from convcheck.pool.local import Execution
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.survey.merge import Survey
@@ -49,6 +48,7 @@ Examples:
     "--seed", type=click.IntRange(0), default=0, show_default=True,
     help="Seed of the random part of the inputs.",
 )  # fmt: skip
+@click.option("--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
 @specs
 def command(
@@ -58,6 +58,7 @@ def command(
     jobs: int | None,
     timeout: float,
     seed: int,
+    executor: str | None,
     json_path: str | None,
     specs: tuple[str, ...],
 ) -> int:
@@ -84,7 +85,7 @@ def command(
     asked = _open(loaded, cases)
     turns = each(
         backends,
-        lambda name: _ask(name, asked, corpus, jobs, timeout),
+        lambda name: _ask(name, asked, corpus, jobs, timeout, executor),
         lambda done: done.interrupted,
     )
     return _report(_survey(turns, corpus, asked, notes), loaded, json_path)
@@ -105,18 +106,30 @@ def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
 
 
 def _ask(
-    address: str, cases: Sequence[Case], corpus: Corpus, jobs: int | None, timeout: float
+    address: str,
+    cases: Sequence[Case],
+    corpus: Corpus,
+    jobs: int | None,
+    timeout: float,
+    executor: str | None,
 ) -> Execution:
     from convcheck.cli.progress import progress
-    from convcheck.pool.local import execute
+    from convcheck.plan.runner import execute
     from convcheck.survey.survey import OpenRows, survey
 
+    sent = corpus.only(cases)
     with progress(len(cases), address) as advance:
         return execute(
-            address, cases, OpenRows(corpus),
-            jobs=jobs or os.cpu_count() or 1, timeout=timeout, fail_fast=False,
-            on_result=lambda result: advance(), judge=survey,
-        )  # fmt: skip
+            address,
+            cases,
+            OpenRows(sent),
+            jobs=jobs,
+            timeout=timeout,
+            executor=executor,
+            on_result=lambda result: advance(),
+            judge=survey,
+            catalog=sent.catalog,
+        )
 
 
 def _survey(

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 from convcheck.ask.jobs import Job
-from convcheck.backends.protocol import max_elements, prepare_backend
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, remarks
 from convcheck.pool.lane import Desk, Lane, Report, Restarts, Stopped
-from convcheck.pool.messages import Corpus, Judge, Setup
-from convcheck.rules.model import Case
+from convcheck.pool.messages import Setup
 
 LARGEST_BATCH = 32
 BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
 WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
-
-
-@dataclass(frozen=True)
-class Execution:
-    """What came of it: results in plan order, of an interrupted run those that there are."""
-
-    results: tuple[CaseResult, ...]
-    backend: BackendInfo
-    interrupted: bool = False
-    restarts: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What there is to say of it."""
-        return remarks(self.restarts, self.results)
-
-
-def to_stderr(line: str) -> None:
-    """Print a line for the user."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def locally(
@@ -87,50 +60,3 @@ def _heard(desk: Desk, lanes: list[Lane]) -> Iterator[Report]:
 def _batches(jobs: Sequence[Job], lanes: int) -> deque[list[Job]]:
     size = max(1, min(LARGEST_BATCH, len(jobs) // (max(lanes, 1) * BATCHES_A_LANE)))
     return deque(list(jobs[begin : begin + size]) for begin in range(0, len(jobs), size))
-
-
-def prepare(address: str, say: Callable[[str], None]) -> None:
-    """Do what comes before the first worker: what is wrong in the environment is an error here,
-    once; `say` is told what a backend prepares, once on a machine.
-    """
-    max_elements()
-    prepare_backend(address, say)
-
-
-def execute(
-    address: str,
-    cases: Sequence[Case],
-    corpus: Corpus,
-    *,
-    jobs: int,
-    timeout: float,
-    fail_fast: bool,
-    on_result: Callable[[CaseResult], None],
-    judge: Judge | None = None,
-    say: Callable[[str], None] = to_stderr,
-) -> Execution:
-    """Ask every case, by its vectors, in `jobs` worker processes; tell `on_result` of each result
-    as it comes.
-
-    With `fail_fast`, the run ends with the first failure. Raises and stops as `locally` does.
-    """
-    prepare(address, say)
-    plan = [Job(position, case) for position, case in enumerate(cases)]
-    results: dict[int, CaseResult] = {}
-    backend, restarts, interrupted = BackendInfo(address, ""), 0, False
-    with closing(locally(Setup(address, corpus, judge), plan, jobs, timeout)) as reports:
-        try:
-            for report in reports:
-                if isinstance(report, BackendInfo):
-                    backend = report
-                elif isinstance(report, Restarts):
-                    restarts = report.count
-                else:
-                    result = results[report.position] = cast(CaseResult, report.result)
-                    on_result(result)
-                    if fail_fast and result.verdict in FAILURES:
-                        break
-        except KeyboardInterrupt:
-            interrupted = True
-    found = tuple(results[position] for position in sorted(results))
-    return Execution(found, backend, interrupted, restarts)

@@ -12,9 +12,9 @@ from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.verdict import judge_any
-from convcheck.pool.local import execute
+from convcheck.plan.one_input import Single
+from convcheck.plan.runner import execute
 from convcheck.pool.messages import Judge
-from convcheck.pool.single import Single
 from convcheck.reproduce.witness import failing
 from convcheck.rules.model import Spec
 from convcheck.semantics.expected import UNDEFINED
@@ -69,10 +69,7 @@ def ask_whole(address: str, vectors: Vectors, timeout: float) -> tuple[BackendIn
 def _asked(
     address: str, vectors: Vectors, timeout: float, judge: Judge
 ) -> tuple[BackendInfo, Kept]:
-    done = execute(
-        address, [vectors.case], Single(vectors), jobs=1, timeout=timeout, fail_fast=False,
-        on_result=lambda result: None, judge=judge,
-    )  # fmt: skip
+    done = execute(address, [vectors.case], Single(vectors), timeout=timeout, judge=judge)
     if done.interrupted or not done.results:
         raise KeyboardInterrupt
     [result] = done.results

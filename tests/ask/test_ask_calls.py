@@ -15,7 +15,7 @@ from report_json import document
 from convcheck.backends.protocol import DEFAULT_LIMIT, LIMIT_VARIABLE, max_elements
 from convcheck.errors import UsageError
 from convcheck.judge.result import CallExample, CaseResult, RunResult
-from convcheck.pool.local import Execution, execute
+from convcheck.plan.runner import Execution, execute
 
 
 @pytest.fixture(autouse=True)

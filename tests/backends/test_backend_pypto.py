@@ -25,7 +25,7 @@ from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import Place, UnavailableError
 from convcheck.numerics.format import Bits, Bool, Float, Format, Int
-from convcheck.pool.local import Execution, execute
+from convcheck.plan.runner import Execution, execute
 from convcheck.rules.model import Case, DType
 
 TYPES: dict[str, tuple[Format, str]] = {

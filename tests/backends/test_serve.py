@@ -17,8 +17,8 @@ from planted.identity import case, judge
 from report_json import document
 
 from convcheck.judge.result import RunResult
+from convcheck.plan.runner import execute
 from convcheck.plan.select import Selection, select
-from convcheck.pool.local import execute
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case

@@ -14,7 +14,7 @@ from command import convcheck
 
 from convcheck.cli.verify import command
 from convcheck.errors import UsageError
-from convcheck.pool.single import Single
+from convcheck.plan.one_input import Single
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus

@@ -24,12 +24,12 @@ from planted.identity import Corpus, SlowCorpus, case, judge
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
 from convcheck.pool import dask_worker as on_worker
 from convcheck.pool.dask import address_of, on_cluster
 from convcheck.pool.dask_worker import Part, Report, Restarts
 from convcheck.pool.lane import Reported
-from convcheck.pool.local import execute
 from convcheck.pool.messages import Setup
 
 pytest.importorskip("distributed")

@@ -17,8 +17,8 @@ from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.plan.runner import Execution, execute
 from convcheck.pool.lane import Lane
-from convcheck.pool.local import Execution, execute
 
 
 @pytest.fixture(autouse=True)

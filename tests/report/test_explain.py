@@ -198,3 +198,11 @@ def test_onnxruntime_can_be_asked() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("verdict   as expected") == 2
+
+
+def test_a_time_out_names_the_flag_that_allows_more() -> None:
+    hangs = "tests.planted.bad_backends:HangsAlways"
+    question = ("onnx.Cast-21/float32-to-float16", "1", "--backend", hangs, "--timeout", "0.4")
+    done = convcheck("explain", *question, cwd=ROOT)
+    assert done.returncode == 1
+    assert "no answer within 0.4 s (--timeout SECONDS allows more)" in " ".join(done.stdout.split())

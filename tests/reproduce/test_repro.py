@@ -23,7 +23,7 @@ from repro_scripts import run_many, run_one
 from convcheck.cli.repro import command
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
-from convcheck.pool.local import execute
+from convcheck.plan.runner import execute
 from convcheck.report.json.decode import read
 from convcheck.reproduce import emit as repro
 from convcheck.reproduce.emit.onnx import files

@@ -26,8 +26,8 @@ from convcheck.backends.protocol import Outputs
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.plan.runner import execute
 from convcheck.plan.select import Selection, select
-from convcheck.pool.local import execute
 from convcheck.report.draw import survey as page
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain

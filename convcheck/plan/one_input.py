@@ -9,11 +9,10 @@ from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import due_word, judge
 from convcheck.judge.result import BackendInfo, CaseResult, Example, Group
-from convcheck.pool.local import execute
+from convcheck.plan.runner import execute
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-
-_TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
@@ -27,16 +26,22 @@ class Single:
         return self.one
 
 
-def ask(address: str, vectors: Vectors) -> tuple[BackendInfo, CaseResult]:
+def ask(
+    address: str, vectors: Vectors, timeout: float, catalog: Catalog
+) -> tuple[BackendInfo, CaseResult]:
     """Put one input to a backend. Every group of the result has an example with the answer.
 
     Raises UnavailableError or UsageError where the backend cannot be opened, and
     KeyboardInterrupt.
     """
     done = execute(
-        address, [vectors.case], Single(vectors), jobs=1, timeout=_TIMEOUT, fail_fast=False,
-        on_result=lambda result: None, judge=judge_and_show,
-    )  # fmt: skip
+        address,
+        [vectors.case],
+        Single(vectors),
+        timeout=timeout,
+        judge=judge_and_show,
+        catalog=catalog.only([vectors.case.spec]),
+    )
     if not done.results:
         raise KeyboardInterrupt
     return done.backend, done.results[0]
