@@ -11,12 +11,11 @@ import numpy as np
 from convcheck.ask.elements import Note, ask
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
-from convcheck.judge.elements import group_of_fault
+from convcheck.judge.elements import faults_of, group_of_fault, tally_of_elements
 from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Group
-from convcheck.judge.settle import settle
 from convcheck.judge.stream import codes_from
-from convcheck.judge.tally import Entry, Key, Tally, merge
+from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
@@ -55,28 +54,8 @@ def ask_apart(
         return Tally({}, {}, declined=len(vectors))
     case, codes = vectors.case, cast(Codes, vectors.inputs[0])
     covered = None if scattered else _positions_of(case, codes)
-    tally = settle(case, codes, vectors.expected, answers, covered)
-    return replace(tally, faults=_faults(vectors, answers))
-
-
-def tally_of(
-    vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...]
-) -> Tally:
-    """Tally the answers to a case's vectors in every placement.
-
-    Where it is not '', the answers that all placements share count under `main`: the same codes
-    are asked, and counted, elsewhere.
-    """
-    case, codes = vectors.case, cast(Codes, vectors.inputs[0])
-    tally = settle(case, codes, vectors.expected, answers, None)
-    entries = _placed(tally, main)
-    for other in answers.elsewhere:
-        got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
-        expected = vectors.expected.take(other.index)
-        entries |= _placed(settle(case, codes[other.index], expected, got, None), other.placement)
-    faults = (*_faults(vectors, answers), *inconsistent)
-    asked = {} if main else tally.asked
-    return merge([Tally(asked, entries, (), faults, vectors=sum(asked.values()))])
+    tally = tally_of_elements(vectors, answers, covered)
+    return replace(tally, faults=faults_of(vectors, answers))
 
 
 def group_at(vectors: VectorSet, fault: Fault) -> Group:
@@ -84,14 +63,6 @@ def group_at(vectors: VectorSet, fault: Fault) -> Group:
     nothing = np.zeros(len(vectors), vectors.case.outputs[0].format.storage)
     answered = np.full(len(vectors), ANSWERED, np.uint8)
     return group_of_fault(vectors, Answers(nothing, answered, {}), fault)
-
-
-def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
-    return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
-
-
-def _faults(vectors: VectorSet, answers: Answers) -> tuple[Group, ...]:
-    return tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:

@@ -16,6 +16,7 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
 from convcheck.judge.digest import added, digest_of_bytes, spelled
 from convcheck.judge.matching_calls import Returned, closest, difference, is_between, shapes_of
+from convcheck.judge.refusals import is_refusal
 from convcheck.judge.result import (
     CallExample,
     CaseResult,
@@ -77,9 +78,7 @@ def _refused(calls: CallSet, answers: CallAnswers) -> tuple[CallAnswers, str]:
     """
     assert answers.declined is not None  # noqa: S101
     message = answers.declined.message
-    first = [e.readings[0].pattern for e in calls.expected]
-    due = all(p == pattern.REFUSED for p in first) or not calls.case.outputs
-    if answers.declined.missing or not calls.calls or not (due or calls.case.refusal):
+    if not is_refusal(calls, answers.declined):
         return answers, message
     state = np.full(len(calls), NOT_ASKED, np.uint8)
     state[0] = REFUSED  # the model was turned down, whatever the values

@@ -1,13 +1,13 @@
-"""(Expected, Answers) -> CaseResult. Pure.
+"""Elements with their answers -> a tally: every one of them is compared with what is due. Pure.
 
-A reading of a disputed rule holds for a case as a whole: the reading that explains most answers
-of the rule is taken as the backend's, and what it does not explain fails.
+A reading of a disputed rule holds for a case as a whole: a tally counts under each of them, and
+when all of a case is there, the one that explains most is taken as the backend's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -25,229 +25,221 @@ from convcheck.judge.answers import (
 from convcheck.judge.digest import digest, digest_of_words, spelled
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
-from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word, case_verdict
-from convcheck.numerics.format import (
-    Bits,
-)
+from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
+from convcheck.judge.refusals import is_refusal, may_refuse
+from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word
+from convcheck.judge.tally import MAIN, RIGHT, Entry, Key, Sample, Tally, finish, merge
+from convcheck.numerics.format import Text
+from convcheck.numerics.order import positions
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.expected import PATTERNS, Decision, Expected, Reading
+from convcheck.semantics.expected import PATTERNS, Expected, Reading
 from convcheck.vectors.model import VectorSet
 
 Mask = NDArray[np.bool_]
-_KEPT = 8  # ranges shown of a group, half of them from either end
+Index = NDArray[np.intp]
 _FORM = frozenset(
     ("wrong shape", "wrong type", "wrong number of outputs", "not a code of the type")
 )
 
 
-def judge(vectors: VectorSet, answers: Answers) -> CaseResult:
-    """Judge the answers of one case."""
+def judge(vectors: VectorSet, answers: Answers, *, show_all: bool = False) -> CaseResult:
+    """Judge the answers to all vectors of a case. `show_all`: with examples of what is right."""
+    message = ""
     if answers.declined is not None:
-        return _declined(vectors, answers)
-    groups = tuple(_Judging(vectors, answers).groups())
-    checked = int((answers.state != NOT_ASKED).sum())
-    return CaseResult(vectors.case, case_verdict(groups), checked, vectors.coverage, groups)
-
-
-def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
-    """Make the group of an answer that had no form, or of a call that died or was refused."""
-    return _Judging(vectors, answers)._of_fault(fault)
-
-
-def _declined(vectors: VectorSet, answers: Answers) -> CaseResult:
-    """Tell a question that could not be put from a refusal that was due, or is accepted."""
-    assert answers.declined is not None  # noqa: S101
-    message = answers.declined.message
-    due = bool((vectors.expected.readings[0].patterns == pattern.REFUSED).all())
-    verdict: Verdict = "unsupported"
-    groups: tuple[Group, ...] = ()
-    if not answers.declined.missing and len(vectors) and (due or vectors.case.refusal):
-        verdict = "pass" if due else "undefined"
+        message = answers.declined.message
+        if not is_refusal(vectors, answers.declined):
+            return CaseResult(vectors.case, "unsupported", 0, vectors.coverage, (), message)
         state = np.full(len(vectors), REFUSED, np.uint8)
-        refused = replace(answers, state=state, messages={0: message}, declined=None)
-        groups = tuple(_Judging(vectors, refused).groups())
-    checked = len(vectors) if groups else 0
-    return CaseResult(vectors.case, verdict, checked, vectors.coverage, groups, message)
+        answers = replace(answers, state=state, messages={0: message}, declined=None)
+    found, decisions = tally_of(vectors, answers, None), vectors.expected.decisions
+    result = finish(vectors.case, decisions, found, vectors.coverage, show_all=show_all)
+    return replace(result, message=message)
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """The reading taken as the backend's for a rule, and whether the others explain it too."""
+def tally_of(
+    vectors: VectorSet, answers: Answers, main: str | None, inconsistent: tuple[Group, ...] = ()
+) -> Tally:
+    """Tally the answers to a case's vectors in every placement, and what is inconsistent in them.
 
-    index: int
-    all_agree: bool
+    `main` is None where the vectors are all of the case. Where it is MAIN, the answers that all
+    placements share count under it: the same codes are asked, and counted, elsewhere. Where it is
+    '', they count with others.
+    """
+    whole, named = main is None, main or ""
+    tally = tally_of_elements(vectors, answers, None, whole=whole)
+    entries = _placed(tally, named)
+    for other in answers.elsewhere:
+        got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
+        there = replace(
+            vectors,
+            inputs=tuple(tensor[other.index] for tensor in vectors.inputs),
+            expected=vectors.expected.take(other.index),
+        )
+        entries |= _placed(tally_of_elements(there, got, None, whole=whole), other.placement)
+    asked = {} if named == MAIN else tally.asked
+    faults = (*faults_of(vectors, answers), *inconsistent)
+    found = Tally(asked, entries, faults=faults, vectors=sum(asked.values()))
+    return found if whole else merge([found])
 
 
-class _Judging:
-    """One case's answers next to what was expected of them."""
+def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
+    return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
 
-    def __init__(self, vectors: VectorSet, answers: Answers) -> None:
-        self.vectors, self.answers = vectors, answers
-        self.case = vectors.case
-        self.expected: Expected = vectors.expected
-        self.source, self.format = self.case.inputs[0].format, self.case.outputs[0].format
-        self.right = [self._right(reading) for reading in self.expected.readings]
-        self.asked = answers.state != NOT_ASKED
-        self.with_others = np.zeros(len(vectors), bool)
+
+def tally_of_elements(
+    vectors: VectorSet, answers: Answers, covered: tuple[Pair, ...] | None, *, whole: bool = False
+) -> Tally:
+    """Tally elements, which are some or all of those covered, given as ranges of positions.
+
+    Of codes that are scattered, nothing is covered, None, and no ranges are made, unless they are
+    the `whole` of what is asked: then ranges are of neighbours among them. Faults are not looked
+    at.
+    """
+    return _Tallying(vectors, answers, covered, whole).tally()
+
+
+class _Tallying:
+    def __init__(
+        self, vectors: VectorSet, answers: Answers, covered: tuple[Pair, ...] | None, whole: bool
+    ) -> None:
+        self.case, self.whole = vectors.case, whole
+        self.target = self.case.outputs[0].format
+        at = _positions(vectors)
+        order = np.argsort(at, kind="stable")
+        self.at, self.inputs = at[order], tuple(tensor[order] for tensor in vectors.inputs)
+        self.got, self.state = answers.got[order], answers.state[order]
+        self.expected: Expected = vectors.expected.take(order)
+        self.order = order
+        self.messages: Mapping[int, str] = answers.messages
+        self.with_others = np.zeros(len(order), bool)
         self.with_others[list(answers.with_others)] = True
-        self.taken = self._take_readings()
+        self.with_others = self.with_others[order]
+        self.scattered, self.covered = covered is None, covered or ()
+        self.edges = frozenset(position for pair in self.covered for position in pair)
+        self.wrong = [~self._right(reading) for reading in self.expected.readings]
 
     def _right(self, reading: Reading) -> Mask:
-        state = self.answers.state
-        right = matching(
-            reading, self.answers.got, self.format, self.source, self.vectors.inputs[0]
-        )
-        right &= state == ANSWERED
-        accepted = [pattern.REFUSED, pattern.UNDEFINED]
+        source = self.case.inputs[0].format
+        right = matching(reading, self.got, self.target, source, self.inputs[0])
+        right &= self.state == ANSWERED
+        right |= (self.state == REFUSED) & may_refuse(self.case, reading)
+        return right
+
+    def tally(self) -> Tally:
+        rows = np.where(self.state == NOT_ASKED, np.int16(-1), self.expected.rows)
+        found, counts = np.unique(rows, return_counts=True)
+        asked = {int(r): int(n) for r, n in zip(found, counts, strict=True) if r >= 0}
+        entries: dict[Key, Entry] = {}
+        for row in asked:
+            for reading in range(len(self.expected.decisions[row].readings)):
+                for sort, kind, index in self._sorted_out(rows == row, reading):
+                    key = Key(row, reading, sort, kind)
+                    entries[key] = self._entry(index, key, self.expected.readings[reading])
+        return Tally(asked, entries, self.covered)
+
+    def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
+        under, wrong = self.expected.readings[reading], here & self.wrong[reading]
+        free = under.patterns == pattern.UNDEFINED
         if self.case.refusal:
-            return np.asarray(right | (state == REFUSED))
-        return np.asarray(right | ((state == REFUSED) & np.isin(reading.patterns, accepted)))
-
-    def _take_readings(self) -> dict[tuple[str, tuple[str, ...]], _Taken]:
-        """Choose, per disputed rule, the reading with the fewest wrong answers in all its rows."""
-        rules: dict[tuple[str, tuple[str, ...]], Mask] = {}
-        for index, decision in enumerate(self.expected.decisions):
-            if len(decision.readings) > 1:
-                key = (decision.rule, decision.readings)
-                here = (self.expected.rows == index) & self.asked
-                rules[key] = rules.get(key, np.zeros(len(here), bool)) | here
-        taken = {}
-        for key, here in rules.items():
-            wrong = [int((here & ~right).sum()) for right in self.right[: len(key[1])]]
-            taken[key] = _Taken(wrong.index(min(wrong)), len(set(wrong)) == 1)
-        return taken
-
-    def groups(self) -> Iterator[Group]:
-        """Give the groups, decision by decision, then those of other placements and of form."""
-        for index, decision in enumerate(self.expected.decisions):
-            here = (self.expected.rows == index) & self.asked
-            if here.any():
-                yield from self._of_decision(decision, here)
-        yield from self._elsewhere()
-        for fault in self.answers.faults:
-            yield self._of_fault(fault)
-
-    def _of_decision(self, decision: Decision, here: Mask) -> Iterator[Group]:
-        taken = self.taken.get((decision.rule, decision.readings), _Taken(0, True))
-        reading, right = self.expected.readings[taken.index], self.right[taken.index]
-        name = decision.readings[taken.index]
-        of = int(here.sum())
-        state = self.answers.state
-        free = reading.patterns == pattern.UNDEFINED
-        if self.case.refusal:
-            free = free | (state == REFUSED)
-        crashed, refused = here & (state == CRASHED), here & ~right & (state == REFUSED)
-        for verdict, kind, mask in (
+            free = free | (self.state == REFUSED)
+        crashed, refused = here & (self.state == CRASHED), wrong & (self.state == REFUSED)
+        for sort, kind, mask in (
             ("undefined", "", here & free & ~crashed),
-            ("pass" if taken.all_agree else "tolerated", "", here & right & ~free),
+            (RIGHT, "", here & ~wrong & ~free & ~crashed),
             ("refused", "refused", refused & ~self.with_others),
             ("refused", WITH_OTHERS, refused & self.with_others),
         ):
             if mask.any():
-                yield self._group(decision, verdict, kind, mask, of, name, reading)
-        yield from self._by_message(decision, crashed, of, name, reading)
-        yield from self._failures(decision, here & ~right & (state == ANSWERED), of, name, reading)
+                yield sort, kind, np.flatnonzero(mask)
+        index = np.flatnonzero(wrong & ~free & (self.state == ANSWERED))
+        kinds = kinds_of(self.target, under.codes[index], under.patterns[index], self.got[index])
+        yield from (("fail", kind, index[kinds == kind]) for kind in sorted(set(kinds)))
+        yield from self._by_message(np.flatnonzero(crashed))
 
-    def _by_message(
-        self, decision: Decision, mask: Mask, of: int, name: str, reading: Reading
-    ) -> Iterator[Group]:
-        messages = {self.answers.messages.get(int(i), "") for i in np.flatnonzero(mask)}
-        for message in sorted(messages):
-            said = [i for i in np.flatnonzero(mask) if self.answers.messages.get(int(i)) == message]
-            part = np.zeros(len(mask), bool)
-            part[said] = True
-            yield self._group(decision, "crashed", message, part, of, name, reading)
+    def _by_message(self, crashed: Index) -> Iterator[tuple[str, str, Index]]:
+        said = [self._message(int(i)) for i in crashed]
+        for message in sorted(set(said)):
+            yield "crashed", message, crashed[[other == message for other in said]]
 
-    def _failures(
-        self, decision: Decision, wrong: Mask, of: int, name: str, reading: Reading
-    ) -> Iterator[Group]:
-        if not wrong.any():
-            return
-        index = np.flatnonzero(wrong)
-        due, patterns = reading.codes[index], reading.patterns[index]
-        kinds = kinds_of(self.format, due, patterns, self.answers.got[index])
-        for kind in sorted(set(kinds)):
-            part = np.zeros(len(wrong), bool)
-            part[index[kinds == kind]] = True
-            yield self._group(decision, "fail", kind, part, of, name, reading)
+    def _message(self, i: int) -> str:
+        return self.messages.get(int(self.order[i]), "")
 
-    def _group(
-        self,
-        decision: Decision,
-        verdict: str,
-        kind: str,
-        mask: Mask,
-        of: int,
-        name: str,
-        reading: Reading,
-    ) -> Group:
-        index = np.flatnonzero(mask)
-        inputs, got = self.vectors.inputs[0], self.answers.got
-        examples: tuple[Example, ...] = ()
-        ranges: tuple[tuple[Word, Word], ...] = ()
-        more = 0
-        if verdict != "pass":
-            examples = self._examples(index, reading, got)
-            ranges, more = _ranges(inputs, mask, self.asked)
-        return Group(
-            decision, cast(Verdict, verdict), kind, len(index), of,
-            spelled(digest(inputs[index], got[index])), name, "", ranges, more, examples,
-        )  # fmt: skip
+    def _entry(self, index: Index, key: Key, reading: Reading) -> Entry:
+        disputed = len(self.expected.decisions[key.decision].readings) > 1
+        errors = errors_of(self.target, reading.codes[index], self.got[index])
+        if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
+            errors[:] = 0
+        first = self._sample(index, 0, errors, reading)
+        if key.sort == RIGHT and not disputed:
+            return Entry(len(index), first=first if self.whole else None)
+        extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
+        sums = digest(self.inputs[0][index], self.got[index])
+        return Entry(len(index), sums, self._ranges(index), first, extreme)
 
-    def _examples(
-        self, index: NDArray[np.intp], reading: Reading, got: Bits
-    ) -> tuple[Example, ...]:
-        first = self._example(int(index[0]), reading, got)
-        errors = errors_of(self.format, reading.codes[index], got[index])
-        extreme = int(index[int(np.argmax(errors))])
-        if extreme == index[0]:
-            return (first,)
-        return (first, self._example(extreme, reading, got))
+    def _ranges(self, index: Index) -> Ranges:
+        if self.whole and not isinstance(self.case.inputs[0].format, Text):
+            return self._neighbours(index)
+        return Ranges() if self.scattered else ranges_of(self.at[index], self.edges)
 
-    def _example(self, i: int, reading: Reading, got: Bits) -> Example:
-        inputs = tuple(_word(tensor[i]) for tensor in self.vectors.inputs)
-        message = self.answers.messages.get(i, "")
-        answered = self.answers.state[i] == ANSWERED
-        return Example(inputs, due_word(reading, i), _word(got[i]) if answered else None, message)
+    def _neighbours(self, index: Index) -> Ranges:
+        """Return runs of neighbours among the elements that were asked."""
+        rank = np.cumsum(self.state != NOT_ASKED)[index]
+        cuts = np.flatnonzero(np.diff(rank) != 1)
+        firsts, lasts = index[np.r_[0, cuts + 1]], index[np.r_[cuts, len(index) - 1]]
+        runs = zip(self.at[firsts].tolist(), self.at[lasts].tolist(), strict=True)
+        return Ranges(outermost(list(runs)), len(firsts))
 
-    def _elsewhere(self) -> Iterator[Group]:
-        """Find what is wrong in another placement only, or wrong in another way."""
-        for other in self.answers.elsewhere:
-            got = self.answers.got.copy()
-            got[other.index] = other.got
-            state = self.answers.state.copy()
-            state[:] = NOT_ASKED
-            state[other.index] = ANSWERED
-            here = _Judging(self.vectors, replace(
-                self.answers, got=got, state=state, elsewhere=(), faults=()
-            ))  # fmt: skip
-            here.taken = self.taken
-            for group in here.groups():
-                if group.verdict == "fail":
-                    yield replace(group, placement=other.placement)
+    def _sample(
+        self, index: Index, i: int, errors: NDArray[np.float64], reading: Reading
+    ) -> Sample:
+        element = int(index[i])
+        answered = self.state[element] == ANSWERED
+        got = _word(self.got[element]) if answered else None
+        inputs = tuple(_word(tensor[element]) for tensor in self.inputs)
+        example = Example(inputs, due_word(reading, element), got, self._message(element))
+        return Sample(int(self.at[element]), float(errors[i]), example)
 
-    def _of_fault(self, fault: Fault) -> Group:
-        """Make a group of a malformed answer, or of a call that died or was refused as such."""
-        reading = self.expected.readings[0]
-        example: tuple[Example, ...] = ()
-        decision = self.vectors.form
-        if len(self.vectors):
-            found = self._example(fault.index, reading, self.answers.got)
-            example = (replace(found, got=None, message=fault.message),)
-            if fault.kind not in _FORM:
-                decision = self.expected.decisions[self.expected.rows[fault.index]]
-        verdict = {"crashed": "crashed", "refused": "refused"}.get(fault.kind, "fail")
-        kind = fault.kind if fault.kind in _FORM else fault.message
-        inputs = example[0].inputs if example else ()
-        sums = spelled(digest_of_words((*inputs, fault.message)))
-        return Group(
-            decision, cast(Verdict, verdict), kind, 1, 1, sums,
-            placement=fault.placement, examples=example,
-        )  # fmt: skip
+
+def _positions(vectors: VectorSet) -> NDArray[np.uint64]:
+    """Return the place of each input among all in the order of values; of a text, in the set."""
+    source = vectors.case.inputs[0].format
+    if isinstance(source, Text):
+        return np.arange(len(vectors), dtype=np.uint64)
+    return positions(source, np.asarray(vectors.inputs[0]))
+
+
+# Faults ------------------------------------------------------------------------------------------
+
+
+def faults_of(vectors: VectorSet, answers: Answers) -> tuple[Group, ...]:
+    """Return the groups of the faults of the answers."""
+    return tuple(group_of_fault(vectors, answers, fault) for fault in answers.faults)
+
+
+def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
+    """Return the group of an answer that had no form, or of a call that died or was refused."""
+    examples: tuple[Example, ...] = ()
+    inputs: tuple[Word, ...] = ()
+    decision = vectors.form
+    if len(vectors):
+        i = fault.index
+        inputs = tuple(_word(tensor[i]) for tensor in vectors.inputs)
+        examples = (
+            Example(inputs, due_word(vectors.expected.readings[0], i), None, fault.message),
+        )
+        if fault.kind not in _FORM:
+            decision = vectors.expected.decisions[vectors.expected.rows[i]]
+    verdict = {"crashed": "crashed", "refused": "refused"}.get(fault.kind, "fail")
+    kind = fault.kind if fault.kind in _FORM else fault.message
+    sums = spelled(digest_of_words((*inputs, fault.message)))
+    return Group(
+        decision, cast(Verdict, verdict), kind, 1, 1, sums,
+        placement=fault.placement, examples=examples,
+    )  # fmt: skip
 
 
 def due_word(reading: Reading, i: int) -> Word:
-    """Give what a reading expects of an element: a code, a text, or a pattern's word in <>."""
+    """Return what a reading expects of an element: a code, a text, or a pattern's word in <>."""
     if reading.patterns[i] == pattern.EXACT:
         return _word(reading.codes[i])
     return f"<{PATTERNS[reading.patterns[i]]}>"
@@ -255,17 +247,3 @@ def due_word(reading: Reading, i: int) -> Word:
 
 def _word(value: object) -> Word:
     return value if isinstance(value, str) else int(cast(int, value))
-
-
-def _ranges(inputs: Bits, mask: Mask, asked: Mask) -> tuple[tuple[tuple[Word, Word], ...], int]:
-    """Runs of neighbouring elements in a group; of many, the lowest and the highest."""
-    if inputs.dtype.hasobject:
-        return (), 0
-    inside = np.concatenate([[False], mask[asked], [False]])
-    steps = np.flatnonzero(inside[1:] != inside[:-1])
-    runs = steps.reshape(-1, 2)
-    more = max(0, len(runs) - _KEPT)
-    if more:
-        runs = np.concatenate([runs[: _KEPT // 2], runs[-_KEPT // 2 :]])
-    codes = inputs[asked]
-    return tuple((int(codes[a]), int(codes[b - 1])) for a, b in runs), more

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 Pair = tuple[int, int]  # first and last position
 
 KEPT = 8  # ranges shown of a group, half of them from either end
+_FEW = 64  # ranges that all become objects
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,20 @@ def joining(runs: Iterable[Pair]) -> tuple[Pair, ...]:
 def outermost(runs: list[Pair]) -> tuple[Pair, ...]:
     """Give the lowest and the highest of ranges that are in order."""
     return tuple(runs) if len(runs) <= KEPT else (*runs[: KEPT // 2], *runs[-KEPT // 2 :])
+
+
+def ranges_of(at: NDArray[np.uint64], edges: frozenset[int]) -> Ranges:
+    """Make ranges of positions in order, shape (n,), one or more; `edges` are the first and last
+    positions of what was covered. Of many ranges, only the outermost become objects.
+    """
+    cuts = np.flatnonzero(np.diff(at) != 1)
+    firsts = np.concatenate([at[:1], at[cuts + 1]])
+    lasts = np.concatenate([at[cuts], at[-1:]])
+    chosen = np.arange(len(firsts))
+    if len(firsts) > _FEW:
+        outer = (chosen < KEPT) | (chosen >= len(firsts) - KEPT)
+        loose = [np.isin(ends, list(edges)) for ends in (firsts, lasts)]
+        chosen = chosen[outer | loose[0] | loose[1]]
+    runs = tuple(zip(firsts[chosen].tolist(), lasts[chosen].tolist(), strict=True))
+    some = merged([Ranges(loose=runs)], edges)
+    return Ranges(some.kept, some.count + len(firsts) - len(chosen), some.loose)

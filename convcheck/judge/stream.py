@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers, Fault
-from convcheck.judge.elements import group_of_fault
+from convcheck.judge.elements import group_of_fault, tally_of_elements
 from convcheck.judge.form import strangers
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
-from convcheck.judge.settle import settle
 from convcheck.judge.stream_runs import Runs, pair_of, undefined
 from convcheck.judge.tally import RIGHT, Entry, Key, Tally, combined, merge
 from convcheck.numerics.format import Codes, Numeric
@@ -231,7 +230,8 @@ class Weighing:
         parts = _between(at, at + len(self.out), runs)
         covered = tuple(pair_of(self.source, *part) for part in parts)
         expected = run_program(self.program, self.case, codes)
-        tally = settle(self.case, codes, expected, _answered(got), covered)
+        vectors = VectorSet(self.case, (codes,), expected, "exhaustive", self.form)
+        tally = tally_of_elements(vectors, _answered(got), covered)
         self.keep(Tally(tally.asked, tally.entries, tally.covered, faults))
 
     def _stranger(self, codes: Codes, got: Codes) -> Group:

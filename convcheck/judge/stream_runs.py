@@ -10,14 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
+
 from convcheck.judge.digest import added, digest_of_consecutive, digest_of_constant
+from convcheck.judge.elements import due_word
+from convcheck.judge.kinds import errors_of, kinds_of
+from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges
-from convcheck.judge.settle import Settled
-from convcheck.judge.tally import RIGHT, Entry, Key
+from convcheck.judge.result import Example, Word
+from convcheck.judge.tally import RIGHT, Entry, Key, Sample
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.outline import Flat
 from convcheck.semantics.program import Program
 
@@ -72,7 +77,7 @@ class Runs:
 
     def __init__(self, case: Case, program: Program) -> None:
         self.source, self.program = cast(Numeric, case.inputs[0].format), program
-        self.settled = Settled(case)
+        self.settled = _Judged(case)
         self.asked: dict[int, int] = defaultdict(int)
         self.found: dict[Key, list[Entry]] = defaultdict(list)
         self.last: _Run | None = None
@@ -129,3 +134,40 @@ class Runs:
 
     def _readings(self, flat: Flat) -> range:
         return range(len(self.program.decisions[flat.row].readings))
+
+
+class _Judged:
+    """Judges one element for many of which the same is expected, and the same came back."""
+
+    def __init__(self, case: Case) -> None:
+        self.source = cast(Numeric, case.inputs[0].format)
+        self.target = cast(Numeric, case.outputs[0].format)
+        self._known: dict[tuple[int, int, int], tuple[str, str, Word, float]] = {}
+
+    def one(
+        self, outcome: tuple[int, int], code: int, got: int, position: int
+    ) -> tuple[str, str, Sample]:
+        """Give what became of an element, in what way, and it as a sample.
+
+        `outcome` is the code that is due and its pattern.
+        """
+        key = (*outcome, got)
+        if key not in self._known:
+            self._known[key] = self._judged(outcome, code, got)
+        sort, kind, due, error = self._known[key]
+        return sort, kind, Sample(position, error, Example((code,), due, got))
+
+    def _judged(
+        self, outcome: tuple[int, int], code: int, got: int
+    ) -> tuple[str, str, Word, float]:
+        storage = self.target.storage
+        due, patterns = np.array([outcome[0]], storage), np.array([outcome[1]], np.uint8)
+        answers, inputs = np.array([got], storage), np.array([code], self.source.storage)
+        reading = Reading(due, patterns)
+        word = due_word(reading, 0)
+        if outcome[1] == UNDEFINED:
+            return "undefined", "", word, 0.0
+        error = float(errors_of(self.target, due, answers)[0])
+        if matching(reading, answers, self.target, self.source, inputs)[0]:
+            return RIGHT, "", word, error
+        return "fail", str(kinds_of(self.target, due, patterns, answers)[0]), word, error

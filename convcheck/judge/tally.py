@@ -15,7 +15,7 @@ from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.digest import added, spelled
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
 from convcheck.judge.result import CaseResult, Example, Group, Verdict, case_verdict
-from convcheck.numerics.format import Format
+from convcheck.numerics.format import Format, Numeric
 from convcheck.numerics.order import code_at
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
@@ -151,18 +151,21 @@ def combined(entries: list[Entry], edges: frozenset[int]) -> Entry:
 
 def finish(
     case: Case, decisions: tuple[Decision, ...], tally: Tally, coverage: Coverage,
-    others: tuple[Group, ...] = (),
+    others: tuple[Group, ...] = (), *, show_all: bool = False,
 ) -> CaseResult:  # fmt: skip
-    """Take the reading with the fewest wrong answers of each rule, and give the case's result.
+    """Take the reading with the fewest wrong answers of each rule, and return the case's result.
 
-    `others` are groups found otherwise: in other placements.
+    `others` are groups found otherwise. `show_all`: with the examples of what is right, as far as
+    the tally has them.
     """
-    groups = (*_groups(case, decisions, tally), *tally.faults, *others)
+    groups = (*_groups(case, decisions, tally, show_all), *tally.faults, *others)
     checked = sum(tally.asked.values())
     return CaseResult(case, case_verdict(groups), checked, coverage, groups)
 
 
-def _groups(case: Case, decisions: tuple[Decision, ...], tally: Tally) -> Iterator[Group]:
+def _groups(
+    case: Case, decisions: tuple[Decision, ...], tally: Tally, show_all: bool
+) -> Iterator[Group]:
     """Give the groups, decision by decision, then what is wrong in other placements."""
     taken = _taken(decisions, tally)
     of: dict[tuple[int, int, str], int] = defaultdict(int)
@@ -174,7 +177,10 @@ def _groups(case: Case, decisions: tuple[Decision, ...], tally: Tally) -> Iterat
         if key.reading == reading and _shown(key, tally):
             verdict = ("pass" if agree else "tolerated") if key.sort == RIGHT else key.sort
             number = of[key.decision, reading, key.placement]
-            yield _group(case.inputs[0].format, decision, verdict, key, tally.entries[key], number)
+            entry = tally.entries[key]
+            if verdict == "pass":
+                entry = Entry(entry.count, first=entry.first if show_all else None)
+            yield _group(case.inputs[0].format, decision, verdict, key, entry, number)
 
 
 def promoted(tally: Tally) -> Tally:
@@ -231,10 +237,9 @@ def _taken(
 def _group(
     source: Format, decision: Decision, verdict: str, key: Key, entry: Entry, of: int
 ) -> Group:
-    if verdict == "pass":
-        entry = Entry(entry.count)
     pairs, more = entry.ranges.shown()
-    ranges = tuple((code_at(source, a), code_at(source, b)) for a, b in pairs)
+    numbers = cast(Numeric, source)  # of texts, there are no ranges
+    ranges = tuple((code_at(numbers, a), code_at(numbers, b)) for a, b in pairs)
     samples = [entry.first] if entry.first else []
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)

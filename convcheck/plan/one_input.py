@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
-from convcheck.judge.answers import ANSWERED, Answers, CallAnswers
+from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import due_word, judge
-from convcheck.judge.result import BackendInfo, CaseResult, Example, Group
+from convcheck.judge.elements import judge
+from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import execute
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.model import CallSet, Vectors
 
 
 @dataclass(frozen=True)
@@ -51,20 +51,4 @@ def judge_and_show(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResu
     """Judge one input's answer; the judge keeps no example of what is right, this does."""
     if isinstance(vectors, CallSet):
         return judge_calls(vectors, cast(CallAnswers, answers), show_all=True)
-    answers = cast(Answers, answers)
-    result = judge(vectors, answers)
-    groups = (g if g.examples else _with_answer(g, vectors, answers) for g in result.groups)
-    return replace(result, groups=tuple(groups))
-
-
-def _with_answer(group: Group, vectors: VectorSet, answers: Answers) -> Group:
-    names = group.decision.readings
-    reading = vectors.expected.readings[names.index(group.reading)]
-    got = _word(answers.got[0]) if answers.state[0] == ANSWERED else None
-    said = answers.messages.get(0, "")
-    example = Example((_word(vectors.inputs[0][0]),), due_word(reading, 0), got, said)
-    return replace(group, examples=(example,))
-
-
-def _word(value: object) -> int | str:
-    return value if isinstance(value, str) else int(cast(int, value))
+    return judge(vectors, cast(Answers, answers), show_all=True)

@@ -20,7 +20,7 @@ from convcheck.ask.again import consistent
 from convcheck.ask.again_calls import consistent_calls, with_groups
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.elements import ask, inputs_at
-from convcheck.ask.isolated import chunk_vectors, tally_of
+from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
 from convcheck.ask.span import ask_span
@@ -38,6 +38,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.judge.answers import Index
+from convcheck.judge.elements import tally_of
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Codes

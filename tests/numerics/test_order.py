@@ -10,8 +10,7 @@ from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convcheck.judge.ranges import KEPT, Pair, Ranges, merged
-from convcheck.judge.settle import ranges_of
+from convcheck.judge.ranges import KEPT, Pair, Ranges, merged, ranges_of
 from convcheck.numerics.order import code_at, position_of, positions
 from convcheck.vectors.inputs import in_order
 

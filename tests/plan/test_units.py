@@ -14,12 +14,11 @@ from planted.swept import Swept, Unbound
 from sweeps import HALF, SPAN, case_of, swept
 
 from convcheck.ask.elements import ask
-from convcheck.ask.isolated import tally_of
 from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.errors import UsageError
 from convcheck.judge.answers import Answers, Avoid, Fault
-from convcheck.judge.elements import judge
+from convcheck.judge.elements import judge, tally_of
 from convcheck.judge.part import Part
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish

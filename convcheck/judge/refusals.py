@@ -1,0 +1,38 @@
+"""What declining or refusing to answer means: the one place that decides it.
+
+A backend *declines* a case that it cannot be asked, and *refuses* inputs that it was asked. To
+decline is a refusal, too, where a refusal is due, or accepted, or an answer like others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.backends.protocol import Declined
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
+from convcheck.vectors.model import CallSet, Vectors
+
+
+def is_refusal(vectors: Vectors, declined: Declined) -> bool:
+    """Tell whether declining a case is a refusal of its model, not a question that could not be
+    put. Where the type of the output is what is asked, to turn the types down is an answer.
+    """
+    if declined.missing or not len(vectors):
+        return False
+    return _is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
+
+
+def _is_due(vectors: Vectors) -> bool:
+    """Tell whether every input is to be refused, by the first reading of its rule."""
+    if isinstance(vectors, CallSet):
+        return all(each.readings[0].pattern == REFUSED for each in vectors.expected)
+    return bool((vectors.expected.readings[0].patterns == REFUSED).all())
+
+
+def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
+    """Tell of which elements a refusal is no failure: those that are to be refused, of which
+    nothing is defined, or of whose case a refusal is accepted. Of shape (n,).
+    """
+    return np.isin(reading.patterns, [REFUSED, UNDEFINED]) | case.refusal
