@@ -1,1 +1,1 @@
-"""Ask and judge: plan, workers, verdicts."""
+"""What an answer is worth: answers with what was expected -> tallies, results, and their digests."""
