@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import check_golden, convcheck
+from places import ROOT
 
 from convcheck import __version__
 from convcheck.judge.result import Example
