@@ -49,7 +49,7 @@ class Done:
 Event = BackendInfo | Done | Restarts
 
 
-class Kept(Protocol):
+class ResultStore(Protocol):
     """Where results are kept as they come, and the units that an earlier run has done."""
 
     @property
@@ -75,7 +75,7 @@ def run(
     setup: Setup,
     plan: Sequence[Unit],
     workers: Workers,
-    journal: Kept | None = None,
+    journal: ResultStore | None = None,
     say: Callable[[str], None] = to_stderr,
 ) -> Generator[Event, None, None]:
     """Have the units of a plan done; yield each as it is done, how the backend names itself, and
