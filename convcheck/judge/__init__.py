@@ -1,1 +1,1 @@
-"""What an answer is worth: answers with what was expected -> tallies, results, and their digests."""
+"""What an answer is worth: answers with what was expected, tallied, and made into results."""
