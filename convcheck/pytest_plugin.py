@@ -218,12 +218,11 @@ def _why(result: CaseResult) -> str:
 
 def _text(run: RunResult, config: pytest.Config) -> str:
     """Give what the terminal report shows of the failures of a run."""
-    from convcheck.report import blocks
-    from convcheck.report.groups import blocks as failures
-    from convcheck.report.layout import MAX_WIDTH
+    from convcheck.report.draw.finding import plain_lines
+    from convcheck.report.draw.layout import MAX_WIDTH
+    from convcheck.report.make import findings
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
-    shown = ("\n".join(line.plain.rstrip() for line in blocks.show(block, width, verbose))
-             for block in failures(run))  # fmt: skip
-    return "\n\n".join(shown)
+    shown = findings(run.cases, run.level)
+    return "\n\n".join("\n".join(plain_lines(one, width, verbose)) for one in shown)

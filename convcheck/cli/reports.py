@@ -100,22 +100,24 @@ def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
 
 
 def write_reports(result: RunResult, reports: Reports, command: str = "") -> int:
-    """Print the report, write the files, and give the run's exit code."""
+    """Print the report, write the files, and return the run's exit code."""
     from rich.console import Console
 
     from convcheck.report.draw import terminal
     from convcheck.report.environment import environment
+    from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in reports.files.values())
-    terminal.report(result, console, reports.verbose, reports.quiet)
+    made = document(result)
+    terminal.report(made, console, reports.verbose, reports.quiet)
     for name, path in reports.files.items():
-        write_text(FORMATS[name].draw(result, command), path)
+        write_text(FORMATS[name].draw(made, command), path)
     if reports.github:
-        from convcheck.report.draw.github import annotations
+        from convcheck.report.draw.github import annotation_lines
 
-        for line in annotations(result):
+        for line in annotation_lines(made):
             click.echo(line, err=console.stderr)
     return exit_code(result)
 

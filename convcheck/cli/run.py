@@ -284,13 +284,16 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
 
     from convcheck.report.draw import side_by_side as sidebyside
     from convcheck.report.json import reports as reports_json
+    from convcheck.report.make import document
     from convcheck.report.naming import short_names
     from convcheck.report.spec_page.lines import put, room
 
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
-    sides = [sidebyside.Side(name, turn.done, turn.why_not)
-             for name, turn in zip(names, turns, strict=True)]  # fmt: skip
+    sides = [
+        sidebyside.Side(name, document(turn.done) if turn.done else None, turn.why_not)
+        for name, turn in zip(names, turns, strict=True)
+    ]
     console = Console(stderr=path == "-")
     put(sidebyside.show(sides, room(console), reports.verbose), console)
     if path:

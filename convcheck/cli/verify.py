@@ -140,9 +140,10 @@ def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
 
     from convcheck.report.draw import terminal
     from convcheck.report.json.encode import write
+    from convcheck.report.make import document
 
     # With the JSON on stdout, the report for people goes to stderr.
-    terminal.report(result, Console(stderr=json_path == "-"), verbose=False, quiet=quiet)
+    terminal.report(document(result), Console(stderr=json_path == "-"), verbose=False, quiet=quiet)
     if json_path:
         write(result, json_path)
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

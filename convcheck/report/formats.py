@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from convcheck.judge.result import RunResult
+    from convcheck.report.document import Document
 
-#: Returns the text of a report, given the run and the command line that made it.
-Drawer = Callable[["RunResult", str], str]
+#: Returns the text of a report, given its document and the command line that made it.
+Drawer = Callable[["Document", str], str]
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class ReportFormat:
     #: The module that has a function `render`, imported when used.
     module: str
 
-    def draw(self, result: RunResult, command: str) -> str:
+    def draw(self, document: Document, command: str) -> str:
         """Return the text of the report. `command` is the command line, '' where not known."""
-        return cast(Drawer, import_module(self.module).render)(result, command)
+        return cast(Drawer, import_module(self.module).render)(document, command)
 
 
 _FORMATS = (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import check_golden
+from drawn import print_report
 from planted import inconsistent
 from planted.asking import INT8, INT32, Log, case_of, vectors_of
 from report_json import document
@@ -23,7 +24,6 @@ from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
 from convcheck.judge.answers import AGAIN, CHUNK, EVERYWHERE, PLACEMENTS, Avoid, Fault
 from convcheck.judge.result import Example, Group, RunResult, case_verdict, gates
-from convcheck.report.draw import terminal
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet
@@ -209,7 +209,7 @@ def inconsistent_run() -> RunResult:
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_report_shows_both_ways(width: int) -> None:
     out = io.StringIO()
-    terminal.report(inconsistent_run(), Console(file=out, width=width, color_system=None), False)
+    print_report(inconsistent_run(), Console(file=out, width=width, color_system=None), False)
     check_golden(f"report-inconsistent-{width}.txt", out.getvalue(), width)
     assert "expected " not in out.getvalue()
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import print_report
 from places import ROOT
 from planted import inconsistent
 from planted.asking import Log
@@ -32,7 +33,6 @@ from convcheck.judge.result import (
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
-from convcheck.report.draw import terminal
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet
@@ -256,7 +256,7 @@ def test_reports_show_both_answers() -> None:
     assert one.verdict == "inconsistent"
     run = RunResult(info, "edge", "disputed", (), (one,))
     out = io.StringIO()
-    terminal.report(run, Console(file=out, width=80, color_system=None), False)
+    print_report(run, Console(file=out, width=80, color_system=None), False)
     said = out.getvalue()
     assert "order-dependent: in order gives 0x02 in element 2, in reverse order" in said
     assert "expected" not in said

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import pytest
 from command import check_golden
+from drawn import print_report
 from places import TESTS
 from report_runs import (
     CHANGED,
@@ -40,7 +41,6 @@ from rich.text import Text
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
 from convcheck.report import groups
-from convcheck.report.draw import terminal
 from convcheck.report.spec_page import lines as page
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 from convcheck.report.tally import tally
@@ -51,7 +51,7 @@ ONE = case("onnx.Cast-21", "float32", "bfloat16")
 def shown(result: RunResult, width: int = 80, verbose: bool = False, quiet: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    terminal.report(result, console, verbose, quiet)
+    print_report(result, console, verbose, quiet)
     return out.getvalue()
 
 
@@ -234,7 +234,7 @@ def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def printed() -> str:
         out = io.StringIO()
-        terminal.report(listed(), Console(file=out, width=80, force_terminal=True), False)
+        print_report(listed(), Console(file=out, width=80, force_terminal=True), False)
         return out.getvalue()
 
     colour = re.compile(r"\x1b\[([0-9]+;)*(3[0-8]|9[0-7])[;m]")
@@ -249,10 +249,10 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from report_runs import RUNS
 from rich.console import Console
-from convcheck.report.draw import terminal
+from drawn import print_report
 for name in ("listed", "kinds", "calls"):
     for verbose, quiet in ((False, False), (True, False), (False, True)):
-        terminal.report(RUNS[name](), Console(width=80), verbose, quiet)
+        print_report(RUNS[name](), Console(width=80), verbose, quiet)
 """
 _PLAIN = {
     "ascii": {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from command import check_golden
+from drawn import annotated
 from report_runs import (
     CHANGED,
     KNOWN_FILE,
@@ -27,7 +28,6 @@ from report_runs import (
 
 from convcheck.errors import Place
 from convcheck.judge.result import Problem, RunResult
-from convcheck.report.draw import github
 
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 HOSTILE = "100%25 a::b,c=d\r\n::error::x % %0A"
@@ -49,14 +49,12 @@ def plain(text: str) -> str:
 
 
 def commands(result: RunResult) -> list[tuple[str, dict[str, str], str]]:
-    return [read(line) for line in github.annotations(result)]
+    return [read(line) for line in annotated(result)]
 
 
 @pytest.mark.parametrize("name", ["listed", "kinds"])
 def test_golden(name: str) -> None:
-    check_golden(
-        f"github-{name}.txt", "".join(f"{x}\n" for x in github.annotations(RUNS[name]())), None
-    )
+    check_golden(f"github-{name}.txt", "".join(f"{x}\n" for x in annotated(RUNS[name]())), None)
 
 
 def test_nothing_is_said_where_nothing_fails_the_run() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import check_golden
+from drawn import in_html
 from report_runs import (
     ELSE,
     FORMATS,
@@ -31,16 +32,20 @@ from report_runs import (
 from convcheck.judge.result import CallExample, Example, RunResult
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
-from convcheck.report.html import render
 from convcheck.report.html.data import data
 from convcheck.report.html.grid import at, below, code_at, ends, index_of, nan, real
 from convcheck.report.html.line import ACROSS, axis, near, overview
 from convcheck.report.json import encode as report_json
 from convcheck.report.json.decode import read
+from convcheck.report.make import document
 
 F32, BF16, E4M3, E8M0 = (
     FORMATS[name] for name in ("float32", "bfloat16", "float8e4m3fn", "float8e8m0")
 )
+
+
+def data_of(result: RunResult) -> Any:
+    return data(document(result))
 
 
 class Parts(HTMLParser):
@@ -67,7 +72,7 @@ class Parts(HTMLParser):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_data(name: str) -> None:
-    found = json.loads(json.dumps(data(RUNS[name]())))
+    found = json.loads(json.dumps(data_of(RUNS[name]())))
     lines = (f"{json.dumps(key)}: {_spelled(value)}" for key, value in found.items())
     check_golden(f"html-{name}.json", "{\n" + ",\n".join(lines) + "\n}\n", width=None)
 
@@ -86,7 +91,7 @@ def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
     result = replace(RUNS[name](), environment=here)
     report_json.write(result, str(tmp_path / "run.json"))
     again = read(str(tmp_path / "run.json"), {word: dtype(word) for word in FORMATS})
-    assert render(result, command="convcheck run --backend ort") == render(
+    assert in_html(result, command="convcheck run --backend ort") == in_html(
         again, command="convcheck run --backend ort"
     )
 
@@ -97,19 +102,19 @@ def test_passing_groups_are_only_counted() -> None:
         run(answered(case("onnx.Cast-21", "float32", "bfloat16"), *[passes] * count))
         for count in (1, 999)
     )
-    assert len(render(many)) - len(render(few)) < 20
-    assert data(many)["profiles"] == [[[_rank(many, "pass"), 1, -1, -1, 2997]]]
+    assert len(in_html(many)) - len(in_html(few)) < 20
+    assert data_of(many)["profiles"] == [[[_rank(many, "pass"), 1, -1, -1, 2997]]]
 
 
 def _rank(result: RunResult, word: str) -> int:
-    return next(i for i, status in enumerate(data(result)["statuses"]) if status[0] == word)
+    return next(i for i, status in enumerate(data_of(result)["statuses"]) if status[0] == word)
 
 
 # Text from outside ---------------------------------------------------------------------------
 
 
 def test_what_others_write_stays_text() -> None:
-    page = render(hostile(), command=HOSTILE)
+    page = in_html(hostile(), command=HOSTILE)
     parts = Parts(page)
     tags = [tag for tag, _ in parts.elements]
     assert tags.count("script") == 2
@@ -122,14 +127,14 @@ def test_what_others_write_stays_text() -> None:
 
 def test_half_a_surrogate_pair_can_be_written() -> None:
     half = Example(("a\ud800",), 0x3F80, 0x3F81)
-    page = render(run(answered(case("onnx.Cast-19", "string", "bfloat16"),
+    page = in_html(run(answered(case("onnx.Cast-19", "string", "bfloat16"),
                                group(ELSE, "fail", "odd", examples=(half,)))))  # fmt: skip
     assert page.encode("utf-8")
     assert "a\\\\ud800" in page
 
 
 def test_the_page_forbids_itself_what_is_not_its_own() -> None:
-    page = render(RUNS["failing"]())
+    page = in_html(RUNS["failing"]())
     parts = Parts(page)
     policy = next(str(given["content"]) for _, given in parts.elements
                   if given.get("http-equiv") == "Content-Security-Policy")  # fmt: skip
@@ -242,7 +247,7 @@ def test_an_overview() -> None:
 
 
 def test_every_example_of_a_call_is_an_own_kind() -> None:
-    made = data(RUNS["calls"]())["examples"]
+    made = data_of(RUNS["calls"]())["examples"]
     calls = [e for c in RUNS["calls"]().cases for g in c.groups for e in g.examples
              if isinstance(e, CallExample)]  # fmt: skip
     assert sum(isinstance(example, dict) for example in made) == len(calls)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 from browser import opened, started
+from drawn import in_html
 from playwright.sync_api import Browser, Page, expect
 from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group, hostile, run
 
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
-from convcheck.report.html import render
 from convcheck.report.html.grid import at, below, code_at, ends
 
 LIMIT = 3_000_000  # bytes
@@ -33,7 +33,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("html")
     made = {name: make() for name, make in RUNS.items()} | {"hostile": hostile()}
     for name, result in made.items():
-        page = render(result, command="convcheck run --backend 'process:./mine --flag'")
+        page = in_html(result, command="convcheck run --backend 'process:./mine --flag'")
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
 
@@ -258,7 +258,7 @@ def test_five_thousand_groups(
     result = large(5000)
     assert sum(len(c.groups) for c in result.cases) == 5000
     began = time.perf_counter()
-    page_text = render(result)
+    page_text = in_html(result)
     took = time.perf_counter() - began
     size = len(page_text.encode())
     path = tmp_path / "large.html"

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 import xmlschema
 from command import check_golden
+from drawn import in_junit
 from places import TESTS
 from report_runs import (
     CHANGED,
@@ -35,7 +36,6 @@ from report_runs import (
 import convcheck
 from convcheck.errors import Place
 from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult
-from convcheck.report.draw import junit
 from convcheck.rules.model import Level
 
 SCHEMA = xmlschema.XMLSchema(TESTS / "schemas" / "junit-10.xsd")
@@ -45,7 +45,7 @@ HOSTILE = "a\x00\x1b[31m\x0b\ufffe\ud800]]> <b> & \"'\t\r\nend"
 
 def rendered(result: RunResult) -> Element:
     """Render a report, hold it to the schema, and read it back."""
-    text = junit.render(result)
+    text = in_junit(result)
     SCHEMA.validate(text)
     return fromstring(text)
 
@@ -59,7 +59,7 @@ def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", ["listed", "failing", "kinds", "all_pass", "calls"])
 def test_golden(name: str) -> None:
-    text = junit.render(RUNS[name]())
+    text = in_junit(RUNS[name]())
     SCHEMA.validate(text)
     version = f'name="convcheck" value="{convcheck.__version__}"'
     check_golden(f"junit-{name}.xml", text.replace(version, 'name="convcheck" value=""'), None)
@@ -84,7 +84,7 @@ def test_every_report_is_what_the_schema_says_and_counts_right(name: str) -> Non
 
 
 def test_the_schema_is_one() -> None:
-    text = junit.render(listed()).replace("<testcase classname", "<testcase klass", 1)
+    text = in_junit(listed()).replace("<testcase classname", "<testcase klass", 1)
     assert not SCHEMA.is_valid(text)
     assert not SCHEMA.is_valid('<testsuite tests="1"/>')
 
@@ -176,7 +176,7 @@ def hostile() -> Iterator[RunResult]:
 
 def test_characters_that_xml_cannot_have() -> None:
     for result in hostile():
-        text = junit.render(result)
+        text = in_junit(result)
         SCHEMA.validate(text)
         text.encode()
         assert not {"\x00", "\x1b", "\x0b", "\ufffe", "\ud800"} & set(text)
@@ -188,9 +188,9 @@ def test_thousands_of_cases_take_no_time() -> None:
     several = [replace(TRUNCATED, kind=kind) for kind in ("a", "b")]
     found = [answered(one.case, *several) for one in many().cases[:30]] * 10
     start = time.process_time()
-    junit.render(run(*found, *[passed(ONE)] * 7000))
+    in_junit(run(*found, *[passed(ONE)] * 7000))
     assert time.process_time() - start < 3
 
 
 def test_equal_runs_give_equal_bytes() -> None:
-    assert junit.render(listed()) == junit.render(listed())
+    assert in_junit(listed()) == in_junit(listed())

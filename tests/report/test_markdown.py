@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pytest
 from command import check_golden
+from drawn import in_markdown
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from report_runs import (
@@ -81,21 +82,21 @@ def check(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["listed", "known", "failing", "kinds", "calls", "nothing"])
 def test_golden(name: str) -> None:
-    check_golden(f"markdown-{name}.md", markdown.render(RUNS[name]()), None)
+    check_golden(f"markdown-{name}.md", in_markdown(RUNS[name]()), None)
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_every_report_is_sound(name: str) -> None:
-    check(markdown.render(RUNS[name]()))
+    check(in_markdown(RUNS[name]()))
 
 
 def test_the_verdict_is_the_first_line() -> None:
     for name, word in (("listed", "FAIL"), ("known", "PASS"), ("interrupted", "INTERRUPTED")):
-        assert markdown.render(RUNS[name]()).startswith(f"## {word}: onnxruntime 1.31.1\n")
-    lines = markdown.render(stale()).splitlines()
+        assert in_markdown(RUNS[name]()).startswith(f"## {word}: onnxruntime 1.31.1\n")
+    lines = in_markdown(stale()).splitlines()
     assert lines[2].startswith("**2 entries of known.toml to repair (1 stale, 1 changed)**; ")
     assert lines[4] == "edge tier, gate: disputed"
-    assert "shard 3 of 16; 11 of 97 cases apply" in markdown.render(listed())
+    assert "shard 3 of 16; 11 of 97 cases apply" in in_markdown(listed())
 
 
 def blocks(text: str) -> list[str]:
@@ -103,7 +104,7 @@ def blocks(text: str) -> list[str]:
 
 
 def test_a_finding_has_its_rule_its_citation_its_bits_and_the_command() -> None:
-    text = markdown.render(RUNS["failing"]())
+    text = in_markdown(RUNS["failing"]())
     said = words(text)
     assert "FAIL: one ulp too small in magnitude: float-to-float / else (936 of 2,940" in said
     assert "float-to-float / else in specs/onnx/cast-13.yaml:27" in said
@@ -114,23 +115,23 @@ def test_a_finding_has_its_rule_its_citation_its_bits_and_the_command() -> None:
 
 
 def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:
-    text = markdown.render(RUNS["failing"]())
+    text = in_markdown(RUNS["failing"]())
     assert "|  | `bfloat16` | `float8e4m3fn` | `float8e4m3fnuz` |" in text
     assert "| `float32` | **F** | **F** | **F** |" in text
     assert "`float64`" not in text
     assert text.count("where it fails") == 1  # three specs alike
-    assert "where it fails" not in markdown.render(known())
+    assert "where it fails" not in in_markdown(known())
 
 
 def test_the_list_is_repaired_by_a_copy() -> None:
-    text = markdown.render(stale())
+    text = in_markdown(stale())
     [toml] = [t.content for t in tokens(text) if t.type == "fence" and t.info == "toml"]
     assert tomllib.loads(toml) == tomllib.loads(CHANGED)
     assert "passes now; remove the entry, " in words(text)
 
 
 def test_known_failures_are_folded_with_reason_and_issue() -> None:
-    text = markdown.render(known())
+    text = in_markdown(known())
     assert "<details><summary>Known failures</summary>" in text
     assert f"rounds halves up, <{ISSUE}>, `ci/known.toml:12`" in text
     assert "<details><summary>Waived failures</summary>" in text
@@ -150,7 +151,7 @@ def large(count: int) -> RunResult:
 
 @pytest.mark.parametrize("count", [1, 40, 60, 80, 400])
 def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
-    text = markdown.render(large(count))
+    text = in_markdown(large(count))
     check(text)
     shown = len(re.findall(r"FAIL: kind \d+", text))
     left = re.search(r"… and ([0-9,]+) more findings?, for which there is no room", text)
@@ -163,7 +164,7 @@ def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
 
 def test_a_table_too_large_is_left_out_with_a_word() -> None:
     found = [passed(case(f"onnx.Cast-{i}", "float32", "bfloat16")) for i in range(500)]
-    text = markdown.render(run(*found))
+    text = in_markdown(run(*found))
     check(text)
     assert "… and 1 table, for which there is no room." in text
 
@@ -173,7 +174,7 @@ def test_many_known_failures_stay_small() -> None:
         excused_by(excuse(i, reason=f"{i} {'why ' * 99}"), answered(ONE, TRUNCATED))
         for i in range(300)
     ]
-    text = markdown.render(run(*found))
+    text = in_markdown(run(*found))
     check(text)
     assert re.search(r"… and 2\d\d more entries", text)
 
@@ -196,7 +197,7 @@ def hostile() -> Iterator[RunResult]:
 
 def test_text_from_outside_is_only_text() -> None:
     for result in hostile():
-        text = markdown.render(result)
+        text = in_markdown(result)
         check(text)
         assert "<img" not in "".join(t.content for t in tokens(text) if "html" in t.type)
         assert not any(t.type == "link_open" and t.attrs["href"] == "u" for t in tokens(text))
@@ -216,4 +217,4 @@ def test_words_are_shown_as_they_are() -> None:
 
 
 def test_equal_runs_give_equal_bytes() -> None:
-    assert markdown.render(listed()) == markdown.render(listed())
+    assert in_markdown(listed()) == in_markdown(listed())

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from drawn import print_report
 from places import GOLDEN
 from planted.promotion_asked import SPEC, TYPES, Asked
 from planted.promotion_bugs import PromotionBug, bugs
@@ -47,7 +48,6 @@ from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.format import Bits
 from convcheck.report import groups, naming, promotions
-from convcheck.report.draw import terminal
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
 from convcheck.rules.cases import cases
@@ -58,7 +58,7 @@ from convcheck.vectors.calls import call_set
 
 def rendered(result: RunResult, width: int, verbose: bool = False) -> str:
     out = io.StringIO()
-    terminal.report(result, Console(file=out, width=width, color_system=None), verbose)
+    print_report(result, Console(file=out, width=width, color_system=None), verbose)
     return out.getvalue()
 
 
@@ -258,7 +258,7 @@ def test_colour_is_only_colour() -> None:
         file=out, width=80, force_terminal=True, color_system="truecolor", no_color=False
     )
     with console.capture() as capture:
-        terminal.report(failing(), console, False)
+        print_report(failing(), console, False)
     shown = capture.get()
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == rendered(failing(), 80)

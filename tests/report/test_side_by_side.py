@@ -28,6 +28,7 @@ from convcheck.report.draw.side_by_side import Side
 from convcheck.report.json import reports as reports_json
 from convcheck.report.json.codec import struct
 from convcheck.report.json.reports import Reports
+from convcheck.report.make import document as made
 from convcheck.report.naming import short_names
 from convcheck.report.spec_page.lines import put
 
@@ -37,7 +38,7 @@ ABSENT = "tests.planted.free_backends:Absent"
 
 def by(name: str, result: RunResult) -> Side:
     info = BackendInfo(name, f"{name} 1.2")
-    return Side(name, dataclasses.replace(result, backend=info))
+    return Side(name, made(dataclasses.replace(result, backend=info)))
 
 
 def few(*groups: Group) -> RunResult:
@@ -117,7 +118,7 @@ def test_columns_that_do_not_fit_are_shown_in_parts() -> None:
 
 
 def test_reports_hold_those_of_each_run() -> None:
-    results = [side.result for side in SIDES["mixed"] if side.result]
+    results = [side.document.result for side in SIDES["mixed"] if side.document]
     document = json.loads(reports_json.text(results, {"gone": "no such library"}))
     assert struct(document, Reports)
     assert [r["backend"]["name"] for r in document["reports"]] == ["good", "bad", "many-kinds"]

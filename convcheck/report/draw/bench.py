@@ -10,8 +10,8 @@ from rich.text import Text
 from convcheck import __version__
 from convcheck.judge.words import clean, number, plural
 from convcheck.plan.bench import Bench, Measured
+from convcheck.report.draw.layout import INDENT, paragraph
 from convcheck.report.environment import environment
-from convcheck.report.layout import INDENT, paragraph
 from convcheck.vectors.span import PART
 
 _HEAD = (

@@ -11,7 +11,7 @@ from convcheck.judge.failure import of_types, sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.plan.diff import CHANGES, Change, Difference, Failure, Finding, Turned
-from convcheck.report.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
 from convcheck.report.naming import compact_ids
 from convcheck.rules.model import Case
 

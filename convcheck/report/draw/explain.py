@@ -13,9 +13,9 @@ from convcheck.judge.words import clean, hexadecimal, pattern, quote
 from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
-from convcheck.report import strips
-from convcheck.report.bits import bit_lines
-from convcheck.report.layout import cut, paragraph, spread
+from convcheck.report.draw.finding import call_lines, styled
+from convcheck.report.draw.layout import cut, paragraph, spread
+from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, Cite, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
@@ -177,9 +177,8 @@ def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
 def _call(group: Group, example: CallExample, width: int) -> Iterator[Text]:
     """Give the answer to a whole call beside what was due; the inputs stand above."""
     disputed = group.decision.level == "disputed"
-    yield from strips.show(
-        example, group.verdict, width, indent=0, named=disputed, inputs=False, most=_ELEMENTS
-    )
+    shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
+    yield from call_lines(shown, width, indent=0)
 
 
 def _verdict(group: Group, message: str, got: object) -> str:
@@ -200,7 +199,7 @@ def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Itera
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         yield from line(label, cut(quote(str(code)), _LONG), width, style)
         return
-    *front, last = bit_lines(fmt, code)
+    *front, last = map(styled, bit_lines(fmt, code))
     value = Text.assemble((spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim"))
     for i, bits in enumerate(front):
         yield Text.assemble(_label("" if i else label), bits)

@@ -15,8 +15,8 @@ from convcheck.numerics.decimal import spell_fraction, value_of
 from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line
-from convcheck.report.layout import paragraph, spread
-from convcheck.report.strips import few, spelled
+from convcheck.report.draw.layout import paragraph, spread
+from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.expected_calls import CallReading, Due

@@ -1,14 +1,13 @@
 """What a run found as workflow commands: GitHub Actions shows them as annotations."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
-from convcheck.judge.result import Problem, RunResult
-from convcheck.judge.words import clean, plural
-from convcheck.report import blocks, digest, problems
-from convcheck.report.draw.terminal import summary
-from convcheck.report.groups import Block
-from convcheck.report.groups import blocks as failures
-from convcheck.report.layout import cut
+from convcheck.judge.words import plural
+from convcheck.report.document import Document, Finding, ProblemInWords
+from convcheck.report.draw.finding import plain_lines
+from convcheck.report.draw.layout import cut
 
 _MOST = 10  # errors of a step that are shown
 _WIDTH = 100
@@ -16,42 +15,41 @@ _LONG = 120  # of a title
 _NEW_LINE = "\n"
 
 
-def annotations(result: RunResult) -> Iterator[str]:
-    """Give a line an annotation: what is wrong with the list of known failures, then the findings.
+def annotation_lines(document: Document) -> Iterator[str]:
+    """Yield a line an annotation: what is wrong with the list of known failures, then the findings.
 
     Of more than are shown, the last says how many are left out. A run that has nothing to say
     gives nothing.
     """
-    found = [_finding(block) for block in failures(result) if block.gated]
-    wrong = [_problem(problem) for problem in result.problems]
+    found = [_finding(finding) for finding in document.findings if finding.gated]
+    wrong = [_problem(problem) for problem in document.problems]
     total, most = len(found) + len(wrong), _MOST
     if total > _MOST:
         most -= 1
         wrong = wrong[: max(most - len(found), most // 2)]
     yield from [*wrong, *found][:most]
-    word, parts = summary(result)
+    word, reasons = document.verdict, "; ".join(document.reasons)
     if total > most:
         title = f"{plural(total - most, 'more finding')} of convcheck"
-        yield _command("error", f"{word}: {'; '.join(parts)}", title=title)
+        yield _command("error", f"{word}: {reasons}", title=title)
     if word == "NOTHING JUDGED":
-        yield _command("error", "; ".join(parts), title=f"convcheck: {word.lower()}")
-    elif result.interrupted:
+        yield _command("error", reasons, title=f"convcheck: {word.lower()}")
+    elif document.result.interrupted:
         yield _command("warning", "results are partial", title="convcheck: interrupted")
 
 
-def _problem(problem: Problem) -> str:
-    lines = [clean(problem.message), *problems.repair(problem)]
-    place = {"file": problem.place.file, "line": str(problem.place.line or 1)}
-    title = f"known failures: {problem.kind}"
-    return _command("error", _NEW_LINE.join(lines), **place, title=title)
+def _problem(one: ProblemInWords) -> str:
+    place = one.problem.place
+    where = {"file": place.file, "line": str(place.line or 1)}
+    title = f"known failures: {one.problem.kind}"
+    return _command("error", _NEW_LINE.join([one.message, *one.repair]), **where, title=title)
 
 
-def _finding(block: Block) -> str:
-    """Give what is wrong, and as the message the lines of the block as the terminal prints them."""
-    count = plural(len(block.members), "case")
-    lines = [line.plain.rstrip() for line in blocks.show(block, _WIDTH, False)]
-    title = f"{blocks.label(block)}: {cut(digest.gist(block), _LONG)} ({count})"
-    return _command("error", _NEW_LINE.join(lines), title=title)
+def _finding(finding: Finding) -> str:
+    """Return what is wrong, and as the message the lines that the terminal prints."""
+    count = plural(len(finding.block.members), "case")
+    title = f"{finding.label}: {cut(finding.gist, _LONG)} ({count})"
+    return _command("error", _NEW_LINE.join(plain_lines(finding, _WIDTH)), title=title)
 
 
 def _command(name: str, message: str, **properties: str) -> str:

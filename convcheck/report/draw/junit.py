@@ -12,23 +12,20 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
-from convcheck.judge.result import CaseResult, Excuse, Group, Problem, RunResult
+from convcheck.judge.result import Excuse, Group
 from convcheck.judge.words import clean, plural
-from convcheck.report import blocks, digest, problems
-from convcheck.report.draw.terminal import summary
-from convcheck.report.groups import Block, blocks_of
-from convcheck.report.tally import by_spec
-from convcheck.rules.model import Level
+from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords
+from convcheck.report.draw.finding import plain_lines
 
 _WIDTH = 100
 _FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failures
 _ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(result: RunResult, command: str = "") -> str:
+def render(document: Document, command: str = "") -> str:
     """Return the report, a whole XML document."""
-    suites = [_suite(spec, cases, result) for spec, cases in by_spec(result).items()]
-    suites += _others(result)
+    suites = [_suite(spec, cases, document) for spec, cases in document.cases.items()]
+    suites += _others(document)
     root = Element("testsuites", {"name": "convcheck", **_sums(suites)})
     root.extend(suites)
     indent(root, " ")
@@ -43,9 +40,8 @@ def _sums(suites: Iterable[Element]) -> dict[str, str]:
     }
 
 
-def _suite(name: str, cases: Sequence[CaseResult], result: RunResult) -> Element:
-    tests = [_test(case, result.level) for case in cases]
-    return _suite_of(name, _properties(name, result), tests)
+def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
+    return _suite_of(name, _properties(name, document), [_test(case) for case in cases])
 
 
 def _suite_of(name: str, properties: dict[str, str], tests: Sequence[Element]) -> Element:
@@ -64,10 +60,11 @@ def _suite_of(name: str, properties: dict[str, str], tests: Sequence[Element]) -
     return suite
 
 
-def _properties(spec: str, result: RunResult) -> dict[str, str]:
+def _properties(spec: str, document: Document) -> dict[str, str]:
+    result = document.result
     shard = result.shard
     return {
-        "backend": clean(f"{result.backend.name} {result.backend.version}"),
+        "backend": document.backend,
         "tier": result.tier,
         "level": result.level,
         "corpus": dict(result.corpora).get(spec, ""),
@@ -80,64 +77,65 @@ def _properties(spec: str, result: RunResult) -> dict[str, str]:
 # A case --------------------------------------------------------------------------------------
 
 
-def _test(case: CaseResult, level: Level) -> Element:
-    test = _named(case.case.spec, case.case.name)
-    found = blocks_of([case], level)
-    gated = [block for block in found if block.gated]
+def _test(case: CaseReport) -> Element:
+    result, found = case.result, case.findings
+    test = _named(result.case.spec, result.case.name)
+    gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
         _say(test, tag, _gist(gated), gated[0].verdict, found)
     elif excuses := _excuses(found):
-        said = "; ".join(dict.fromkeys(map(blocks.excused, excuses)))
+        said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
-    elif case.verdict in ("unsupported", "undefined"):
-        _say(test, "skipped", _why_not(case), case.verdict)
+    elif result.verdict in ("unsupported", "undefined"):
+        _say(test, "skipped", _why_not(case), result.verdict)
     elif found:
         SubElement(test, "system-out").text = _legal(_body(found))
-    elif case.verdict == "tolerated":
-        SubElement(test, "system-out").text = _legal(_tolerated(case.groups))
+    elif result.verdict == "tolerated":
+        SubElement(test, "system-out").text = _legal(_tolerated(result.groups))
     return test
 
 
-def _excuses(found: Sequence[Block]) -> list[Excuse]:
-    """Give the excuses of a case's failures, known ones before waivers."""
-    given = [block.excuse for block in found if block.excuse]
+def _excuses(found: Sequence[Finding]) -> list[Excuse]:
+    """Return the excuses of a case's failures, known ones before waivers."""
+    given = [finding.excuse for finding in found if finding.excuse]
     return sorted(given, key=lambda excuse: excuse.kind != "known")
+
+
+def _excused(excuse: Excuse) -> str:
+    """Return the entry of a list that a failure stands in, why, and the issue."""
+    said = f"{excuse.kind}: {clean(excuse.reason)}".rstrip(": ")
+    return ", ".join(filter(None, (said, clean(excuse.issue), str(excuse.place))))
 
 
 def _named(classname: str, name: str) -> Element:
     return Element("testcase", {"classname": _legal(classname), "name": _legal(name)})
 
 
-def _say(test: Element, tag: str, message: str, kind: str, found: Sequence[Block] = ()) -> None:
-    """Give a test its outcome; the body has what was found."""
+def _say(test: Element, tag: str, message: str, kind: str, found: Sequence[Finding] = ()) -> None:
+    """Add the outcome of a test; the body has what was found."""
     outcome = SubElement(test, tag, {"type": kind, "message": _legal(clean(message))})
     if found:
         outcome.text = _legal(_body(found))
 
 
-def _gist(found: Sequence[Block]) -> str:
-    """Say in a line what is wrong, of several things the first."""
-    block = found[0]
-    parts = [digest.gist(block), blocks.count(block)]
-    if block.group:
-        parts.append(blocks.row(block, block.group))
-    if len(found) > 1:
-        parts.append(f"and {len(found) - 1} more")
-    return "; ".join(filter(None, parts))
+def _gist(found: Sequence[Finding]) -> str:
+    """Return in a line what is wrong, of several things the first."""
+    finding = found[0]
+    more = f"and {len(found) - 1} more" if len(found) > 1 else ""
+    return "; ".join(filter(None, (finding.gist, finding.count, finding.row, more)))
 
 
-def _body(found: Sequence[Block]) -> str:
-    """Give the blocks as the terminal prints them."""
-    shown = ((line.plain.rstrip() for line in blocks.show(b, _WIDTH, False)) for b in found)
-    return "\n" + "\n\n".join("\n".join(lines) for lines in shown) + "\n"
+def _body(found: Sequence[Finding]) -> str:
+    """Return the findings as the terminal prints them."""
+    shown = ("\n".join(plain_lines(finding, _WIDTH)) for finding in found)
+    return "\n" + "\n\n".join(shown) + "\n"
 
 
-def _why_not(case: CaseResult) -> str:
-    said = clean(case.message)
-    if case.verdict == "undefined":
+def _why_not(case: CaseReport) -> str:
+    if case.result.verdict == "undefined":
         return "undefined: the standard does not say what is due"
-    return f"unsupported: {said or 'no reason given'}"
+    return f"unsupported: {clean(case.result.message) or 'no reason given'}"
 
 
 def _tolerated(groups: Iterable[Group]) -> str:
@@ -151,26 +149,25 @@ def _tolerated(groups: Iterable[Group]) -> str:
 # What is not of a case -----------------------------------------------------------------------
 
 
-def _others(result: RunResult) -> list[Element]:
-    """Give the suites of what fails a run besides its cases."""
+def _others(document: Document) -> list[Element]:
+    """Return the suites of what fails a run besides its cases."""
     suites = []
-    if result.problems:
-        tests = [_problem(problem) for problem in result.problems]
+    if document.problems:
+        tests = [_problem(problem) for problem in document.problems]
         suites.append(_suite_of("known failures", {}, tests))
-    if result.interrupted or result.outcome == "nothing":
-        word, parts = summary(result)
+    interrupted = document.result.interrupted
+    if interrupted or document.result.outcome == "nothing":
         test = _named("convcheck", "the run")
-        said = "interrupted, results are partial" if result.interrupted else parts[0]
-        _say(test, "error", said, word.lower())
+        said = "interrupted, results are partial" if interrupted else document.reasons[0]
+        _say(test, "error", said, document.verdict.lower())
         suites.append(_suite_of("run", {}, [test]))
     return suites
 
 
-def _problem(problem: Problem) -> Element:
-    test = _named("known failures", str(problem.place))
-    _say(test, "failure", problem.message, problem.kind)
-    lines = [clean(problem.message), *problems.repair(problem)]
-    test[0].text = _legal("\n" + "\n".join(lines) + "\n")
+def _problem(one: ProblemInWords) -> Element:
+    test = _named("known failures", str(one.problem.place))
+    _say(test, "failure", one.problem.message, one.problem.kind)
+    test[0].text = _legal("\n" + "\n".join([one.message, *one.repair]) + "\n")
     return test
 
 

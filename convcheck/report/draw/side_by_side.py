@@ -7,17 +7,16 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from convcheck.judge.result import CaseResult, RunResult
+from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean, number, plural
-from convcheck.report import blocks
+from convcheck.report.document import Document
+from convcheck.report.draw.finding import finding_lines
+from convcheck.report.draw.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.side_by_side_matrix import matrices
-from convcheck.report.draw.terminal import verdict
-from convcheck.report.findings import Finding, findings, members
-from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
-from convcheck.report.naming import compact_ids, family
-from convcheck.report.status import STATUSES, status_of
-from convcheck.report.tally import by_spec, tally
-from convcheck.rules.model import Level
+from convcheck.report.draw.terminal import verdict_lines
+from convcheck.report.naming import compact_ids
+from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
+from convcheck.report.status import STATUSES
 
 _FEW = 3  # so many findings are a digest of themselves
 _LINES = 16
@@ -27,16 +26,19 @@ _Cells = list[str]
 
 @dataclass(frozen=True)
 class Side:
-    """A backend's part: its name in the columns, and its run, or why it could not be started."""
+    """A backend's part."""
 
+    #: Its name in the columns.
     name: str
-    result: RunResult | None
+    #: The report of its run; None where it could not be started.
+    document: Document | None
+    #: Why it could not be started.
     error: str = ""
 
 
 def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[Text]:
-    """Give the lines of the report."""
-    ran = [(side.name, side.result) for side in sides if side.result is not None]
+    """Yield the lines of the report."""
+    ran = [(side.name, side.document) for side in sides if side.document is not None]
     text_width = min(width, MAX_WIDTH)
     yield from _title(sides, text_width)
     if ran:
@@ -44,7 +46,7 @@ def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[Text]:
         yield from _table(ran, text_width)
         yield Text()
         yield from matrices(ran, width, verbose)
-        found = findings(ran)
+        found = shared_findings(ran)
         for finding in found:
             yield from _finding(finding, len(ran), text_width, verbose)
             yield Text()
@@ -58,30 +60,29 @@ def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[Text]:
 def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
     room = max((len(side.name) for side in sides), default=0)
     for side in sides:
-        name, result = side.name.ljust(room), side.result
-        if result is None:
-            yield from labelled(
-                name, "bold red", f"could not be started: {clean(side.error)}", width
-            )
+        name, document = side.name.ljust(room), side.document
+        if document is None:
+            said = f"could not be started: {clean(side.error)}"
+            yield from labelled(name, "bold red", said, width)
         else:
-            yield from labelled(name, "bold", clean(result.backend.version), width)
-    result = next((side.result for side in sides if side.result is not None), None)
+            yield from labelled(name, "bold", clean(document.result.backend.version), width)
+    result = next((side.document.result for side in sides if side.document is not None), None)
     if result is not None:
         yield Text(f"{result.tier} tier, gate: {result.level}")
-    notes = {(note, side.name) for side in sides if side.result for note in side.result.remarks}
+    notes = {(note, side.name) for side in sides if side.document for note in side.document.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
         names = ", ".join(side.name for side in sides if (note, side.name) in notes)
-        yield from paragraph(f"note: {names}: {clean(note)}", width, 0, 6, "yellow")
+        yield from paragraph(f"note: {names}: {note}", width, 0, 6, "yellow")
 
 
 # The table: a line a spec with what fails there, then a line a status and the values.
 
 
-def _table(ran: Sequence[tuple[str, RunResult]], width: int) -> Iterator[Text]:
-    """Give a column a backend; in as many parts as the width asks for."""
-    specs = list(dict.fromkeys(spec for _, result in ran for spec in by_spec(result)))
+def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text]:
+    """Yield a column a backend; in as many parts as the width asks for."""
+    specs = list(dict.fromkeys(spec for _, document in ran for spec in document.cases))
     label = max(map(len, [*specs, "all cases", *(s.word for s in STATUSES)]))
-    columns = [_column(result, specs) for _, result in ran]
+    columns = [_column(document, specs) for _, document in ran]
     widths = [max(map(len, [name, *cells])) for (name, _), cells in zip(ran, columns, strict=True)]
     for start, end in _parts(widths, width - label):
         if start:
@@ -108,22 +109,25 @@ def _labels(specs: Sequence[str]) -> list[str]:
     return [*specs, "all cases", *(status.word for status in STATUSES), "values"]
 
 
-def _column(result: RunResult, specs: Sequence[str]) -> _Cells:
-    found = by_spec(result)
-    cells = [_gist(found.get(spec, ()), result.level) for spec in specs]
-    counts = [sum(status_of(c, result.level) == s for c in result.cases) for s in STATUSES]
-    values = sum(c.checked for c in result.cases)
-    return [*cells, *map(number, (len(result.cases), *counts, values))]
+def _column(document: Document, specs: Sequence[str]) -> _Cells:
+    cells = [_gist(document, spec) for spec in specs]
+    found = [one.statuses for one in document.specs]
+    counts = [sum(statuses.get(status, 0) for statuses in found) for status in STATUSES]
+    cases, values = (sum(getattr(one, n) for one in document.specs) for n in ("cases", "asked"))
+    return [*cells, *map(number, (cases, *counts, values))]
 
 
-def _gist(cases: Sequence[CaseResult], level: Level) -> str:
-    """Say how a spec went in a few characters: what fails, else whether anything passed."""
-    counts = tally(cases, level)
-    if counts.gated:
-        return f"{number(counts.gated)} FAIL"
-    if not counts.judged:
-        return "not judged" if cases else "not asked"
-    below = sum(status_of(case, level).word == "below gate" for case in cases)
+def _gist(document: Document, spec: str) -> str:
+    """Return how a spec went in a few characters: what fails, else whether anything passed."""
+    statuses = next((one.statuses for one in document.specs if one.spec == spec), None)
+    if statuses is None:
+        return "not asked"
+    found = {status.word: count for status, count in statuses.items()}
+    if failing := sum(found.get(word, 0) for word in FAILURES):
+        return f"{number(failing)} FAIL"
+    if not found.keys() - {"undefined", "unsupported"}:
+        return "not judged"
+    below = found.get("below gate", 0)
     return f"{number(below)} below" if below else "pass"
 
 
@@ -141,27 +145,27 @@ def _line(
 # The findings.
 
 
-def _finding(finding: Finding, sides: int, width: int, verbose: bool) -> Iterator[Text]:
-    """Give a finding with the names of those that have it, and where theirs is another extent."""
+def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> Iterator[Text]:
+    """Yield a finding with the names of those that have it, and where theirs is another extent."""
     if sides > 1:
-        names = ", ".join(name for name, _ in finding.blocks)
+        names = ", ".join(name for name, _ in finding.sides)
         yield from paragraph(names, width, indent=0, style="bold cyan")
-    yield from blocks.show(finding.shown, width, verbose)
-    first = members(finding.shown)
-    for name, block in finding.blocks:
-        if members(block) != first:
-            cases = plural(len(block.members), "case")
+    yield from finding_lines(finding.shown, width, verbose)
+    first = extent(finding.shown)
+    for name, one in finding.sides:
+        if (here := extent(one)) != first:
+            block = one.block
             count = f"{number(block.count)} of {number(block.of)} in " if block.of else ""
-            ids = ", ".join(compact_ids(case for case, _ in members(block)))
-            said = f"{name}: {count}{cases}"
-            where = f": {ids}" if {c for c, _ in members(block)} != {c for c, _ in first} else ""
+            said = f"{name}: {count}{plural(len(block.members), 'case')}"
+            ids = ", ".join(compact_ids(case for case, _ in here))
+            where = f": {ids}" if {c for c, _ in here} != {c for c, _ in first} else ""
             yield from paragraph(said + where, width, hang=2, style="dim")
 
 
 def _digest(
-    found: Sequence[Finding], names: Sequence[str], width: int, verbose: bool
+    found: Sequence[SharedFinding], names: Sequence[str], width: int, verbose: bool
 ) -> Iterator[Text]:
-    """Give each finding a line, with the cases in which each backend has it."""
+    """Yield each finding a line, with the cases in which each backend has it."""
     if len(found) <= _FEW:
         return
     yield Text(f"{plural(len(found), 'finding')}, and the cases in which each backend has them:",
@@ -176,7 +180,7 @@ def _digest(
     yield _line("", heads, widths, 0, "dim")
     shown = found if verbose else found[:_LINES]
     for finding in shown:
-        counts = {name: len(block.members) for name, block in finding.blocks}
+        counts = {name: len(one.block.members) for name, one in finding.sides}
         cells = [number(counts.get(name, 0)) for name in names]
         line = _line("", cells, widths, 0)
         yield Text.assemble(line, _GAP, cut(finding.words, width - line.cell_len - len(_GAP)))
@@ -184,29 +188,26 @@ def _digest(
         yield Text(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
 
 
-def _tolerated(ran: Sequence[tuple[str, RunResult]], width: int) -> Iterator[Text]:
-    """Give a line a disputed rule: how each backend reads it."""
+def _tolerated(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text]:
+    """Yield a line a disputed rule: how each backend reads it."""
     rules: dict[str, dict[str, list[str]]] = {}
-    for name, result in ran:
-        for case in result.cases:
-            for group in case.groups:
-                if group.verdict == "tolerated":
-                    rule = f"{family(case.case.spec)} {group.decision.rule}"
-                    readers = rules.setdefault(rule, {}).setdefault(group.reading, [])
-                    readers += [name] if name not in readers else []
+    for name, document in ran:
+        for family, rule, reading in document.readings:
+            readers = rules.setdefault(f"{family} {rule}", {}).setdefault(reading, [])
+            readers += [name] if name not in readers else []
     for rule, readings in rules.items():
         said = ", ".join(f'{" and ".join(who)} as "{how}"' for how, who in readings.items())
         yield from labelled("tolerated", "yellow", f"{rule}: read by {said}", width)
 
 
 def _verdicts(sides: Sequence[Side], width: int) -> Iterator[Text]:
-    """Give the last lines: the verdict of each backend."""
+    """Yield the last lines: the verdict of each backend."""
     room = max((len(side.name) for side in sides), default=0) + len(_GAP)
     for side in sides:
         name = Text(side.name.ljust(room), "bold")
-        if side.result is None:
+        if side.document is None:
             yield Text.assemble(name, ("NOT STARTED", "bold red"))
             continue
-        first, *more = verdict(side.result, width - room)
+        first, *more = verdict_lines(side.document, width - room)
         yield Text.assemble(name, first)
         yield from (Text.assemble(" " * room, line) for line in more)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from convcheck.judge.result import FAILURES, RunResult
-from convcheck.report.layout import paragraph
-from convcheck.report.matrix import matrix
+from convcheck.judge.result import FAILURES
+from convcheck.report.document import Document
+from convcheck.report.draw.layout import paragraph
+from convcheck.report.matrix import Matrix
 from convcheck.report.naming import compact_specs
 from convcheck.report.status import STATUSES, Status
-from convcheck.report.tally import by_spec
 
 _INDENT = 2
 _NOT_ASKED = "_"
@@ -28,9 +28,9 @@ class _Grid:
     cells: tuple[tuple[str, str, tuple[Status | None, ...]], ...]
 
 
-def matrices(ran: Sequence[tuple[str, RunResult]], width: int, verbose: bool) -> Iterator[Text]:
-    """Show the matrices of specs with failures, equal ones once; `verbose` shows all."""
-    grids = {spec: _grid([result for _, result in ran], spec) for spec in _specs(ran, verbose)}
+def matrices(ran: Sequence[tuple[str, Document]], width: int, verbose: bool) -> Iterator[Text]:
+    """Yield the matrices of specs with failures, equal ones once; `verbose` shows all."""
+    grids = {spec: _grid([document for _, document in ran], spec) for spec in _specs(ran, verbose)}
     for grid in dict.fromkeys(grids.values()):
         yield Text(compact_specs(spec for spec, g in grids.items() if g == grid), "bold")
         yield from _show(grid, width)
@@ -40,17 +40,17 @@ def matrices(ran: Sequence[tuple[str, RunResult]], width: int, verbose: bool) ->
         yield Text()
 
 
-def _specs(ran: Sequence[tuple[str, RunResult]], verbose: bool) -> list[str]:
+def _specs(ran: Sequence[tuple[str, Document]], verbose: bool) -> list[str]:
     found: dict[str, bool] = {}
-    for _, result in ran:
-        for spec, cases in by_spec(result).items():
-            failing = any(case.verdict in FAILURES for case in cases)
+    for _, document in ran:
+        for spec, cases in document.cases.items():
+            failing = any(case.result.verdict in FAILURES for case in cases)
             found[spec] = found.get(spec, verbose) or failing
     return [spec for spec, shown in found.items() if shown]
 
 
-def _grid(results: Sequence[RunResult], spec: str) -> _Grid:
-    each = [matrix(by_spec(result).get(spec, ()), result.level) for result in results]
+def _grid(documents: Sequence[Document], spec: str) -> _Grid:
+    each = [document.matrices.get(spec, Matrix((), (), ())) for document in documents]
     cells: dict[tuple[str, str], list[Status | None]] = {}
     for i, one in enumerate(each):
         for source, target, status in one.cells:
@@ -62,7 +62,7 @@ def _grid(results: Sequence[RunResult], spec: str) -> _Grid:
 
 
 def _show(grid: _Grid, width: int) -> Iterator[Text]:
-    """Give the lines of a grid, in as many parts as the width asks for."""
+    """Yield the lines of a grid, in as many parts as the width asks for."""
     label = max(map(len, grid.sources)) + _INDENT
     wide = max(len(here) for *_, here in grid.cells) + 1
     columns = max((width - label) // wide, 1)
@@ -77,7 +77,7 @@ def _show(grid: _Grid, width: int) -> Iterator[Text]:
 
 
 def _heading(targets: Sequence[str], label: int, wide: int) -> Iterator[Text]:
-    """Write names downwards, over the first symbol of their cells."""
+    """Yield names written downwards, over the first symbol of their cells."""
     names = [_abbreviate(target) for target in targets]
     height = max(map(len, names))
     for letters in zip(*(name.rjust(height) for name in names), strict=True):
@@ -103,7 +103,7 @@ def _row(source: str, cells: Sequence[Sequence[Status | None]], label: int, wide
 
 
 def _legend(names: Sequence[str], grids: Sequence[_Grid], width: int) -> Iterator[Text]:
-    """Say whose symbol stands where, and what the symbols mean."""
+    """Yield whose symbol stands where, and what the symbols mean."""
     order = f"{' '.join(names)}: a symbol each, in this order"
     yield from paragraph(order, width, indent=_INDENT, hang=2, style="dim")
     present = {status for grid in grids for *_, here in grid.cells for status in here}

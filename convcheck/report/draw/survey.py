@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from convcheck.judge.words import GLUE, clean, number, plural
-from convcheck.report.layout import cut, labelled, paragraph, spread
+from convcheck.report.draw.layout import cut, labelled, paragraph, spread
+from convcheck.report.examples import answer, question
 from convcheck.report.naming import compact_specs, short_names
-from convcheck.report.shown import answer, question
 from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types

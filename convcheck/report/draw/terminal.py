@@ -4,238 +4,234 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
 
-from convcheck.judge.result import CaseResult, Group, RunResult, Verdict
 from convcheck.judge.words import GLUE, clean, number, plural
-from convcheck.report import blocks, digest, matrix, overview, problems, promotions
-from convcheck.report.groups import Block
-from convcheck.report.groups import blocks as failures
-from convcheck.report.layout import MAX_WIDTH, cut, labelled, paragraph
-from convcheck.report.naming import compact_ids, family
+from convcheck.report.document import (
+    Document,
+    Finding,
+    Listed,
+    ProblemInWords,
+    RuleRemark,
+    SpecCounts,
+)
+from convcheck.report.draw.finding import finding_lines
+from convcheck.report.draw.layout import INDENT, MAX_WIDTH, cut, labelled, paragraph
+from convcheck.report.draw.matrix import matrix_lines
+from convcheck.report.draw.wrong_types import wrong_type_lines
+from convcheck.report.matrix import supported
+from convcheck.report.naming import compact_ids
 from convcheck.report.spec_page.lines import put, room
-from convcheck.report.status import BELOW, excuses_of, fails, status_of
-from convcheck.report.tally import Tally, by_spec, tally
-from convcheck.rules.model import Level
+from convcheck.report.status import KNOWN, WAIVED, Status
 
 _REASONS = 3
-_STYLES = {
-    "FAIL": "bold red", "PASS": "bold green",
-    "INTERRUPTED": "bold yellow", "NOTHING JUDGED": "bold yellow",
-}  # fmt: skip
+_VERDICTS = {
+    "FAIL": "bold red",
+    "PASS": "bold green",
+    "INTERRUPTED": "bold yellow",
+    "NOTHING JUDGED": "bold yellow",
+}
+_RULES = {"tolerated": "yellow", "undefined": "cyan"}
+_LISTED = {"known": KNOWN.style, "waived": WAIVED.style}
 _READINGS = 2  # of a rule, that are named
+_FEW = 3  # so many findings are a digest of themselves
+_LINES = 16
+_ENTRIES = 6  # of a list, of each kind
 
 
-def report(result: RunResult, console: Console, verbose: bool, quiet: bool = False) -> None:
+def report(document: Document, console: Console, verbose: bool, quiet: bool = False) -> None:
     """Print the report of a run; `verbose` shows every matrix, case and message.
 
     `quiet` shows what is wrong with a list of known failures, a line a finding, and the verdict.
     """
     width = room(console)
-    put(_brief(result, width) if quiet else _lines(result, width, verbose), console)
+    put(_brief(document, width) if quiet else _lines(document, width, verbose), console)
 
 
-def _brief(result: RunResult, width: int) -> Iterator[Text]:
+def _brief(document: Document, width: int) -> Iterator[Text]:
     text_width = min(width, MAX_WIDTH)
-    yield from problems.show(result.problems, text_width)
-    gated = [block for block in failures(result) if block.gated]
-    yield from digest.lines(gated, text_width)
-    yield from verdict(result, text_width)
+    yield from _problems(document.problems, text_width)
+    gated = [finding for finding in document.findings if finding.gated]
+    yield from _a_line_each(gated, text_width, verbose=False)
+    yield from verdict_lines(document, text_width)
 
 
-def _lines(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
+def _lines(document: Document, width: int, verbose: bool) -> Iterator[Text]:
     text_width = min(width, MAX_WIDTH)
-    yield from _title(result, text_width)
-    for note in result.remarks:
-        yield from paragraph(f"note: {clean(note)}", text_width, indent=0, hang=6, style="yellow")
-    if result.cases:
-        yield Text()
-        yield from overview.show(result, width)
-        yield Text()
-    yield from _matrices(result, width, verbose)
-    every = failures(result)
-    found = [block for block in every if not block.excuse]
-    for block in every if verbose else found:
-        yield from blocks.show(block, text_width, verbose)
-        yield Text()
-    yield from problems.show(result.problems, text_width)
-    summary = list(digest.show(found, text_width, verbose))
-    yield from (*summary, Text()) if summary else ()
-    yield from _rest(result, every, text_width, verbose)
-    yield from verdict(result, text_width)
+    yield from paragraph(document.backend, text_width, indent=0, hang=2, style="bold")
+    yield from map(Text, document.setting)
+    for note in document.remarks:
+        yield from paragraph(f"note: {note}", text_width, indent=0, hang=6, style="yellow")
+    if document.specs:
+        yield from (Text(), *_overview(document, width), Text())
+    yield from _matrices(document, width, verbose)
+    found = [finding for finding in document.findings if not finding.excuse]
+    for finding in document.findings if verbose else found:
+        yield from (*finding_lines(finding, text_width, verbose), Text())
+    yield from _problems(document.problems, text_width)
+    if len(found) > _FEW:
+        yield Text(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
+        yield from (*_a_line_each(found, text_width, verbose), Text())
+    rest = list(_rest(document, text_width, verbose))
+    yield from (*rest, Text()) if rest else ()
+    yield from verdict_lines(document, text_width)
 
 
-def _title(result: RunResult, width: int) -> Iterator[Text]:
-    backend = clean(f"{result.backend.name} {result.backend.version}")
-    yield from paragraph(backend, width, indent=0, hang=2, style="bold")
-    for line in setting(result):
-        yield Text(line)
-
-
-def setting(result: RunResult) -> list[str]:
-    """Say what was asked: the tier and the gate, which shard, and how many of the cases apply."""
-    shard = f", shard {result.shard.index} of {result.shard.of}" if result.shard else ""
-    lines = [f"{result.tier} tier, gate: {result.level}{shard}"]
-    if result.selected is not None:
-        asked, chosen = number(len(result.cases)), plural(result.selected, "case")
-        # where it was stopped, those that were asked are not all that apply
-        lines.append(f"{asked} of {chosen} {'asked' if result.interrupted else 'apply'}")
-    return lines
-
-
-def _matrices(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
-    shown = {
-        spec: _matrix(cases, result.level, verbose)
-        for spec, cases in by_spec(result).items()
-        if verbose or any(fails(case, result.level) for case in cases)
-    }
+def _matrices(document: Document, width: int, verbose: bool) -> Iterator[Text]:
+    whole = document.matrices
+    shown = whole if verbose else {spec: supported(whole[spec]) for spec in document.failing}
     if shown:
-        yield from matrix.show(shown, width)
-    told = result if verbose else replace(result, cases=tuple(map(_unexcused, result.cases)))
-    yield from promotions.show(told, min(width, MAX_WIDTH), verbose)
+        yield from matrix_lines(shown, width)
+    wrong = document.wrong_types if verbose else document.wrong_types_that_count
+    yield from wrong_type_lines(wrong, min(width, MAX_WIDTH), verbose)
 
 
-def _matrix(cases: Sequence[CaseResult], level: Level, verbose: bool) -> matrix.Matrix:
-    whole = matrix.matrix(cases, level)
-    return whole if verbose else matrix.supported(whole)
+def _a_line_each(found: Sequence[Finding], width: int, verbose: bool) -> Iterator[Text]:
+    """Yield a line a finding, and one for those that are left out if not `verbose`."""
+    shown = found if verbose else found[:_LINES]
+    for finding in shown:
+        count = f"{plural(len(finding.block.members), 'case'):>10}  "
+        refused = "refused: " if finding.rule and finding.verdict == "refused" else ""
+        yield Text.assemble(count, cut(refused + finding.line, width - len(count)))
+    if len(found) > len(shown):
+        rest = sum(len(finding.block.members) for finding in found[len(shown) :])
+        yield Text(f"  … and {len(found) - len(shown)} more, in {plural(rest, 'case')}", "dim")
 
 
-def _unexcused(case: CaseResult) -> CaseResult:
-    if not excuses_of(case):
-        return case
-    return replace(case, groups=tuple(group for group in case.groups if not group.excuse))
+def verdict_lines(document: Document, width: int) -> Iterator[Text]:
+    """Yield the last line: the verdict, the counts behind it, and what else there was."""
+    glued = (reason.replace(" ", GLUE) for reason in document.reasons)
+    yield from labelled(document.verdict, _VERDICTS[document.verdict], "; ".join(glued), width)
 
 
-def _rest(result: RunResult, found: list[Block], width: int, verbose: bool) -> Iterator[Text]:
-    lines = [
-        *(() if verbose else problems.excused(found, width)),
-        *_by_rule(result, "tolerated", "yellow", width, verbose),
-        *(_by_rule(result, "undefined", "cyan", width, verbose) if verbose else ()),
-        *_unsupported(result, width, verbose),
+# Counts --------------------------------------------------------------------------------------
+
+
+def _overview(document: Document, width: int) -> list[Text]:
+    """Return a line a spec, with short headings and numbers where the width asks for it."""
+    table = _table(document, short=False)
+    return table if len(table[0].plain) <= width else _table(document, short=True)
+
+
+def _table(document: Document, short: bool) -> list[Text]:
+    present = document.statuses
+    heads = ["spec", "cases", document.counted, *(s.short if short else s.word for s in present)]
+    styles = ["", "", "", *(s.style for s in present)]
+    rows = [_cells(spec, present, short) for spec in document.specs]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    gap = " " if short else "  "
+    return [
+        _join(heads, widths, ["dim"] * len(heads), gap),
+        *(_join(row, widths, styles, gap) for row in rows),
     ]
-    if lines:
-        yield from (*lines, Text())
 
 
-def _by_rule(
-    result: RunResult, verdict: Verdict, style: str, width: int, verbose: bool
-) -> Iterator[Text]:
-    """Give a line a rule: `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
+def _cells(counts: SpecCounts, present: Sequence[Status], short: bool) -> list[str]:
+    asked = _short(counts.asked) if short else number(counts.asked)
+    found = (number(counts.statuses.get(status, 0)) for status in present)
+    return [counts.spec, number(counts.cases), asked, *found]
+
+
+def _short(count: int) -> str:
+    for unit, power in (("G", 9), ("M", 6)):
+        if count >= 10 ** (power + 1):
+            return f"{count / 10**power:,.1f} {unit}"
+    return number(count)
+
+
+def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> Text:
+    line = Text()
+    for i, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
+        line.append(gap if i else "")
+        line.append(cell.rjust(width) if i else cell.ljust(width), "dim" if cell == "0" else style)
+    return line
+
+
+# Lists of known failures ---------------------------------------------------------------------
+
+
+def _problems(problems: Sequence[ProblemInWords], width: int) -> Iterator[Text]:
+    """Yield each problem, and under it the exact text to have there, which is not broken."""
+    for one in problems:
+        place = str(one.problem.place)
+        yield from labelled(one.problem.kind.upper(), "bold red", place, width)
+        yield from paragraph(one.message, width)
+        yield from (Text(" " * INDENT + line, "cyan") for line in one.repair)
+        yield Text()
+
+
+def _excused(listed: Sequence[Listed], width: int) -> Iterator[Text]:
+    """Yield two lines an entry: what it excuses, then where it stands and its issue or reason."""
+    for kind in _LISTED:
+        entries = [entry for entry in listed if entry.excuse.kind == kind]
+        for entry in entries[:_ENTRIES]:
+            yield from _entry(entry, width)
+        if left := entries[_ENTRIES:]:
+            cases = plural(sum(entry.cases for entry in left), "case")
+            said = f"… and {number(len(left))} more, of {cases} (-v shows all, in full)"
+            yield Text(" " * (len(kind) + 2) + said, "dim")
+
+
+def _entry(entry: Listed, width: int) -> Iterator[Text]:
+    excuse, count = entry.excuse, plural(entry.cases, "case").replace(" ", GLUE)
+    said = f"{entry.families} {entry.what} ({count})"
+    indent = len(excuse.kind) + 2
+    lines = list(labelled(excuse.kind, _LISTED[excuse.kind], said, width))
+    if excuse.issue:  # it is not to be broken
+        lines.append(Text(" " * indent + f"{excuse.place}  {clean(excuse.issue)}".rstrip()))
+    else:
+        why = f"{excuse.place}  {clean(excuse.reason)}".rstrip()
+        lines += paragraph(why, width, indent=indent)
+    for line in lines:
+        line.stylize("dim", indent)
+        yield line
+
+
+# What is not judged --------------------------------------------------------------------------
+
+
+def _rest(document: Document, width: int, verbose: bool) -> Iterator[Text]:
+    yield from () if verbose else _excused(document.listed, width)
+    for rule in document.rules:
+        if verbose or rule.verdict == "tolerated":
+            yield from _rule(rule, width, verbose)
+    yield from _unsupported(document.unsupported, width, verbose)
+
+
+def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[Text]:
+    """Yield `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
 
     Of a rule with many readings only that of most cases is named, unless `verbose`.
     """
-    found: dict[str, dict[str, list[CaseResult]]] = {}
-    for case, group in _groups(result, verdict):
-        what = f'reads it as "{group.reading}"' if group.reading else group.kind
-        found.setdefault(group.decision.rule, {}).setdefault(what, []).append(case)
-    for rule, ways in found.items():
-        kept = dict(sorted(ways.items(), key=lambda way: -len(way[1]))[:1])
-        few = verbose or len(ways) <= _READINGS
-        for what, cases in (ways if few else kept).items():
-            families = ", ".join(dict.fromkeys(family(c.case.spec) for c in cases))
-            said = f"{families} {rule}{': ' if what else ''}{what}"
-            count = plural(len({c.case.id for c in cases}), "case").replace(" ", GLUE)
-            others = f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)" if not few else ""
-            yield from labelled(verdict, style, f"{said} ({count}){others}", width)
+    few = verbose or len(rule.ways) <= _READINGS
+    for what, families, cases in rule.ways if few else [max(rule.ways, key=lambda way: way[2])]:
+        said = f"{families} {rule.rule}{': ' if what else ''}{what}"
+        count = plural(cases, "case").replace(" ", GLUE)
+        others = f"; {len(rule.ways) - 1}{GLUE}other{GLUE}ways (-v)" if not few else ""
+        yield from labelled(rule.verdict, _RULES[rule.verdict], f"{said} ({count}){others}", width)
 
 
-def _groups(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult, Group]]:
-    for case in result.cases:
-        for group in case.groups:
-            if group.verdict == verdict:
-                yield case, group
-
-
-def _unsupported(result: RunResult, width: int, verbose: bool) -> Iterator[Text]:
-    """Give the runtime's own words for what it does not take, if they are few or asked for."""
-    reasons: dict[str, list[CaseResult]] = {}
-    for case in result.cases:
-        if case.verdict == "unsupported":
-            reasons.setdefault(_alike(clean(case.message), verbose), []).append(case)
+def _unsupported(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[Text]:
+    """Yield the runtime's own words for what it does not take, if they are few or asked for."""
+    reasons: dict[str, list[tuple[str, str]]] = {}
+    for case, message in cases:  # messages of one reason differ in version and line numbers
+        alike = message if verbose else re.sub(r"\b[0-9]+\b", "0", message)
+        reasons.setdefault(alike, []).append((case, message))
     if len(reasons) > _REASONS and not verbose:
-        count = plural(sum(map(len, reasons.values())), "case")
+        count = plural(len(cases), "case")
         yield Text.assemble(("unsupported", "dim"), f"  {count} (-v says why)")
         return
-    for cases in reasons.values():
-        yield from _reason(cases, width, verbose)
+    for some in reasons.values():
+        yield from _reason(some, width, verbose)
 
 
-def _alike(message: str, verbose: bool) -> str:
-    """Give what messages of one reason have in common: they differ in version and line numbers."""
-    return message if verbose else re.sub(r"\b[0-9]+\b", "0", message)
-
-
-def _reason(cases: list[CaseResult], width: int, verbose: bool) -> Iterator[Text]:
-    messages = dict.fromkeys(clean(c.message) for c in cases)
+def _reason(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[Text]:
+    messages = dict.fromkeys(message for _, message in cases)
     such = ", such as" if len(messages) > 1 else ""
     said = f"{plural(len(cases), 'case')}{such}: {next(iter(messages)) or 'no reason given'}"
-    room = width - len("unsupported  ")
-    yield from labelled("unsupported", "dim", said if verbose else cut(said, room), width)
-    for name in compact_ids(c.case.id for c in cases) if verbose else ():
+    left = width - len("unsupported  ")
+    yield from labelled("unsupported", "dim", said if verbose else cut(said, left), width)
+    for name in compact_ids(case for case, _ in cases) if verbose else ():
         yield from paragraph(name, width, indent=13, hang=2, style="dim")
-
-
-def verdict(result: RunResult, width: int) -> Iterator[Text]:
-    """Give the last line: the verdict, the counts behind it, and what else there was."""
-    word, parts = summary(result)
-    glued = (part.replace(" ", GLUE) for part in parts)
-    yield from labelled(word, _STYLES[word], "; ".join(glued), width)
-
-
-def summary(result: RunResult) -> tuple[str, list[str]]:
-    """Give the verdict as a word, then what it rests on, why first, and what else there was."""
-    counts = tally(result.cases, result.level)
-    word, said = _outcome(result, counts)
-    parts = [*said, *_remarks(result, counts)]
-    if result.interrupted and word != "INTERRUPTED":
-        parts.append("interrupted, results are partial")
-    if result.ended_early:
-        parts.append("ended early, results are partial")
-    return word, parts
-
-
-def _outcome(result: RunResult, counts: Tally) -> tuple[str, list[str]]:
-    asked = plural(counts.judged, "case")
-    values = ", ".join(_asked(result, wrong=False))
-    wrong_list = [problems.gist(result)] if result.problems else []
-    if counts.gated:
-        wrong = ", ".join(_asked(result, wrong=True))
-        return "FAIL", [f"{number(counts.gated)} of {asked}, {wrong}", *wrong_list]
-    if wrong_list:
-        return "FAIL", [*wrong_list, f"nothing else in {asked}, {values}"]
-    if not counts.judged:
-        return "NOTHING JUDGED", [f"{plural(counts.cases, 'case')} asked, none judged"]
-    if result.interrupted:
-        return "INTERRUPTED", [f"no failure so far in {asked}, {values}"]
-    return "PASS", [f"{asked}, {values}"]
-
-
-def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
-    """Count what was asked, values and calls apart; with `wrong`, how many of them are wrong."""
-    calls = [case for case in result.cases if case.case.whole_calls]
-    values = [case for case in result.cases if not case.case.whole_calls]
-    for noun, cases in (("value", values), ("call", calls)):
-        counts = tally(cases, result.level)
-        said = plural(counts.checked, noun)
-        if counts.checked or (noun == "value" and not calls):
-            yield f"{number(counts.wrong)} of {said}" if wrong else said
-
-
-def _remarks(result: RunResult, counts: Tally) -> Iterator[str]:
-    below = sum(status_of(c, result.level) == BELOW for c in result.cases)
-    rules = len({group.decision.rule for _, group in _groups(result, "tolerated")})
-    if counts.known:
-        yield f"{plural(counts.known, 'case')} with known failures"
-    if counts.waived:
-        yield f"{plural(counts.waived, 'case')} with waived failures"
-    if below:
-        yield f"{plural(below, 'case')} below the gate"
-    if rules:
-        yield f"{plural(rules, 'disputed rule')} tolerated"
-    others: tuple[Verdict, ...] = ("undefined", "unsupported")
-    for verdict in others:
-        if counts.verdicts[verdict]:
-            yield f"{number(counts.verdicts[verdict])} {verdict}"

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from convcheck import __version__
 from convcheck.judge.result import RunResult
 from convcheck.judge.words import clean
-from convcheck.report.draw.terminal import setting, summary
+from convcheck.report.document import Document
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
 
@@ -37,8 +37,8 @@ _ESCAPES = {
 }
 
 
-def render(result: RunResult, command: str = "") -> str:
-    """Give the page. `command` is the command line that made the run, '' where it is not known.
+def render(document: Document, command: str = "") -> str:
+    """Return the page. `command` is the command line that made the run, '' where it is not known.
 
     The same result gives the same text.
     """
@@ -49,24 +49,24 @@ def render(result: RunResult, command: str = "") -> str:
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     return surroundings.get_template("report.html").render(
-        **_head(result, command),
-        data=Markup(embedded(data(result))),  # noqa: S704 nothing in it is markup any more
+        **_head(document, command),
+        data=Markup(embedded(data(document))),  # noqa: S704 nothing in it is markup any more
         script=Markup(script),  # noqa: S704 our own
         style=Markup(_style()),  # noqa: S704 our own
         script_hash=_hash(script),
     )
 
 
-def embedded(document: dict[str, Any]) -> str:
-    """Spell JSON so that nothing in it can end the element that it stands in."""
-    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+def embedded(content: dict[str, Any]) -> str:
+    """Return JSON spelled so that nothing in it can end the element that it stands in."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     for char, escape in _ESCAPES.items():
         text = text.replace(char, escape)
     return text.encode("utf-8", "backslashreplace").decode()  # of half a surrogate pair, its escape
 
 
 def _style() -> str:
-    """Give the style; the dark colours are those of a dark system, and of a choice."""
+    """Return the style; the dark colours are those of a dark system, and of a choice."""
     return _asset("report.css").replace("/* dark.css */", "\n" + _asset("dark.css"))
 
 
@@ -78,19 +78,20 @@ def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _head(result: RunResult, command: str) -> dict[str, Any]:
-    """Give what stands above the matrices."""
-    word, parts = summary(result)
+def _head(document: Document, command: str) -> dict[str, Any]:
+    """Return what stands above the matrices."""
+    result = document.result
+    name = clean(result.backend.name)
     return {
-        "title": f"{word} · {clean(result.backend.name)}",
-        "word": word,
+        "title": f"{document.verdict} · {name}",
+        "word": document.verdict,
         "tone": result.outcome,
-        "said": parts[0],
-        "others": [*parts[1:], *setting(result)],
-        "name": clean(result.backend.name),
+        "said": document.reasons[0],
+        "others": [*document.reasons[1:], *document.setting],
+        "name": name,
         "version": clean(result.backend.version),
         "address": _address(result, command),
-        "remarks": [clean(remark) for remark in result.remarks],
+        "remarks": document.remarks,
         "known": result.known,
         "problems": result.problems,
         "facts": list(_facts(result, command)),
@@ -99,7 +100,7 @@ def _head(result: RunResult, command: str) -> dict[str, Any]:
 
 
 def _address(result: RunResult, command: str) -> str:
-    """Give the address of the backend: as the command has it, which may not be its name."""
+    """Return the address of the backend: as the command has it, which may not be its name."""
     try:
         words = shlex.split(command)
     except ValueError:  # no command of a shell
@@ -110,7 +111,7 @@ def _address(result: RunResult, command: str) -> str:
 
 
 def _facts(result: RunResult, command: str) -> list[tuple[str, str]]:
-    """Give what else is known of the run: how it was made, and where."""
+    """Return what else is known of the run: how it was made, and where."""
     where = dict(result.environment or environment())
     cpu = where.get("cpu") or {}
     versions = (where.get("versions") or {}).items()

@@ -12,18 +12,16 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from convcheck.judge.failure import of_types
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
 from convcheck.judge.words import clean, code, pair
 from convcheck.numerics.format import Format, Text
-from convcheck.report.groups import Block, Member, blocks
+from convcheck.report.document import CaseReport, Document, Finding
+from convcheck.report.groups import Block, Member
 from convcheck.report.html.example import example, layout
 from convcheck.report.html.line import axis, overview
 from convcheck.report.matrix import matrix
-from convcheck.report.naming import compact_ids, family
-from convcheck.report.promotions import compact
-from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, status_of
-from convcheck.report.tally import by_spec
+from convcheck.report.naming import family
+from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
 from convcheck.rules.model import LEVELS
 from convcheck.semantics.expected import Decision
 
@@ -38,7 +36,7 @@ class Pool:
         self._index: dict[str, int] = {}
 
     def index(self, item: Any) -> int:
-        """Give where an item stands."""
+        """Return where an item stands."""
         key = item if isinstance(item, str) else json.dumps(item)
         if key not in self._index:
             self._index[key] = len(self.items)
@@ -66,15 +64,16 @@ class _Page:
     met: dict[Hashable, int] = field(default_factory=dict)
 
 
-def data(result: RunResult) -> dict[str, Any]:
-    """Give all that the page knows of the cases of a run and of their failures."""
+def data(document: Document) -> dict[str, Any]:
+    """Return all that the page knows of the cases of a run and of their failures."""
+    result, specs = document.result, document.cases
     page = _Page(result)
-    specs = by_spec(result)
     families = list(dict.fromkeys(map(family, specs)))
     numbers = {spec: i for i, spec in enumerate(specs)}
-    cases = [_case(page, numbers, case) for case in result.cases]
+    reports = {id(case.result): case for cases in specs.values() for case in cases}
+    cases = [_case(page, numbers, reports[id(case)]) for case in result.cases]
     positions = {id(case): i for i, case in enumerate(result.cases)}
-    findings = [_finding(page, positions, block) for block in blocks(result)]
+    findings = [_finding(page, positions, finding) for finding in document.findings]
     return {
         "statuses": [[s.word, s.symbol, s.word in _FAILING] for s in STATUSES],
         "levels": LEVELS,
@@ -92,12 +91,12 @@ def data(result: RunResult) -> dict[str, Any]:
 _FAILING = {*FAILURES, *(status.word for status in (BELOW, KNOWN, WAIVED))}
 
 
-def _noun(cases: Iterable[CaseResult]) -> str:
-    return "calls" if any(case.case.whole_calls for case in cases) else "values"
+def _noun(cases: Iterable[CaseReport]) -> str:
+    return "calls" if any(case.result.case.whole_calls for case in cases) else "values"
 
 
 def _family(result: RunResult, name: str) -> list[Any]:
-    """Give [name, rows, columns] of the specs that differ in their version only."""
+    """Return [name, rows, columns] of the specs that differ in their version only."""
     one = matrix((c for c in result.cases if family(c.case.spec) == name), result.level)
     return [name, one.sources, one.targets]
 
@@ -105,13 +104,14 @@ def _family(result: RunResult, name: str) -> list[Any]:
 # Cases ---------------------------------------------------------------------------------------
 
 
-def _case(page: _Page, numbers: dict[str, int], result: CaseResult) -> list[Any]:
-    """Give [spec, name, status, checked, coverage, message, profile] of a case."""
+def _case(page: _Page, numbers: dict[str, int], case: CaseReport) -> list[Any]:
+    """Return [spec, name, status, checked, coverage, message, profile] of a case."""
+    result = case.result
     message = clean(result.message)
     return [
         numbers[result.case.spec],
         _name(page, result),
-        _RANK[status_of(result, page.result.level).word],
+        _RANK[case.status.word],
         result.checked,
         page.texts.index(result.coverage),
         page.texts.index(message) if message else -1,
@@ -128,7 +128,7 @@ def _name(page: _Page, result: CaseResult) -> int:
 
 
 def _named(page: _Page, result: CaseResult) -> list[int]:
-    """Give where the two parts of a name stand: [types, row, column, inputs, outputs], and
+    """Return where the two parts of a name stand: [types, row, column, inputs, outputs], and
     [settings, attributes, layout].
     """
     case = result.case
@@ -145,7 +145,7 @@ def _named(page: _Page, result: CaseResult) -> list[int]:
 
 
 def _profile(page: _Page, groups: Iterable[Group]) -> Iterator[list[int]]:
-    """Give [status, level, decision, what, count] of what did not fail; of passes one a level."""
+    """Return [status, level, decision, what, count] of what did not fail; of passes one a level."""
     counts: Counter[tuple[int, int, int, int]] = Counter()
     for group in groups:
         if group.verdict in FAILURES:
@@ -159,7 +159,7 @@ def _profile(page: _Page, groups: Iterable[Group]) -> Iterator[list[int]]:
 
 
 def _decision(page: _Page, by: Decision) -> int:
-    """Give where [rule, row, level, citation, source, place] stands: texts, but for the level."""
+    """Return where [rule, row, level, citation, source, place] stands: texts, but for the level."""
     if by not in page.met:
         words = (by.rule, by.row, clean(by.cite), by.source, str(by.place))
         rule, row, cite, source, place = map(page.texts.index, words)
@@ -171,25 +171,18 @@ def _decision(page: _Page, by: Decision) -> int:
 # Failures ------------------------------------------------------------------------------------
 
 
-def _standing(block: Block) -> str:
-    """Give the word of the status that a block has: of its verdict only if it fails the run."""
-    if block.excuse:
-        return block.excuse.kind
-    return block.verdict if block.gated else BELOW.word
-
-
-def _finding(page: _Page, positions: dict[int, int], block: Block) -> list[Any]:
-    """Give [status, kind, ids, rows, places, reading, placement, message, verdict, excuse,
+def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[Any]:
+    """Return [status, kind, ids, rows, places, reading, placement, message, verdict, excuse,
     members].
 
     `ids` are short names of the cases, 0 of one case; of `members` each has six numbers.
     """
-    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
+    block = finding.block
     group, text = block.group, page.texts.index
     return [
-        _RANK[_standing(block)],
+        _RANK[finding.status],
         text(clean(block.kind)),
-        short(m.case.case.id for m in block.members) if len(block.members) > 1 else 0,
+        list(finding.cases) if len(block.members) > 1 else 0,
         [_decision(page, by) for by in block.rows],
         text(", ".join(map(str, block.places))),
         text(group.reading if group else ""),
@@ -208,7 +201,7 @@ def _excuse(excuse: Excuse) -> list[str]:
 def _member(
     page: _Page, positions: dict[int, int], block: Block, member: Member
 ) -> tuple[int, ...]:
-    """Give case, count, of, decision, kind (-1 for the block's) and evidence."""
+    """Return case, count, of, decision, kind (-1 for the block's) and evidence."""
     at, group = positions[id(member.case)], member.group
     if group is None:
         return at, 0, 0, -1, -1, -1
@@ -219,7 +212,7 @@ def _member(
 
 
 def _evidence(page: _Page, result: CaseResult, group: Group) -> int:
-    """Give where [digest, ranges, ranges left out, examples, ranges on the line] stands."""
+    """Return where [digest, ranges, ranges left out, examples, ranges on the line] stands."""
     case, name = result.case, _name(page, result)
     if group.ranges and name not in page.axis_of and len(case.outputs) == 1:
         made = axis(case.inputs[0].format, case.outputs[0].format)
@@ -235,7 +228,7 @@ def _evidence(page: _Page, result: CaseResult, group: Group) -> int:
 
 
 def _ranges(fmt: Format, ranges: Iterable[tuple[Word, Word]]) -> str | list[str]:
-    """Spell ranges: 'c0e005 c0a000-1f' for 0xc0e005, 0xc0a000 … 0xc0a01f; texts in quotes."""
+    """Return ranges: 'c0e005 c0a000-1f' for 0xc0e005, 0xc0a000 … 0xc0a01f; texts in quotes."""
     if isinstance(fmt, Text):
         return [pair(fmt, span) for span in ranges]
     said = []

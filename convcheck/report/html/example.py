@@ -5,32 +5,27 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 from convcheck.judge.result import CallExample, Example, Group, Strip, Word
-from convcheck.judge.words import (
-    clean,
-    code,
-    explain_arguments,
-    form,
-    pattern,
-    plural,
-    quote,
-    value,
-)
+from convcheck.judge.words import clean, code, explain_arguments, form, pattern, quote, value
 from convcheck.numerics.format import Bool, Float, Format, Text
-from convcheck.report.blocks import values
+from convcheck.report.document import Elements
+from convcheck.report.examples import (
+    LONG,
+    deciding_words,
+    elements_of,
+    few,
+    forms,
+    labels,
+    shorten,
+)
 from convcheck.report.html.line import near
-from convcheck.report.strips import few, spelled
 from convcheck.rules.model import Case
-
-_LONG = 400  # a text is cut here; the JSON report has it whole
-_MOST = 8  # elements that stand side by side
 
 
 def layout(fmt: Format) -> list[Any]:
-    """Give what a browser needs to draw a code: ['f', sign, exponent, mantissa], ['i', bits]."""
+    """Return what a browser needs to draw a code: ['f', sign, exponent, mantissa], ['i', bits]."""
     if isinstance(fmt, Float):
         return ["f", int(fmt.signed), fmt.exponent, fmt.mantissa]
     if isinstance(fmt, Text):
@@ -39,7 +34,7 @@ def layout(fmt: Format) -> list[Any]:
 
 
 def example(case: Case, group: Group, shown: Example | CallExample) -> list[Any] | dict[str, Any]:
-    """Give an example: [inputs, expected, got, number line, message, arguments], of a call a map.
+    """Return an example: [inputs, expected, got, number line, message, arguments], of a call a map.
 
     The arguments are those of the command that explains it, with '@' for the case; they are left
     out where they are the case and the codes of the inputs, and so is the message that is ''.
@@ -55,7 +50,7 @@ def example(case: Case, group: Group, shown: Example | CallExample) -> list[Any]
 
 def _arguments(case: Case, shown: Example | CallExample) -> str:
     if isinstance(shown, CallExample):
-        shown = replace(shown, arguments=values(shown))
+        shown = replace(shown, arguments=deciding_words(shown))
     return " ".join(explain_arguments(case, shown)).replace(shlex.quote(case.id), "@", 1)
 
 
@@ -76,7 +71,7 @@ def _values(case: Case, group: Group, shown: Example) -> list[Any]:
 
 
 def _said(case: Case, shown: Example, text: bool) -> Iterator[str]:
-    """Give message and arguments, as far as there is anything to say."""
+    """Return message and arguments, as far as there is anything to say."""
     if shown.message or text:
         yield clean(shown.message)
     if text:
@@ -84,10 +79,10 @@ def _said(case: Case, shown: Example, text: bool) -> Iterator[str]:
 
 
 def word(fmt: Format, given: Word) -> list[str | None] | str:
-    """Give [code, value]; of a pattern or a text, the words to show."""
+    """Return [code, value]; of a pattern or a text, the words to show."""
     if isinstance(given, str) or isinstance(fmt, Text):
         said = pattern(given) or quote(str(given))
-        return said if len(said) <= _LONG else said[: _LONG - 1] + "…"
+        return shorten(said, LONG)
     return [code(fmt, given), value(fmt, given)]
 
 
@@ -98,66 +93,35 @@ def _call(case: Case, shown: CallExample) -> dict[str, Any]:
     due, got = shown.expected, shown.got
     made: dict[str, Any] = {
         "tensors": [[form(strip), few(strip)] for strip in shown.inputs],
-        "due": pattern(due) or due if isinstance(due, str) else _forms(due),
-        "got": None if got is None else _forms(got),
+        "due": pattern(due) or due if isinstance(due, str) else forms(due),
+        "got": None if got is None else forms(got),
     }
     if shown.reading:
         made["reading"] = shown.reading
-    if isinstance(due, str) or got is None:
+    elements = elements_of(shown, labels("fail"))
+    if elements is None or isinstance(due, str) or got is None:
         return made
     output, element = shown.difference or (0, -1)
-    if output < min(len(due), len(got)) and due[output].type == got[output].type:
-        made["table"] = _table(shown, due[output], got[output], output)
-        made |= _bits(case, due[output], got[output], element)
-    return made
+    return {**made, "table": _table(elements), **_bits(due[output], got[output], element)}
 
 
-def _forms(strips: tuple[Strip, ...]) -> str:
-    return "; ".join(form(strip) for strip in strips)
-
-
-def _table(shown: CallExample, due: Strip, got: Strip, output: int) -> dict[str, Any]:
-    """Give the elements about the first that differs, with the inputs that go with them."""
-    several = len(shown.inputs) > 1
-    beside = [
-        (f"input {i}" if several else "input", strip) for i, strip in enumerate(shown.inputs, 1)
-        if strip.shape == due.shape and strip.first == due.first and strip.shape
-    ]  # fmt: skip
-    outputs = len(shown.got or ())
-    index = f"output {output + 1}, element" if outputs > 1 else "element"
-    strips = [*(strip for _, strip in beside), due, got]
-    count = min(max(len(due.words), len(got.words)), _MOST)
-    wrong = [i for i in range(count) if _differs(due, got, i)] if shown.wrong else []
+def _table(elements: Elements) -> dict[str, Any]:
+    """Return the elements about the first that differs, with the inputs that go with them."""
+    index = f"output {elements.output}, element" if elements.output else "element"
     return {
-        "heads": [index, *(name for name, _ in beside), "expected", "got"],
-        "rows": [[str(due.first + i), *(_at(strip, i) for strip in strips)] for i in range(count)],
-        "at": shown.difference[1] - due.first if shown.difference else -1,
-        "wrong": wrong,
-        "rest": _rest(shown, due, got, count),
+        "heads": [index, *elements.heads],
+        "rows": [
+            [str(elements.first + i), *(cell.full for cell in row)]
+            for i, row in enumerate(elements.rows)
+        ],
+        "at": elements.at - elements.first if elements.at >= 0 else elements.at,
+        "wrong": list(elements.wrong),
+        "rest": elements.rest,
     }
 
 
-def _differs(due: Strip, got: Strip, i: int) -> bool:
-    if i >= len(due.words) or i >= len(got.words):
-        return True
-    return isinstance(due.words[i], int) and due.words[i] != got.words[i]
-
-
-def _at(strip: Strip, i: int) -> str:
-    return spelled(strip, strip.words[i]) if i < len(strip.words) else "—"
-
-
-def _rest(shown: CallExample, due: Strip, got: Strip, count: int) -> str:
-    if shown.wrong > 1:
-        return f"{plural(shown.wrong, 'element')} of {prod(due.shape):,} differ"
-    size = max(prod(due.shape), prod(got.shape))
-    if size > count and not shown.wrong:
-        return f"elements {due.first:,} to {due.first + count - 1:,} of {size:,}"
-    return ""
-
-
-def _bits(case: Case, due: Strip, got: Strip, element: int) -> dict[str, Any]:
-    """Give the element that differs as words, and its number line."""
+def _bits(due: Strip, got: Strip, element: int) -> dict[str, Any]:
+    """Return the element that differs as words, and its number line."""
     fmt, i = due.format, element - due.first
     if fmt is None or not 0 <= i < min(len(due.words), len(got.words)):
         return {}

@@ -11,6 +11,7 @@ from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult
 from convcheck.judge.words import code, value
+from convcheck.report.document import Document
 from convcheck.report.environment import environment
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import plain, spell, struct
@@ -23,11 +24,16 @@ text_of = partial(spell, rows="cases")
 
 def write(result: RunResult, path: str) -> None:
     """Write the report of a run to a file, whole or not at all; '-' is standard output."""
-    write_text(render(result), path)
+    write_text(text(result), path)
 
 
-def render(result: RunResult, command: str = "") -> str:
+def render(document: Document, command: str = "") -> str:
     """Return the report of a run as JSON text; the command line that made it is not in it."""
+    return text(document.result)
+
+
+def text(result: RunResult) -> str:
+    """Return the report of a run as JSON text."""
     return text_of(plain(report(result)))
 
 

@@ -44,5 +44,5 @@ def text(results: Sequence[RunResult], not_started: Mapping[str, str]) -> str:
     """Return the document as JSON text: a case a line, as in a single report."""
     failed = [{"address": address, "error": why} for address, why in not_started.items()]
     head = {"format": FORMAT, "convcheck": __version__, "not_started": failed}
-    reports = ",\n".join(encode.render(result).rstrip() for result in results)
+    reports = ",\n".join(encode.text(result).rstrip() for result in results)
     return f'{json.dumps(head, indent=1)[:-2]},\n "reports": [\n{reports}\n]}}\n'

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
-from convcheck.report.layout import paragraph
+from convcheck.report.draw.layout import paragraph
 from convcheck.rules.model import Cite, Spec
 
 LABEL = 10  # columns of a field's name

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from convcheck.report.layout import MAX_WIDTH
+from convcheck.report.draw.layout import MAX_WIDTH
 
 # What a terminal that is not of Unicode has instead, as wide where there is such a thing.
 _INSTEAD = {

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from convcheck.judge.words import GLUE
-from convcheck.report.layout import paragraph
+from convcheck.report.draw.layout import paragraph
 from convcheck.report.spec_page import bodies
 from convcheck.report.spec_page.fields import field, fields, quoted
 from convcheck.rules.cases import OUTPUT

@@ -1,0 +1,334 @@
+"""The report of a run as a tree of words, made once (`make.py`) and drawn by every format.
+
+Nothing here knows a medium: a piece of text has a role, and a format chooses how a role looks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Literal
+
+from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult, Verdict
+from convcheck.judge.words import GLUE, number, plural
+from convcheck.report.groups import Block
+from convcheck.report.matrix import Matrix
+from convcheck.report.promotions import WrongTypes
+from convcheck.report.status import BELOW, STATUSES, Status
+
+Role = Literal["plain", "sign", "exponent", "mantissa", "wrong"]
+_CASE_LINES = 6
+_LISTED = 16  # words of a list in braces
+_LABELS = {
+    "fail": "FAIL",
+    "refused": "REFUSED",
+    "crashed": "CRASHED",
+    "error": "ERROR",
+    "inconsistent": "INCONSISTENT",
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of a line, and what it is."""
+
+    text: str
+    role: Role = "plain"
+
+
+Line = tuple[Span, ...]
+
+
+def line_of(letters: list[Span]) -> Line:
+    """Return a line of single letters as pieces, those of one role put together."""
+    found = groupby(letters, key=lambda letter: letter.role)
+    return tuple(Span("".join(letter.text for letter in some), role) for role, some in found)
+
+
+@dataclass(frozen=True)
+class CodeInWords:
+    """An input, an expectation or an answer: bits, value and code; or words, of what has none."""
+
+    #: What it is: input, expected, got.
+    label: str
+    #: The bits; on two lines of an integer of 64 bits.
+    bits: tuple[Line, ...] = ()
+    #: In decimal.
+    value: str = ""
+    #: In hexadecimal, in brackets; '' where it stands elsewhere.
+    code: str = ""
+    #: A pattern, a text, or why nothing came back.
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class ElementInWords:
+    """An example of an element."""
+
+    #: The inputs, what was expected, and what came.
+    rows: tuple[CodeInWords, ...]
+    #: The codes of the inputs.
+    inputs: str
+
+
+@dataclass(frozen=True)
+class ElementCell:
+    """An element of a tensor, with its code and without."""
+
+    full: str
+    brief: str
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements of tensors side by side, a row an element: those of inputs of the output's shape,
+    what is due, and what came.
+    """
+
+    #: The names of the columns; the last two are what is due and what came.
+    heads: tuple[str, ...]
+    rows: tuple[tuple[ElementCell, ...], ...]
+    #: The number of the output from 1, where there are several; else 0.
+    output: int
+    #: The index of the first row.
+    first: int
+    #: The index of the first element that differs; -1 for none.
+    at: int
+    #: The rows that differ.
+    wrong: tuple[int, ...]
+    #: How many differ in all, or which elements these are; '' where they are all.
+    rest: str
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A line with a label."""
+
+    label: str
+    words: str
+    #: Whether this is what is wrong.
+    wrong: bool = False
+
+
+@dataclass(frozen=True)
+class CallInWords:
+    """An example of a whole call: types and shapes, then elements about the first difference."""
+
+    lines: tuple[Labelled, ...]
+    #: None where nothing came back, or types differ.
+    elements: Elements | None = None
+    #: The runtime's own words; of an inconsistent answer both ways.
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The same failure in one or more cases, in words."""
+
+    #: What it was made of: the cases with their groups.
+    block: Block
+    #: The cases, those that differ in few places put together: onnx.Cast-{19,21}/….
+    cases: tuple[str, ...]
+    #: Rule and row that decided, the first of several; '' for a case that failed as a whole.
+    rule: str
+    #: The same, with how many more rows there are.
+    row: str
+    #: Where the row stands, a place a spec file.
+    places: str
+    #: The sentence of the standard, its source and its level.
+    cited: str
+    #: What is wrong, under which reading, and in which placement if not in all.
+    what: str
+    #: What is wrong in a few words: the runtime's own where it did not answer.
+    gist: str
+    #: The runtime's own words, where no example says them.
+    message: str
+    examples: tuple[ElementInWords | CallInWords, ...]
+    #: The inputs that fail, as ranges.
+    ranges: tuple[str, ...]
+    #: How many ranges are left out in the middle.
+    more_ranges: int
+    #: The command that explains the first example, in parts that are not to be broken.
+    explain: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of the values."""
+        return self.block.verdict
+
+    @property
+    def gated(self) -> bool:
+        """Whether it fails the run."""
+        return self.block.gated
+
+    @property
+    def excuse(self) -> Excuse | None:
+        """Why it does not fail the run, where a list says so."""
+        return self.block.excuse
+
+    @property
+    def label(self) -> str:
+        """The verdict in capitals; in small letters, with the reason, if it fails no run."""
+        word = _LABELS[self.verdict]
+        if self.gated:
+            return word
+        return f"{word.lower()} ({self.excuse.kind if self.excuse else 'below the gate'})"
+
+    @property
+    def status(self) -> str:
+        """The word of the status: of the verdict only if it fails the run."""
+        if self.excuse:
+            return self.excuse.kind
+        return self.verdict if self.gated else BELOW.word
+
+    @property
+    def count(self) -> str:
+        """How many values fail, and cases if they are several: 12 of 90 in 3 cases."""
+        block, cases = self.block, len(self.block.members)
+        words = f"{number(block.count)} of {number(block.of)}" if block.of else ""
+        several = f"{'in ' if words else ''}{plural(cases, 'case')}" if cases > 1 else ""
+        return " ".join(filter(None, (words, several)))
+
+    @property
+    def line(self) -> str:
+        """What is wrong, and by which row where the runtime did answer."""
+        return f"{self.gist}: {self.rule}" if self.rule and self.verdict != "refused" else self.gist
+
+    @property
+    def few_cases(self) -> list[str]:
+        """The cases on a few lines; the last says how many are not named."""
+        every = self.cases
+        kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
+        left = len(self.block.members) - sum(_denoted(name) for name in kept)
+        more = f"… and {plural(left, 'more case')} (-v lists all)"
+        return [*map(_shortened, kept), *([more] if len(kept) < len(every) else [])]
+
+
+def _shortened(name: str) -> str:
+    """Return a name with most of a long list in braces left out."""
+
+    def shorten(match: re.Match[str]) -> str:
+        words = match[1].split(",")
+        if len(words) <= _LISTED:
+            return match[0]
+        return "{" + ",".join(words[: _LISTED - 1]) + f",…{GLUE}{len(words) - _LISTED + 1} more}}"
+
+    return re.sub(r"\{([^}]*)\}", shorten, name)
+
+
+def _denoted(name: str) -> int:
+    """Return how many cases a name with braces stands for."""
+    count = 1
+    for part in name.split("{")[1:]:
+        count *= part.partition("}")[0].count(",") + 1
+    return count
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """A case with its findings."""
+
+    result: CaseResult
+    status: Status
+    #: Makes its findings: most formats do not look at them, and there may be thousands.
+    make: Callable[[], list[Finding]]
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The failures of the case alone, the gravest first."""
+        return self.make()
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An entry of a list of known failures with the findings that it excuses."""
+
+    excuse: Excuse
+    #: How many cases have any of them.
+    cases: int
+    #: The specs, their versions left open.
+    families: str
+    #: What is wrong: by which rule, and in how many ways if not in one.
+    what: str
+
+
+@dataclass(frozen=True)
+class ProblemInWords:
+    """What is wrong with a list of known failures."""
+
+    problem: Problem
+    #: One line.
+    message: str
+    #: The lines to have in the place of the entry, none where it has to go.
+    repair: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RuleRemark:
+    """What is said of a rule that is tolerated or undefined: where, and which way it is read."""
+
+    verdict: Verdict
+    rule: str
+    #: Each way with the specs, their versions left open, and the number of cases.
+    ways: tuple[tuple[str, str, int], ...]
+
+
+@dataclass(frozen=True)
+class SpecCounts:
+    """The counts of a spec."""
+
+    spec: str
+    cases: int
+    #: Values or calls asked.
+    asked: int
+    #: Cases by status.
+    statuses: dict[Status, int]
+
+
+@dataclass(frozen=True)
+class Document:
+    """The report of a run."""
+
+    #: The run that it is the report of.
+    result: RunResult
+    #: PASS, FAIL, INTERRUPTED or NOTHING JUDGED.
+    verdict: str
+    #: What the verdict rests on, why first, and what else there was.
+    reasons: tuple[str, ...]
+    #: The backend's name and version.
+    backend: str
+    #: What was asked: the tier and the gate, which shard, and how many of the cases apply.
+    setting: tuple[str, ...]
+    #: What there is to say of the run as a whole.
+    remarks: tuple[str, ...]
+    #: What is counted as asked: values, calls, or both.
+    counted: str
+    specs: tuple[SpecCounts, ...]
+    matrices: dict[str, Matrix]
+    #: Of the matrices of specs with failures that no list excuses, the rows and columns of these.
+    failing: dict[str, Matrix]
+    findings: tuple[Finding, ...]
+    problems: tuple[ProblemInWords, ...]
+    #: Known failures, then waived ones, those of most cases first.
+    listed: tuple[Listed, ...]
+    #: Rules that are tolerated, then those that are undefined.
+    rules: tuple[RuleRemark, ...]
+    #: Operators, their versions left open, with a disputed rule and the reading of the backend.
+    readings: tuple[tuple[str, str, str], ...]
+    #: The cases that are unsupported, with the runtime's own words.
+    unsupported: tuple[tuple[str, str], ...]
+    #: Of specs whose question is a type, the wrong ones.
+    wrong_types: tuple[WrongTypes, ...]
+    #: The same without those that a list excuses.
+    wrong_types_that_count: tuple[WrongTypes, ...]
+    #: The cases with their findings, by spec, in plan order.
+    cases: dict[str, tuple[CaseReport, ...]]
+
+    @cached_property
+    def statuses(self) -> tuple[Status, ...]:
+        """The statuses that some case has, the worst first."""
+        found = {status for spec in self.specs for status in spec.statuses}
+        return tuple(status for status in STATUSES if status in found)

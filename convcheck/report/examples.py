@@ -1,0 +1,298 @@
+"""The one view of inputs, expectations and answers: codes and tensors in words, with roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from convcheck.judge.result import FAILURES, CallExample, Example, Strip, Verdict, Word
+from convcheck.judge.words import clean, code, form, hexadecimal, pattern, plural, quote, value
+from convcheck.judge.words import shown as shown_code
+from convcheck.numerics.decimal import spell
+from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
+from convcheck.report.document import (
+    CallInWords,
+    CodeInWords,
+    ElementCell,
+    ElementInWords,
+    Elements,
+    Labelled,
+    Line,
+    Role,
+    Span,
+    line_of,
+)
+from convcheck.rules.model import Case
+
+LONG = 400  # a text or message is cut here; the JSON report has it whole
+MOST = 8  # elements that stand side by side
+_NIBBLES = 8  # of an integer's bits on one line
+_FEW = 3  # elements of a tensor that stand beside its name
+_SHORT = 40
+# Patterns in the few letters that a column has.
+_BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan>": "-NaN"}
+
+
+def shorten(text: str, room: int) -> str:
+    """Return a text, of one that is longer than `room` the beginning."""
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def labels(verdict: Verdict) -> tuple[str, str]:
+    """Return what an answer is held against, and the answer: other answers, or a standard."""
+    return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
+
+
+# Elements ------------------------------------------------------------------------------------
+
+
+def element_in_words(case: Case, example: Example, verdict: Verdict) -> ElementInWords:
+    """Return an example of an element: its inputs, what was expected, and what came."""
+    target = case.outputs[0].format
+    due, came = labels(verdict)
+    wanted = code_in_words(due, target, example.expected)
+    if example.got is None:
+        said = f"nothing, {verdict}: {clean(example.message)}".rstrip(": ")
+        said = "nothing" if verdict == "inconsistent" else said  # the message has both ways
+        got = CodeInWords(came, words=shorten(said, LONG))
+    else:
+        got = _marked(code_in_words(came, target, example.got), wanted)
+    both = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
+    codes = "  ".join(shown_code(dtype.format, word) for dtype, word in both)
+    return ElementInWords((*_inputs(case, example), wanted, got), codes)
+
+
+def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
+    several = len(example.inputs) > 1
+    for i, (dtype, word) in enumerate(zip(case.inputs, example.inputs, strict=False), 1):
+        said = code_in_words(f"input {i}" if several else "input", dtype.format, word)
+        yield replace(said, code="")  # it stands above: in the command, or at the extreme
+
+
+def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
+    """Return a code in words: bits, value and hexadecimal digits; a pattern or text as it is."""
+    if isinstance(word, str) or isinstance(fmt, Text):
+        return CodeInWords(label, words=pattern(word) or shorten(quote(str(word)), LONG))
+    return CodeInWords(
+        label, tuple(bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
+    )
+
+
+def bit_lines(fmt: Numeric, code: int) -> Iterator[Line]:
+    """Yield a code's bits: a float's fields apart, an integer's by fours, on lines that fit."""
+    if isinstance(fmt, Float):
+        fields = [Span(bits, role) for role, bits in _fields(fmt, code)]
+        yield tuple(one for field in fields for one in (Span(" "), field))[1:]
+        return
+    width = 8 if isinstance(fmt, Bool) and code > 1 else fmt.bits
+    digits = f"{code:0{width}b}"
+    nibbles = [digits[i : i + 4] for i in range(0, len(digits), 4)]
+    for i in range(0, len(nibbles), _NIBBLES):
+        yield (Span(" ".join(nibbles[i : i + _NIBBLES])),)
+
+
+def _fields(fmt: Float, code: int) -> Iterator[tuple[Role, str]]:
+    digits = f"{code:0{fmt.bits}b}"
+    start = 0
+    widths: dict[Role, int] = {
+        "sign": int(fmt.signed),
+        "exponent": fmt.exponent,
+        "mantissa": fmt.mantissa,
+    }
+    for role, width in widths.items():
+        if width:
+            yield role, digits[start : start + width]
+        start += width
+
+
+def _marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
+    """Return an answer with the bits marked that are not the expected ones."""
+    both = zip(got.bits, expected.bits, strict=False)
+    marked = tuple(_differing(ours, theirs) for ours, theirs in both)
+    return replace(got, bits=marked + got.bits[len(marked) :])
+
+
+def _differing(ours: Line, theirs: Line) -> Line:
+    due = "".join(span.text for span in theirs)
+    letters = [Span(letter, span.role) for span in ours for letter in span.text]
+    same = [a.text == b for a, b in zip(letters, due, strict=False)]
+    same += [True] * (len(letters) - len(same))
+    return line_of(
+        [a if ok else Span(a.text, "wrong") for a, ok in zip(letters, same, strict=True)]
+    )
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+
+def call_in_words(
+    example: CallExample,
+    verdict: Verdict,
+    *,
+    named: bool = True,
+    inputs: bool = True,
+    most: int = MOST,
+) -> CallInWords:
+    """Return a call: inputs, then types and shapes, then elements about the first difference.
+
+    `named` tells whether the reading matters: whether others give something else. Without
+    `inputs` they are left out, as they stand above. `most` elements are shown.
+    """
+    several = len(example.inputs) > 1
+    lines = [
+        Labelled(f"input {i}" if several else "input", f"{form(strip)}  {few(strip)}")
+        for i, strip in enumerate(example.inputs if inputs else (), 1)
+    ]
+    due, got, heads = example.expected, example.got, labels(verdict)
+    if got is None or isinstance(due, str):
+        came = _whole(got) if got is not None else shorten(_nothing(example, verdict), LONG)
+        lines += [Labelled(heads[0], _whole(due)), Labelled(heads[1], came)]
+        return CallInWords(tuple(lines), message=example.message)
+    reading = f", read as {example.reading}" if named and example.reading else ""
+    lines.append(Labelled(heads[0], forms(due) + reading))
+    lines.append(Labelled(heads[1], forms(got), _form_differs(example)))
+    return CallInWords(tuple(lines), elements_of(example, heads, most), example.message)
+
+
+def _nothing(example: CallExample, verdict: Verdict) -> str:
+    if verdict == "inconsistent":
+        return "nothing"  # the message has both ways
+    came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
+    return f"{came}: {clean(example.message)}".rstrip(": ")
+
+
+def _form_differs(example: CallExample) -> bool:
+    return example.difference is not None and example.difference[1] < 0
+
+
+def forms(strips: tuple[Strip, ...]) -> str:
+    """Return types and shapes."""
+    return "; ".join(map(form, strips))
+
+
+def few(strip: Strip) -> str:
+    """Return the first elements of a tensor, and whether there are more."""
+    words = [spelled(strip, word) for word in strip.words[:_FEW]]
+    more = prod(strip.shape) > len(words)
+    return ", ".join([*words, *(["…"] if more else [])])
+
+
+def _whole(strips: tuple[Strip, ...] | str) -> str:
+    if isinstance(strips, str):
+        return pattern(strips) or strips
+    return "; ".join(f"{form(strip)}  {few(strip)}" for strip in strips)
+
+
+def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
+    """Return a value, with its code where `codes`: 0.1 (0x3dcccccd); a pattern in words."""
+    if isinstance(word, str):
+        return _BRIEF.get(word) or pattern(word) or word
+    if strip.format is None:
+        return hex(word)
+    said = str(value(strip.format, word))
+    return f"{said} ({code(strip.format, word)})" if codes else said
+
+
+def elements_of(example: CallExample, labels: tuple[str, str], most: int = MOST) -> Elements | None:
+    """Return the elements about the first that differs, with those of inputs of the same shape.
+
+    None where a tensor that is due and one that came do not stand side by side.
+    """
+    due, got = example.expected, example.got
+    output = example.difference[0] if example.difference else 0
+    if isinstance(due, str) or got is None or output >= min(len(due), len(got)):
+        return None
+    wanted, came = due[output], got[output]
+    if wanted.type != came.type:
+        return None
+    beside = [
+        (i, s)
+        for i, s in enumerate(example.inputs, 1)
+        if s.shape == wanted.shape and s.first == wanted.first and s.shape
+    ]
+    several = len(example.inputs) > 1
+    names = (f"input {i}" if several else "input" for i, _ in beside)
+    strips = [*(strip for _, strip in beside), wanted, came]
+    count = min(max(len(wanted.words), len(came.words)), most)
+    return Elements(
+        (*names, *labels),
+        tuple(tuple(_cell(strip, i) for strip in strips) for i in range(count)),
+        output + 1 if len(got) > 1 else 0,
+        wanted.first,
+        example.difference[1] if example.difference else -1,
+        tuple(i for i in range(count) if example.wrong and _differs(wanted, came, i)),
+        _rest(example, wanted, came, count),
+    )
+
+
+def _cell(strip: Strip, i: int) -> ElementCell:
+    if i >= len(strip.words):
+        return ElementCell("—", "—")
+    return ElementCell(spelled(strip, strip.words[i]), spelled(strip, strip.words[i], codes=False))
+
+
+def _differs(due: Strip, got: Strip, i: int) -> bool:
+    if i >= len(due.words) or i >= len(got.words):
+        return True
+    return isinstance(due.words[i], int) and due.words[i] != got.words[i]
+
+
+def _rest(example: CallExample, due: Strip, got: Strip, count: int) -> str:
+    if example.wrong > 1:
+        return f"{plural(example.wrong, 'element')} of {prod(due.shape):,} differ"
+    size = max(prod(due.shape), prod(got.shape))
+    if size > count and not example.wrong:
+        return f"elements {due.first:,} to {due.first + count - 1:,} of {size:,}"
+    return ""
+
+
+def deciding_words(example: CallExample) -> tuple[Word, ...]:
+    """Return a word an input: those that meet the element that differs, else those of its index in
+    tensors of the output's shape, and the first of other tensors; none where one has no elements.
+    """
+    output, element = example.difference or (0, -1)
+    strips = () if isinstance(example.expected, str) else example.expected
+    shape = strips[output].shape if output < len(strips) else None
+    at = [max(element - s.first, 0) if s.shape == shape else 0 for s in example.inputs]
+    given = list(zip(example.inputs, at, strict=True))
+    if not all(i < len(strip.words) for strip, i in given):
+        return ()
+    return example.arguments or tuple(strip.words[i] for strip, i in given)
+
+
+# In a few words ------------------------------------------------------------------------------
+
+
+def question(case: Case, example: Example | CallExample) -> str:
+    """Return the inputs of a question: '-1.5 (0xbfc00000)', or a tensor for each input."""
+    if isinstance(example, CallExample):
+        return ", ".join(_tensor(strip) for strip in example.inputs)
+    pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
+    return ", ".join(_element(dtype.format, word) for dtype, word in pairs)
+
+
+def answer(case: Case, example: Example | CallExample) -> str:
+    """Return an answer, 'nothing' where none came."""
+    if example.got is None:
+        said = shorten(clean(example.message), _SHORT)
+        return f"nothing ({said})" if said else "nothing"
+    if isinstance(example, CallExample):
+        return " and ".join(_tensor(strip) for strip in example.got or ())
+    return _element(case.outputs[0].format, example.got)
+
+
+def _element(fmt: Format, word: Word) -> str:
+    if isinstance(word, str):
+        return shorten(quote(word), _SHORT)
+    return f"{value(fmt, word)} ({code(fmt, word)})"
+
+
+def _tensor(strip: Strip) -> str:
+    """Return a tensor: 'float32 1.5', 'int8[5] 1 2 3 4 …'."""
+    shape = f"[{','.join(map(str, strip.shape))}]" if strip.shape else ""
+    if strip.format is None:
+        return f"{strip.type}{shape}"
+    values = [str(value(strip.format, word)) for word in strip.words]
+    more = ["…"] if prod(strip.shape) > len(values) else []
+    return " ".join([f"{strip.type}{shape}", *values, *more])

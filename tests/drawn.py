@@ -1,0 +1,32 @@
+"""Reports of runs as each format draws them."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from convcheck.judge.result import RunResult
+from convcheck.report import html
+from convcheck.report.draw import github, junit, markdown, terminal
+from convcheck.report.make import document
+
+
+def print_report(
+    result: RunResult, console: Console, verbose: bool = False, quiet: bool = False
+) -> None:
+    terminal.report(document(result), console, verbose, quiet)
+
+
+def in_markdown(result: RunResult) -> str:
+    return markdown.render(document(result))
+
+
+def in_junit(result: RunResult) -> str:
+    return junit.render(document(result))
+
+
+def in_html(result: RunResult, command: str = "") -> str:
+    return html.render(document(result), command)
+
+
+def annotated(result: RunResult) -> list[str]:
+    return list(github.annotation_lines(document(result)))

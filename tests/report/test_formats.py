@@ -1,0 +1,63 @@
+"""A new format is a file that draws it and a line in the registry."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report_runs import failing
+
+from convcheck.report.formats import FORMATS
+from convcheck.report.json.encode import write
+
+DRAWER = """
+def render(document, command=""):
+    lines = [document.verdict, *(f"{one.label}: {one.line}" for one in document.findings)]
+    return "\\n".join(lines) + "\\n"
+"""
+LINE = 'FORMATS["brief"] = ReportFormat("brief", "Write a line a finding.", "brief")'
+RUN = f"""
+import sys
+from convcheck.report.formats import FORMATS, ReportFormat
+{LINE}
+from convcheck.__main__ import main
+main()
+"""
+
+
+def with_brief(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with another format in the registry."""
+    (folder / "brief.py").write_text(DRAWER)
+    (folder / "run.py").write_text(RUN)
+    command = [sys.executable, str(folder / "run.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
+    write(failing(), str(tmp_path / "run.json"))
+    done = with_brief(
+        tmp_path, "report", str(tmp_path / "run.json"), "--brief", str(tmp_path / "out"), "-q"
+    )
+    assert done.returncode == 1, done.stderr
+    first, *lines = (tmp_path / "out").read_text().splitlines()
+    assert first == "FAIL"
+    assert "FAIL: one ulp too small in magnitude: float-to-float / else" in lines
+    assert "--brief FILE" in with_brief(tmp_path, "run", "--help").stdout
+
+
+def test_another_format_goes_to_stdout(tmp_path: Path) -> None:
+    write(failing(), str(tmp_path / "run.json"))
+    done = with_brief(tmp_path, "report", str(tmp_path / "run.json"), "--brief", "-", "-q")
+    assert done.stdout.startswith("FAIL\nFAIL: ")
+    assert "of 22 cases" in done.stderr
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_draws(name: str) -> None:
+    from convcheck.report.make import document
+
+    assert "one ulp too small in magnitude" in FORMATS[name].draw(
+        document(failing()), "convcheck run"
+    )
