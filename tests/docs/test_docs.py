@@ -274,3 +274,15 @@ def test_every_json_format_and_key_of_a_report_is_told() -> None:
             parts = json.loads(text)["$defs"]
             for name in ("Report", "Case", "Group", "Example", "Call", "Tensor"):
                 assert set(parts[name]["properties"]) <= told, name
+
+
+def test_the_nightly_run_has_the_slow_tests_and_ci_every_python() -> None:
+    folder = ROOT / ".github" / "workflows"
+    ci, nightly = (yaml.safe_load((folder / f"{n}.yml").read_text()) for n in ("ci", "nightly"))
+    command = "pytest -m slow"
+    assert command in [step.get("run") for step in nightly["jobs"]["slow"]["steps"]]
+    assert command in (ROOT / "docs" / "contributing.md").read_text("utf-8")
+    assert ci["jobs"]["pythons"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13"]
+    assert ".ci/run" in [step.get("run") for step in ci["jobs"]["whole"]["steps"]]
+    for left_out in re.findall(r"--ignore (\S+)", (folder / "ci.yml").read_text()):
+        assert (ROOT / left_out.strip("'")).is_file()
