@@ -21,6 +21,7 @@ from planted.problem import BadPoints, Problem
 
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Declined, Outputs
+from convcheck.judge import matching as judging
 from convcheck.judge.answers import Avoid
 from convcheck.judge.elements import judge, matching
 from convcheck.judge.result import FAILURES
@@ -32,8 +33,12 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, run_program
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
+from convcheck.semantics.spelling import satisfies
 from convcheck.vectors.generate import form, vector_set
 from convcheck.vectors.model import VectorSet
+
+# Whether a text is right of a code is worked out once for all bugs and placements.
+judging.satisfies = cache(satisfies)
 
 NARROW = 16  # sources of up to so many bits are rich only as a whole
 BOUNDARIES, RANDOM, TEXTS, PRINTS = 3000, 5000, 400, 300
