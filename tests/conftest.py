@@ -3,6 +3,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
+
+# how long an example takes says how busy the machine is
+settings.register_profile("convcheck", deadline=None)
+settings.load_profile("convcheck")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
