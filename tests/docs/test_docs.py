@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
@@ -35,6 +36,7 @@ from places import ROOT
 
 from convcheck.__main__ import main
 from convcheck.cli import COMMANDS, group
+from convcheck.judge.result import Verdict
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.model import LEVELS
 from convcheck.semantics.vocabulary import known_cases, known_outcomes
@@ -286,3 +288,9 @@ def test_the_nightly_run_has_the_slow_tests_and_ci_every_python() -> None:
     assert ".ci/run" in [step.get("run") for step in ci["jobs"]["whole"]["steps"]]
     for left_out in re.findall(r"--ignore (\S+)", (folder / "ci.yml").read_text()):
         assert (ROOT / left_out.strip("'")).is_file()
+
+
+def test_verdicts_are_told_in_their_order() -> None:
+    page = (ROOT / "docs" / "quickstart.md").read_text("utf-8")
+    table = page.split("| verdict | meaning |")[1].split("\n\n")[0]
+    assert tuple(re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE)) == get_args(Verdict)
