@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import sys
@@ -123,9 +124,10 @@ def command(
     _check_files(resume, reports)
     known = _known(reports.known, asking.inputs, fail_fast, max_failures)
     journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
-    result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
-    code = _report(_claimed(claims, result, chosen), loaded, reports, known)
-    return _kept_until_done(journal, code)
+    with journal.file if journal else contextlib.nullcontext():
+        result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
+        code = _report(_claimed(claims, result, chosen), loaded, reports, known)
+        return _kept_until_done(journal, code)
 
 
 def _kept_until_done(journal: Journal | None, code: int) -> int:

@@ -75,8 +75,8 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class NotOpened:
-    """From a worker: the backend cannot be opened."""
+class Aborted:
+    """From a worker, its last: the backend cannot be opened, or a spec has a hole: the run ends."""
 
     error: ConvcheckError
 
@@ -109,7 +109,7 @@ class Lost:
     printed: bool
 
 
-Message = Opened | NotOpened | Finished | Survived | Lost
+Message = Opened | Aborted | Finished | Survived | Lost
 
 
 @dataclass(frozen=True)

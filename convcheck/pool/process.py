@@ -19,7 +19,7 @@ from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool import messages, worker
-from convcheck.pool.messages import Call, Lost, Message, NotOpened, Opened, Setup
+from convcheck.pool.messages import Aborted, Call, Lost, Message, Opened, Setup
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
@@ -63,8 +63,6 @@ class Child:
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
             return first.info
-        if isinstance(first, NotOpened):
-            raise first.error
         how = first.how if isinstance(first, Death) else "something else was said"
         raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 
@@ -78,9 +76,11 @@ class Child:
     def receive(self, timeout: float, *, starting: bool = False) -> Message | Death:
         """Wait for what the worker says, or for its end, which a call of `timeout` seconds is.
 
-        That it has lost what answers is its end, too.
+        That it has lost what answers is its end, too. Raises what ends the run.
         """
         heard = self._next(timeout, starting)
+        if isinstance(heard, Aborted):
+            raise heard.error
         return self._loss(heard) if isinstance(heard, Lost) else heard
 
     def _next(self, timeout: float, starting: bool) -> Message | Death:

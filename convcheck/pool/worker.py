@@ -36,20 +36,20 @@ from convcheck.backends.protocol import (
     last_words,
     open_backend,
 )
-from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.errors import ConvcheckError, SpecError, UnavailableError
 from convcheck.judge.answers import Index
 from convcheck.judge.elements import tally_of
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.messages import (
+    Aborted,
     Conversions,
     Corpus,
     Finished,
     Judge,
     Lost,
     Notes,
-    NotOpened,
     Opened,
     Setup,
     Survived,
@@ -75,6 +75,8 @@ def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
                 _serve(_Worker(setup, _Watched(backend, Notes(memory)), connection))
         except DiedError as error:
             connection.send(Lost(error.how, error.timed_out, error.printed))
+        except SpecError as error:
+            connection.send(Aborted(error))
     _end_with_parent(Path(log), NOTICING)
 
 
@@ -126,10 +128,10 @@ def _open(setup: Setup, connection: Connection) -> Backend | None:
     except DiedError:
         raise
     except ConvcheckError as error:
-        connection.send(NotOpened(error))
+        connection.send(Aborted(error))
     except BaseException as error:  # whatever a runtime raises when it is loaded
         message = f"backend {setup.address!r} could not be started: {last_words(error)}"
-        connection.send(NotOpened(UnavailableError(message)))
+        connection.send(Aborted(UnavailableError(message)))
     else:
         return backend
     return None
@@ -232,7 +234,7 @@ class _Worker:
         _empty_log()
         try:
             result = self.result(job)
-        except DiedError:
+        except (DiedError, SpecError):  # a hole of a spec is no fault of the backend's
             raise
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
             result = CaseResult(job.case, "error", 0, "edge", (), last_words(error))

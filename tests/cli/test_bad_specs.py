@@ -25,6 +25,11 @@ COMMANDS = {
     "show": ["show", "acme.Convert-1"],
     "lint": ["lint", "acme.*"],
 }
+# those that evaluate calls, besides `run`
+ASKING_COMMANDS = {
+    "survey": ["survey", *BACKEND, "acme.*"],
+    "explain": ["explain", "acme.Count-1/int8-int8-to-int8", "7", "0", *BACKEND],
+}
 HOLES = {
     "undecided": (GOOD, '      else:      "[x]"\nexamples', "examples",
                   ":34: acme.Convert-1: no rule decides every input of float32 to int8"),
@@ -35,6 +40,7 @@ HOLES = {
     "matrix": (MATRIX, "i16: [i16!, i16]", "i8x: [i16!, i16]", ":23: unknown type 'i8x'"),
     "formula": (FORMULA, "when: {to: fixed}", "when: {to: int8}",
                 ":16: no rule of acme.Count-1 is for int16-int16-to-int16"),
+    "negative length": (FORMULA, "max(last - first, 0)", "last - first", ":16: a length of -"),
     "steps": (STEPS, "by: to-float8", "by: to-float9", ":18: no rule is named 'to-float9'"),
 }  # fmt: skip
 
@@ -59,6 +65,14 @@ def check_refused(
     assert f"mine/convert-1.yaml{said}" in err
     assert "  hint: " in err
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("command", ASKING_COMMANDS)
+def test_a_hole_that_a_call_shows_ends_the_command(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """What no loading finds: the length of one of the calls is negative."""
+    check_refused(ASKING_COMMANDS[command], "negative length", tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
