@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from places import GOLDEN, TESTS
+from places import GOLDEN
 
 from convcheck.__main__ import main
 
@@ -81,8 +81,8 @@ def convcheck_process(*arguments: object, cwd: Path | None = None, **environment
 
 
 def variables(environment: dict[str, str]) -> dict[str, str]:
-    """Return the variables that a command is started with, where planted backends are found."""
-    return {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(TESTS), **environment}
+    """Return the variables that a command is started with."""
+    return {"COLUMNS": "80", "NO_COLOR": "1", **environment}
 
 
 def report_at(path: Path) -> dict[str, Any]:

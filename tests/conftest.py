@@ -4,6 +4,12 @@ import os
 
 import pytest
 from hypothesis import settings
+from places import ROOT, TESTS
+
+# Whatever process a test starts finds the planted backends, under both their names, and the helpers
+# that they share.
+_before = os.environ.get("PYTHONPATH")
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), _before)))
 
 # how long an example takes says how busy the machine is
 settings.register_profile("convcheck", deadline=None)

@@ -16,9 +16,7 @@ from pathlib import Path
 
 import pytest
 from command import convcheck, convcheck_process
-from places import TESTS
 
-HERE = {"PYTHONPATH": str(TESTS)}
 RIGHT, WRONG = "reference", "planted.rounding_backends:Truncating"
 ONE = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
 HALF = ("onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
@@ -130,7 +128,7 @@ def test_a_list_from_a_pipe(known: Path) -> None:
     words = [sys.executable, "-m", "convcheck", "run", "--backend", WRONG, *ONE, "--known"]
     shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
     done = subprocess.run(
-        ["bash", "-c", shell], env={**os.environ, **HERE}, capture_output=True, timeout=60,
+        ["bash", "-c", shell], env=os.environ, capture_output=True, timeout=60,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
@@ -149,7 +147,7 @@ def test_interrupted_with_partial_results(tmp_path: Path) -> None:
                "onnx.Cast-21", "--json", str(report)]  # fmt: skip
     diary = tmp_path / "diary"
     process = subprocess.Popen(
-        command, env={**os.environ, **HERE, "DIARY": str(diary)},
+        command, env={**os.environ, "DIARY": str(diary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     while not diary.exists() or len(diary.read_text().splitlines()) < 12:
@@ -169,7 +167,7 @@ def on_a_terminal(*arguments: str) -> str:
     process = subprocess.Popen(
         [sys.executable, "-m", "convcheck", *arguments],
         stdin=theirs, stdout=theirs, stderr=theirs,
-        env={**os.environ, **HERE, "TERM": "xterm-256color", "COLUMNS": "80"},
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
     )  # fmt: skip
     os.close(theirs)
     shown = b""

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 from command import convcheck
-from places import TESTS
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo
@@ -26,7 +25,6 @@ from convcheck.semantics.program import Program
 
 SELECTION = ("onnx.Cast-21", "--to", "float8e4m3fn")
 BACKEND = "planted.diary:Diary"
-HERE = str(TESTS)
 
 
 def rules(case: Case) -> tuple[Program, Decision]:
@@ -34,7 +32,7 @@ def rules(case: Case) -> tuple[Program, Decision]:
 
 
 def environment(diary: Path) -> dict[str, str]:
-    return {"PYTHONPATH": HERE, "DIARY": str(diary)}
+    return {"DIARY": str(diary)}
 
 
 def arguments(journal: Path, report: Path) -> list[str]:

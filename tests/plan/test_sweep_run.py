@@ -112,7 +112,6 @@ def test_a_death_is_not_forgotten_where_the_backend_then_declines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(ROOT)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path)
     result, _ = swept("Lost", DEADLY)
     assert result.verdict == "crashed"

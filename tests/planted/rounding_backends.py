@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catalogue import CATALOG
-
 from convcheck.backends.reference import Reference
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Rounding, Rule, Spec
@@ -21,9 +19,9 @@ class Truncating(Reference):
 
     name = "truncating"
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         specs: dict[str, Spec] = {
             name: replace(spec, rules=tuple(map(truncating, spec.rules)))
-            for name, spec in CATALOG.specs.items()
+            for name, spec in catalog.specs.items()
         }
-        super().__init__(Catalog(CATALOG.types, specs))
+        super().__init__(Catalog(catalog.types, specs))

@@ -52,7 +52,6 @@ SHORT = Selection(("onnx.Cast-21",), ("float32",), ("int4",))
 @pytest.fixture(autouse=True)
 def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
 
 
 @cache
