@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shlex
 import sys
@@ -124,10 +123,9 @@ def command(
     _check_files(resume, reports)
     known = _known(reports.known, asking.inputs, fail_fast, max_failures)
     journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
-    with journal.file if journal else contextlib.nullcontext():
-        result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
-        code = _report(_claimed(claims, result, chosen), loaded, reports, known)
-        return _kept_until_done(journal, code)
+    result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
+    code = _report(_claimed(claims, result, chosen), loaded, reports, known)
+    return _kept_until_done(journal, code)
 
 
 def _kept_until_done(journal: Journal | None, code: int) -> int:
@@ -211,6 +209,7 @@ def _journal(
         "plan": plan_digest([unit.id for unit in plan]),
     }
     journal = open_journal(path, run, loaded.types.types, plan, corpus.conversion)
+    click.get_current_context().call_on_close(journal.file.close)
     if journal.done:
         whole = "parts" if any(unit.codes for unit in plan) else "cases"
         click.echo(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
