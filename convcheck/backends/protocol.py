@@ -10,10 +10,10 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
@@ -192,8 +192,18 @@ GROUP = "convcheck.backends"
 
 
 def backend_names() -> list[str]:
-    """Name the installed backends, this package's and other packages', in alphabetical order."""
-    return sorted(entry_points(group=GROUP).names)
+    """Return the names of the installed backends, of any package, in alphabetical order."""
+    return sorted(_installed())
+
+
+def _installed() -> Mapping[str, EntryPoint]:
+    return _found_on(tuple(sys.path))
+
+
+@cache
+def _found_on(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """Return the backends by name; to look for them reads a file of every installed package."""
+    return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
@@ -204,7 +214,7 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     a runtime that is not there.
     """
     name, _, variant = address.partition(":")
-    points = {p.name: p for p in entry_points(group=GROUP)}
+    points = _installed()
     try:
         if name in points:
             return _made(points[name].load(), [variant] if variant else [], catalog)
@@ -244,11 +254,9 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
     is told what is going on. Raises UnavailableError where it cannot be done; that a backend is
     not there at all is for `open_backend` to say.
     """
-    for point in entry_points(group=GROUP, name=address.partition(":")[0]):
-        with contextlib.suppress(ImportError):
-            prepare = getattr(point.load(), "prepare", None)
-            if prepare is not None:
-                prepare(say)
+    prepare = _of_class(address, "prepare")
+    if prepare is not None:
+        prepare(say)
 
 
 def takes(address: str, spec: Spec) -> bool:
@@ -256,11 +264,16 @@ def takes(address: str, spec: Spec) -> bool:
 
     A backend's class may say it in `takes`, a static method; without it, every spec is asked.
     """
-    for point in entry_points(group=GROUP, name=address.partition(":")[0]):
-        with contextlib.suppress(ImportError):
-            choice = getattr(point.load(), "takes", None)
-            return choice is None or bool(choice(spec))
-    return True
+    choice = _of_class(address, "takes")
+    return choice is None or bool(choice(spec))
+
+
+def _of_class(address: str, name: str) -> Callable[..., object] | None:
+    """Return a static method of an installed backend's class, None where there is none."""
+    point = _installed().get(address.partition(":")[0])
+    with contextlib.suppress(ImportError):
+        return getattr(point.load(), name, None) if point else None
+    return None
 
 
 def _see_working_folder() -> None:

@@ -83,8 +83,10 @@ def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> 
     from convcheck.backends.protocol import takes
     from convcheck.plan.select import select
 
+    if selection.specs:
+        return select(loaded, selection)
     own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
-    if not selection.specs and own:
+    if own:
         with contextlib.suppress(UsageError):
             return select(loaded, replace(selection, specs=own))
     return select(loaded, selection)
