@@ -271,8 +271,8 @@ class Spoils(Silent):
 def run(name: str, monkeypatch: pytest.MonkeyPatch) -> Execution:
     monkeypatch.chdir(ROOT)
     return execute(
-        f"tests.test_backend_pypto:{name}", [numbered(n) for n in range(4)], Corpus(), jobs=1,
-        timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
+        f"tests.backends.test_backend_pypto:{name}", [numbered(n) for n in range(4)], Corpus(),
+        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None, judge=judge,
     )  # fmt: skip
 
 

@@ -99,7 +99,9 @@ def test_a_condition_on_types_that_are_asked_is_in_the_digest(folder: Path) -> N
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A user's folder: a type, a family with built-in types, and a spec of them."""
-    own = write_spec(tmp_path / "own", GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]"))
+    text = GOOD.replace("[float8e4m3fn, int8]", "[float8e4m3fn, mine]")
+    text = text.replace("when: {to: float8e4m3fn}", "when: {to: [float8e4m3fn, float8e3m4]}")
+    own = write_spec(tmp_path / "own", text)
     row = ROW.replace("}", ", openvino: f32, onnx: FLOAT}")  # names that others have
     (own / "dtypes.yaml").write_text(
         f"floats:\n  float8e3m4: {row}\nsets:\n  mine: [int8, float8e3m4]\n"
