@@ -6,7 +6,7 @@ from pathlib import Path
 
 from convcheck.rules.load import load
 from convcheck.semantics.body.table_lint import Finding
-from convcheck.semantics.lint import lint_any
+from convcheck.semantics.lint import lint_spec
 
 GOOD = """\
 op: acme.Convert
@@ -68,4 +68,4 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Finding]:
     """Load a folder beside the built-in specs and lint one spec of it."""
     catalog = load([folder])
-    return lint_any(catalog, catalog.specs[spec]).findings
+    return lint_spec(catalog.specs[spec]).findings

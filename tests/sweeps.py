@@ -15,7 +15,7 @@ from convcheck.judge.tally import Tally, finish, merge
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.span import Span
 
 CAST = CATALOG.specs["onnx.Cast-21"]

@@ -173,7 +173,7 @@ def _bits(case: Case, code: int | str) -> Bits:
 def _vectors(it: Explained) -> Vectors:
     """Return the one input with what is due of it."""
     from convcheck.semantics.evaluate import evaluate
-    from convcheck.vectors.generate import form
+    from convcheck.vectors.form import form
     from convcheck.vectors.model import VectorSet
 
     bits = _bits(it.case, it.code)

@@ -26,10 +26,10 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     2 a finding.
     """
     from convcheck.plan.select import select_specs
-    from convcheck.semantics.lint import lint_any
+    from convcheck.semantics.lint import lint_spec
 
     loaded = catalog(specs, decided=False)  # all findings, not the first
-    proofs = [lint_any(loaded, spec) for spec in select_specs(loaded, patterns)]
+    proofs = [lint_spec(spec) for spec in select_specs(loaded, patterns)]
     for proof in proofs:
         for finding in proof.findings:
             click.echo(str(finding), err=True)

@@ -98,7 +98,7 @@ def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
 
     def has_one(case: Case) -> bool:
         spec = loaded.specs[case.spec]
-        if spec.body != "table":  # its rows are known when its calls are
+        if spec.body.whole_calls:  # its rows are known when its calls are
             return True
         return any(d.level in OPEN for d in compile_case(spec, case).decisions)
 

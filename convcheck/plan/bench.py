@@ -25,7 +25,7 @@ from convcheck.judge.result import BackendInfo
 from convcheck.numerics.format import Codes, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.span import PART, Span, is_swept
 
 SPREAD = 16  # parts of the source, at the least, that values are taken from

@@ -18,15 +18,18 @@ from convcheck.rules.model import REAL, Cite, DType, Spec, TypeNames
 
 _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
-    "combinations", "matrix", "formula", "steps",
+    "combinations",
 )  # fmt: skip
+_BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec that has another body
 _TELLS = {"examples", "samples", "text", "cite"}  # fields of which the vectors know nothing
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
 def digest(spec: Spec) -> str:
     """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
-    parts = {name: getattr(spec, name) for name in _DECIDES}
+    parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
+    if spec.body.whole_calls:  # a table is its rules
+        parts[spec.body.name] = spec.body
     known = frozenset({REAL, *(dtype.name for dtype in _types(parts))})
     content = [spec.id, _key(parts, known)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

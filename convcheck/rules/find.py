@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from convcheck.errors import UsageError
-from convcheck.rules.body.table import OTHER
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attribute, Case, DType, Spec, Value
+from convcheck.rules.rule import OTHER
 
 
 def find_spec(catalog: Catalog, name: str) -> Spec:
@@ -29,7 +29,7 @@ def find_case(
     """
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
-    if not slash and spec.body != "table":
+    if not slash and spec.body.whole_calls:
         hint = f"`convcheck list cases {spec.id}`, such as {next(cases(spec)).id}"
         raise UsageError(f"which case of {spec.id}?", hint=hint)
     if not slash:
@@ -40,7 +40,7 @@ def find_case(
         return _made(catalog, spec, source, target, where)
     if source or target or where:
         raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
-    if spec.body != "table" or spec.likes:
+    if spec.body.whole_calls or spec.likes:
         return _listed(spec, name)
     types, *attributes = rest.split("/")
     before, to, after = types.partition("-to-")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from convcheck.rules.source import Node
 
 if TYPE_CHECKING:
-    from convcheck.rules.body.table import Context
+    from convcheck.rules.context import Context
     from convcheck.rules.model import Case, DType, Spec
 
 ANY = "any"

@@ -11,32 +11,24 @@ from pathlib import Path
 
 import convcheck
 from convcheck.errors import SpecError
-from convcheck.rules.attributes import (
-    elements,
-    read_attribute,
-    read_combinations,
-    read_example,
-    read_layouts,
-    read_spellings,
-)
-from convcheck.rules.body import read_body, whole_calls
-from convcheck.rules.body.table import Context, read_cite, read_rule
+from convcheck.rules.attributes import read_attribute
+from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.checks import check_spec
+from convcheck.rules.context import Context, read_cite
 from convcheck.rules.extend import extend, rules_of, standalone
 from convcheck.rules.functions import read_calls
-from convcheck.rules.model import (
-    DType,
-    Source,
-    Spec,
-)
+from convcheck.rules.layouts import read_combinations, read_layouts
+from convcheck.rules.model import DType, Source, Spec
+from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read
+from convcheck.rules.spellings import read_spellings
 from convcheck.rules.supported import read_pairs, read_shapes
 from convcheck.rules.types import Types, read_types
 
 _KEYS = (
     "op", "version", "extends", "sources", "inputs", "outputs", "type-only", "shape", "types",
-    "pairs", "combinations", "layouts", "attributes", "literals", "rules", "matrix", "formula",
-    "steps", "examples", "notes", "calls",
+    "pairs", "combinations", "layouts", "attributes", "literals", "rules", *KEYS,
+    "examples", "notes", "calls",
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
@@ -229,7 +221,7 @@ def _version(node: Node) -> int:
 def _spec(node: Node, types: Types, parent: str) -> Spec:
     sources, says = _sources(node.need("sources", "title, section and url of the text"))
     attributes = _attribute_nodes(node)
-    values = {name: _words(a.get("values")) for name, a in attributes.items()}
+    values = {name: _words(a, "values") for name, a in attributes.items()}
     context = Context(types, sources, says, {k: v for k, v in values.items() if v})
     shape = node.need("shape", "cite the sentence on the output's shape")
     inputs = _pairs(node.need("inputs"))
@@ -246,18 +238,15 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         attributes=tuple(read_attribute(n, a, context) for n, a in attributes.items()),
         literals=read_spellings(node.get("literals")),
         rules=tuple(read_rule(rule, context) for rule in rules_of(node)),
-        examples=()
-        if whole_calls(node)
-        else tuple(read_example(e, context) for e in elements(node.get("examples"))),
-        notes=tuple(n.text() for n in elements(node.get("notes"))),
+        body=read_body(node, context),
+        notes=_words(node, "notes"),
         place=node.place,
-        likes=_words(node.get("type-only")),
+        likes=_words(node, "type-only"),
         layouts=read_layouts(node.get("layouts"), [name for name, _ in inputs]),
         combinations=read_combinations(node.get("combinations"), len(inputs), types),
         pairs=read_pairs(node.get("pairs"), context),
         shapes=read_shapes(shape, context),
         calls=read_calls(node.get("calls"), context),
-        **read_body(node, context),
     )
     _check_rule_names(spec)
     check_spec(spec, node, types)
@@ -276,8 +265,8 @@ def _check_rule_names(spec: Spec) -> None:
         seen[rule.name] = 1
 
 
-def _words(node: Node | None) -> tuple[str, ...]:
-    return tuple(e.text() for e in elements(node))
+def _words(node: Node, key: str) -> tuple[str, ...]:
+    return tuple(e.text() for e in node.listed(key))
 
 
 def _pairs(node: Node) -> tuple[tuple[str, str], ...]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
 
 if TYPE_CHECKING:
-    from convcheck.rules.body.formula import Formula
-    from convcheck.rules.body.matrix import Matrix
-    from convcheck.rules.body.steps import Steps
     from convcheck.rules.functions import Calling
+    from convcheck.rules.source import Node
+    from convcheck.rules.types import Types
 
 
 class TypeNames(frozenset[str]):
@@ -26,7 +26,6 @@ class TypeNames(frozenset[str]):
 
 Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
-Body = Literal["table", "matrix", "formula", "steps"]
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
@@ -174,8 +173,8 @@ class Source:
 class Example:
     """An example of the text: this input, under these attributes, gives that."""
 
-    source: str
-    target: str
+    source: DType
+    target: DType
     attributes: Attributes
     x: str
     gives: str
@@ -274,6 +273,27 @@ class Case:
         return dict(self.attributes).get(name)
 
 
+class Body(ABC):
+    """What decides the answers of a spec; of its rules, a body may say where they apply."""
+
+    #: 'table', or the key that it stands under in a spec file.
+    name: ClassVar[str]
+    #: Whether a question is a whole call, not one element.
+    whole_calls: ClassVar[bool] = True
+    #: Whether the types of the outputs are its answer, not part of the question.
+    gives_types: ClassVar[bool] = False
+
+    @abstractmethod
+    def check(self, spec: Spec, node: Node, types: Types) -> None:
+        """Check the rest of a spec, read from a file's root node, against what the body needs.
+
+        Raises SpecError with file and line.
+        """
+
+
+OneBody = TypeVar("OneBody", bound=Body)
+
+
 @dataclass(frozen=True, eq=False)
 class Spec:
     """One version of one operator, `extends` resolved. It equals itself alone."""
@@ -290,15 +310,12 @@ class Spec:
     attributes: tuple[Attribute, ...]
     literals: Mapping[str, Spelling]
     rules: tuple[Rule, ...]
-    examples: tuple[Example, ...]
+    body: Body
     notes: tuple[str, ...]
     place: Place
     likes: tuple[str, ...] = ()  # inputs of which only the type counts
     layouts: tuple[Layout, ...] = ()
     combinations: tuple[tuple[str, ...], ...] = ()  # input types asked with each output type
-    matrix: Matrix | None = None
-    formula: Formula | None = None
-    steps: Steps | None = None
     calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> its function
     pairs: Pairs | None = None  # None for every source with every destination
     shapes: Shapes | None = None  # None for all
@@ -310,8 +327,13 @@ class Spec:
 
         return digest(self)
 
-    @property
-    def body(self) -> Body:
-        """What decides its answers; all but a table decide whole calls."""
-        bodies: tuple[Body, ...] = ("matrix", "formula", "steps")
-        return next((name for name in bodies if getattr(self, name)), "table")
+    def document_of(self, cite: Cite) -> str:
+        """Return the title and section of the document that a citation quotes."""
+        source = self.sources[cite.source]
+        return f"{source.title}, {source.section}"
+
+    def body_as(self, kind: type[OneBody]) -> OneBody:
+        """Return the body, which has to be of a kind. Raises TypeError where it is another."""
+        if not isinstance(self.body, kind):
+            raise TypeError(f"the body of {self.id} is a {self.body.name}, no {kind.name}")
+        return self.body

@@ -43,6 +43,11 @@ class Node:
         """Give a list's entries; a single value is a list of one."""
         return self.value if isinstance(self.value, list) else [self]
 
+    def listed(self, key: str) -> list[Node]:
+        """Return the entries of the list under a key of a mapping, none where it is absent."""
+        found = self.get(key)
+        return found.elements() if found else []
+
     def integer(self) -> int:
         """Give a scalar as an integer."""
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convcheck.rules.body.table import Context, read_cite
+from convcheck.rules.context import Context, read_cite
 from convcheck.rules.model import Pairs, Shapes, TypeNames
 from convcheck.rules.source import Node
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.body.table import OTHER, PAIR
 from convcheck.rules.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
+from convcheck.rules.rule import OTHER, PAIR
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.vocabulary import (
     AS,
@@ -283,9 +283,8 @@ def weaker(a: Level, b: Level) -> Level:
 
 
 def _decision(question: Question, rule: Rule, row: Row, cell: Cell) -> Decision:
-    source = question.spec.sources[cell.cite.source]
     readings = tuple(o.reading for o in cell.outcomes)
-    document = f"{source.title}, {source.section}"
+    document = question.spec.document_of(cell.cite)
     level, place = cell.level, cell.place
     trail = ((rule.name, row.label),)
     return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings, trail)

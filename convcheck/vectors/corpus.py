@@ -20,7 +20,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.generate import GENERATOR, count, form, vectors_of
+from convcheck.vectors.form import form
+from convcheck.vectors.generate import GENERATOR, count, vectors_of
 from convcheck.vectors.model import Tier, Vectors, VectorSet
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store.hex_words import bits_of_words

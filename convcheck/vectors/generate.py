@@ -8,7 +8,9 @@ from convcheck.numerics.format import Bits, Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import Decision
+from convcheck.vectors.body import calls_of
+from convcheck.vectors.calls import call_set
+from convcheck.vectors.form import form
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import text_inputs
@@ -32,30 +34,17 @@ def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
     return numeric_inputs(source, target, tier, seed)
 
 
-def form(spec: Spec) -> Decision:
-    """What an answer's type and shape are held against: the sentence on the output."""
-    cite = spec.output_cite
-    source = spec.sources[cite.source]
-    document = f"{source.title}, {source.section}"
-    return Decision("output", "type and shape", "normative", cite.text, document, cite.place)
-
-
 def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
     """Make a case's vectors: elements, or whole calls."""
-    if spec.body == "table":
-        return vector_set(spec, case, tier, seed)
-    from convcheck.vectors.calls import call_set
-
-    return call_set(spec, case, tier, seed)
+    make = call_set if spec.body.whole_calls else vector_set
+    return make(spec, case, tier, seed)
 
 
 def count(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
     """Count a case's vectors without what is expected of them."""
-    if spec.body == "table":
-        return len(inputs_of(case, tier, seed)[0])
-    from convcheck.vectors.calls import calls_of
-
-    return len(calls_of(spec, case, tier, seed)[0])
+    if spec.body.whole_calls:
+        return len(calls_of(spec, case, tier, seed)[0])
+    return len(inputs_of(case, tier, seed)[0])
 
 
 def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:

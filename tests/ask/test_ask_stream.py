@@ -26,7 +26,7 @@ from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import RIGHT, Tally, merge
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})

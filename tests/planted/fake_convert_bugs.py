@@ -36,9 +36,7 @@ def spec() -> Spec:
 
 
 def steps() -> Steps:
-    found = spec().steps
-    assert found is not None
-    return found
+    return spec().body_as(Steps)
 
 
 def fmt_of(name: str) -> Float:

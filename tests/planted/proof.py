@@ -34,7 +34,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, run_program
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
 from convcheck.semantics.spelling import satisfies
-from convcheck.vectors.generate import form, vector_set
+from convcheck.vectors.form import form
+from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
 
 # Whether a text is right of a code is worked out once for all bugs and placements.

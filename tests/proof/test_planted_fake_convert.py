@@ -24,6 +24,7 @@ from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.words import code_of
+from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.steps import layout_of, refusal_of
@@ -34,8 +35,7 @@ from convcheck.vectors.model import CallSet
 Record = Callable[[str, object], None]
 Replying = Callable[[Case, Sequence[Bits]], Answer]
 CASES = list(cases(spec()))
-STEPS = spec().steps
-assert STEPS is not None
+STEPS = spec().body_as(Steps)
 REFUSED = [c for c in CASES if refusal_of(STEPS, layout_of(spec(), c), c)]
 ANSWERED = [c for c in CASES if c not in REFUSED]
 SIZES = {"n": 701, "b": 3, "c": 8, "h": 8, "w": 8}

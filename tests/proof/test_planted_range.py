@@ -22,7 +22,8 @@ from convcheck.judge.result import CaseResult
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT
-from convcheck.vectors.calls import calls_of, expecting
+from convcheck.vectors.body import calls_of
+from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet, Tier
 
 Record = Callable[[str, object], None]

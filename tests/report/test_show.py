@@ -17,6 +17,8 @@ from rich.text import Text
 from convcheck.report.spec_page import bodies, fields, tables
 from convcheck.report.spec_page import lines as page
 from convcheck.report.spec_page import matrix as body_matrix
+from convcheck.rules.body.formula import Formula
+from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.diff import Change, diff
 from convcheck.rules.expression import parse as parse_expression
 from convcheck.rules.model import Spec
@@ -61,8 +63,9 @@ def test_pages_of_other_bodies(name: str) -> None:
 @pytest.mark.parametrize("spec", CATALOG.specs.values(), ids=lambda spec: spec.id)
 def test_tables_are_shown_whole_in_parts(spec: Spec, width: int) -> None:
     """Every cell of a matrix stands under its heading, whatever the width."""
-    for table in spec.matrix.tables if spec.matrix else ():
-        rows = body_matrix.rows(table, spec.matrix)  # type: ignore[arg-type]
+    matrix = spec.body
+    for table in matrix.tables if isinstance(matrix, Matrix) else ():
+        rows = body_matrix.rows(table, matrix)
         lines = [line.plain for line in fields.grid(rows, width)]
         assert all(cell_len(line) <= width for line in lines)
         found: dict[tuple[str, str], str] = {}
@@ -97,8 +100,8 @@ def test_an_expression_is_written_as_it_is_read(text: str) -> None:
 
 
 def test_the_readings_of_a_formula_are_all_shown_once() -> None:
-    for spec in CATALOG.specs.values():
-        for rule in spec.formula.rules if spec.formula else ():
+    for formula in (spec.body for spec in CATALOG.specs.values()):
+        for rule in formula.rules if isinstance(formula, Formula) else ():
             shown = [
                 (id(length), id(element))
                 for lengths, elements in bodies.products(rule.readings)

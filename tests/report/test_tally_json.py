@@ -31,7 +31,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.span import Span
 
 SCHEMA = schema("report")

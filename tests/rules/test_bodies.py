@@ -28,7 +28,7 @@ def asked(folder: Path, text: str) -> int:
 def test_a_good_one_asks_something(body: str, tmp_path: Path) -> None:
     assert asked(tmp_path / "mine", GOODS[body]) > 20
     catalog = load([tmp_path / "mine"])
-    assert [s.body for n, s in catalog.specs.items() if n.startswith("acme.")] == [
+    assert [s.body.name for n, s in catalog.specs.items() if n.startswith("acme.")] == [
         "table" if body == "elements" else body
     ]
 

@@ -24,7 +24,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics import vocabulary
 from convcheck.semantics.program import Program, compile_case
 from convcheck.semantics.vocabulary import CASES, CaseWord, Nature, Points, case_word, possible
-from convcheck.vectors.generate import form, vectors_of
+from convcheck.vectors.form import form
+from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import Tier, VectorSet
 from specs import write_spec
 

@@ -29,7 +29,7 @@ def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
         counts = [len(types), len(spec.rules), count_cases(spec)]
-        rows.append([spec.id, spec.body, *map(str, counts), spec.extends or "-"])
+        rows.append([spec.id, spec.body.name, *map(str, counts), spec.extends or "-"])
     return rows
 
 

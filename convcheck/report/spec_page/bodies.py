@@ -27,13 +27,8 @@ _CONDITIONS = {
 
 
 def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
-    """Give a body that is no table; nothing for a table."""
-    if spec.matrix:
-        yield from body_matrix.show(spec, spec.matrix, types, width)
-    if spec.formula:
-        yield from _formula(spec, spec.formula, types, width)
-    if spec.steps:
-        yield from _steps(spec, spec.steps, types, width)
+    """Return the lines of a body; none for a table, which is the spec's rules."""
+    return _SHOWN[spec.body.name](spec, types, width)
 
 
 # Expressions ---------------------------------------------------------------------------------
@@ -86,7 +81,8 @@ _OPERATIONS: Mapping[str, Callable[..., _Said]] = {
 # Formulas ------------------------------------------------------------------------------------
 
 
-def _formula(spec: Spec, formula: Formula, types: Types, width: int) -> Iterator[Text]:
+def _formula(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+    formula = spec.body_as(Formula)
     yield Text()
     yield from _titled("formula", formula.place, width)
     yield from field("  length", spelled(formula.length), width)
@@ -177,7 +173,8 @@ def _way(way: Way, of: str) -> str:
 # Steps ---------------------------------------------------------------------------------------
 
 
-def _steps(spec: Spec, steps: Steps, types: Types, width: int) -> Iterator[Text]:
+def _steps(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+    steps = spec.body_as(Steps)
     yield Text()
     yield from _titled("steps", steps.place, width)
     for one in steps.lines:
@@ -227,3 +224,12 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
         yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
     if reading.narrow:
         yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"
+
+
+# Body -> its lines.
+_SHOWN: Mapping[str, Callable[[Spec, Types, int], Iterator[Text]]] = {
+    "table": lambda *_: iter(()),
+    "matrix": body_matrix.show,
+    "formula": _formula,
+    "steps": _steps,
+}

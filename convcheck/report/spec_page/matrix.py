@@ -16,8 +16,9 @@ _Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type,
 _Pair = tuple[str, str]
 
 
-def show(spec: Spec, matrix: Matrix, types: Types, width: int) -> Iterator[Text]:
-    """Give the tables in the order in which they are tried, and before them the legend."""
+def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+    """Return the lines of a matrix: the legend, then the tables in the order they are tried in."""
+    matrix = spec.body_as(Matrix)
     yield Text()
     yield Text("matrix", "bold")
     for sign, said in _legend(matrix):

@@ -42,7 +42,7 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
 
 def _asked(spec: Spec, width: int) -> Iterator[Text]:
     """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
-    if spec.body != "table" or spec.likes:
+    if spec.body.whole_calls or spec.likes:
         yield from field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs), width)
         yield from field("outputs", "; ".join(_tensor(spec, *pair) for pair in spec.outputs), width)
     yield from fields("layouts", [_layout(layout) for layout in spec.layouts], width)

@@ -1,35 +1,32 @@
-"""Which body a spec has, read by the file of its kind when there is one of that kind."""
+"""The bodies that a spec may have, each read by the file of its name.
+
+A body that is not listed here does not exist; `semantics.body` and `vectors.body` have a list each.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 
-from convcheck.rules.body.table import Context
+from convcheck.rules.context import Context
+from convcheck.rules.model import Body
 from convcheck.rules.source import Node
 
-BODIES = ("matrix", "formula", "steps")
+# Body -> its reader, imported when used: a command that asks one operator reads one body.
+READERS: Mapping[str, str] = {
+    "table": "convcheck.rules.body.table:read_table",
+    "matrix": "convcheck.rules.body.matrix:read_matrix",
+    "formula": "convcheck.rules.body.formula:read_formula",
+    "steps": "convcheck.rules.body.steps:read_steps",
+}
+# Keys of a spec file, one a body; what has none of them is a table.
+KEYS = tuple(name for name in READERS if name != "table")
 
 
-def whole_calls(node: Node) -> bool:
-    """Tell whether the operator's question is a whole call, not one element."""
-    return any(node.get(key) for key in BODIES)
-
-
-def read_body(node: Node, context: Context) -> dict[str, Any]:
-    """Read the body by the key that it stands under; {} for a table. Raises SpecError."""
-    found = [key for key in BODIES if node.get(key)]
+def read_body(root: Node, context: Context) -> Body:
+    """Return the body of a spec file's root node. Raises SpecError with file and line."""
+    found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
-        raise node.need(found[1]).error(f"a {found[0]} stands here already", "one body a spec")
-    if "matrix" in found:
-        from convcheck.rules.body.matrix import read_matrix
-
-        return {"matrix": read_matrix(node, context)}
-    if "formula" in found:
-        from convcheck.rules.body.formula import read_formula
-
-        return {"formula": read_formula(node, context)}
-    if "steps" in found:
-        from convcheck.rules.body.steps import read_steps
-
-        return {"steps": read_steps(node, context)}
-    return {}
+        raise root.need(found[1]).error(f"a {found[0]} stands here already", "one body a spec")
+    read: Callable[[Node, Context], Body] = resolve_name(READERS[found[0] if found else "table"])
+    return read(root, context)

@@ -34,8 +34,14 @@ from itertools import product
 from typing import Literal
 
 from convcheck.errors import Place
+from convcheck.numerics.format import Text
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.attributes import elements
+from convcheck.rules.body.call_checks import (
+    check_layouts,
+    check_numbers,
+    check_one_output,
+    wrong_type,
+)
 from convcheck.rules.body.formula_calls import (
     Asked,
     CallExample,
@@ -44,10 +50,11 @@ from convcheck.rules.body.formula_calls import (
     read_call_example,
     read_when,
 )
-from convcheck.rules.body.table import Context, read_cite, read_level
+from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, apply, conversions_in, parse
-from convcheck.rules.model import Cite, DType, Level
+from convcheck.rules.model import Body, Cite, DType, Level, Spec
 from convcheck.rules.source import Node
+from convcheck.rules.types import Types
 
 __all__ = ["Formula", "FormulaRule", "apply", "parse", "read_formula"]
 
@@ -114,9 +121,10 @@ class FormulaRule:
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(Body):
     """The formula body. Expressions are over the inputs' names; see the module's docstring."""
 
+    name = "formula"
     arguments: tuple[str, ...]
     length: Expression
     element: Expression
@@ -130,6 +138,26 @@ class Formula:
     examples: tuple[CallExample, ...]
     place: Place
 
+    def check(self, spec: Spec, node: Node, types: Types) -> None:
+        """Check that scalars of numbers make one output, and that the calls asked are numbers."""
+        check_layouts(spec, node)
+        if at := node.get("rules"):
+            raise at.error("a formula does not use these rules", "write them under `formula`")
+        check_one_output(spec, node)
+        for rule in node.need("formula").listed("rules"):
+            if not rule.listed("readings"):
+                raise rule.need("readings").error("no readings", "a length and an element at least")
+        for layout in spec.layouts:
+            for name, dims in layout.shapes:
+                if dims:
+                    at = node.need("layouts").need(layout.name).need(name)
+                    raise at.error("the argument of a formula is a scalar", f"{name}: []")
+        for variable, listed in spec.types.items():
+            for dtype in listed:
+                if isinstance(dtype.format, Text):
+                    raise wrong_type(node, variable, dtype, "a formula is of numbers")
+        check_numbers(_words_asked(node.need("formula").need("calls")), types)
+
 
 @dataclass(frozen=True)
 class _Scope:
@@ -140,6 +168,13 @@ class _Scope:
     length: Expression
     element: Expression
     next: Expression | None
+
+
+def _words_asked(node: Node) -> Iterator[Node]:
+    for entry in node.listed("lists"):
+        for key in ("listed", "around"):
+            for row in entry.listed(key):
+                yield from row.elements()
 
 
 def read_formula(root: Node, context: Context) -> Formula:
@@ -166,10 +201,10 @@ def read_formula(root: Node, context: Context) -> Formula:
         tuple(modes),
         convert.need("to-integer").word(tuple(MODES), "rounding mode"),
         read_cite(convert.need("cite"), context),
-        tuple(_undefined(e, scope) for e in elements(node.get("undefined"))),
+        tuple(_undefined(e, scope) for e in node.listed("undefined")),
         tuple(_rule(e, scope) for e in node.need("rules").elements()),
         read_asked(node.need("calls", "arguments worth asking"), arguments, context),
-        tuple(read_call_example(e, arguments, context) for e in elements(root.get("examples"))),
+        tuple(read_call_example(e, arguments, context) for e in root.listed("examples")),
         node.place,
     )
 

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
-from convcheck.rules.attributes import elements
-from convcheck.rules.body.table import Context
+from convcheck.rules.context import Context
 from convcheck.rules.model import DType, TypeNames
 from convcheck.rules.source import Node
 
@@ -97,12 +96,12 @@ def read_call_example(node: Node, arguments: Sequence[str], context: Context) ->
 
 def _list(node: Node, count: int, context: Context) -> CallList:
     node.only("when", "listed", "around")
-    rows = (_rows(node.get(key), count) for key in ("listed", "around"))
+    rows = (_rows(node, key, count) for key in ("listed", "around"))
     return CallList(read_when(node.get("when"), context), *rows)
 
 
-def _rows(node: Node | None, count: int) -> tuple[tuple[str, ...], ...]:
-    rows = tuple(tuple(e.text() for e in row.elements()) for row in elements(node))
-    if node and any(len(row) != count for row in rows):
-        raise node.error("a call with another number of arguments", f"{count} each")
+def _rows(node: Node, key: str, count: int) -> tuple[tuple[str, ...], ...]:
+    rows = tuple(tuple(e.text() for e in row.elements()) for row in node.listed(key))
+    if any(len(row) != count for row in rows):
+        raise node.need(key).error("a call with another number of arguments", f"{count} each")
     return rows

@@ -23,10 +23,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
-from convcheck.rules.body.table import Context, read_cite, read_level
-from convcheck.rules.model import Attributes, Cite, DType, Level, Value
+from convcheck.rules.body.call_checks import check_layouts
+from convcheck.rules.context import Context, read_cite, read_level
+from convcheck.rules.model import Attributes, Body, Cite, DType, Level, Spec, Value
 from convcheck.rules.source import Node
-from convcheck.rules.types import RUNTIMES
+from convcheck.rules.types import RUNTIMES, Types
 
 RANKS = ("dimensioned", "scalar")  # a rank other than 0, and rank 0
 REFUSED = "refused"
@@ -98,14 +99,25 @@ class MatrixExample:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Body):
     """Tables tried in order, and what their cells refer to."""
 
+    name = "matrix"
+    gives_types = True
     refused_unless: tuple[tuple[str, str], ...]
     targets: Mapping[str, str]  # '$u64' -> the attribute that names the type
     named: Mapping[str, DType]  # types by the spelling of the spec's runtime
     tables: tuple[MatrixTable, ...]
     examples: tuple[MatrixExample, ...]
+
+    def check(self, spec: Spec, node: Node, types: Types) -> None:
+        """Check that there are two inputs and two outputs, and layouts with both inputs."""
+        check_layouts(spec, node)
+        for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+            if len(tensors) != 2:
+                raise node.need(key).error(
+                    f"{len(tensors)} {key} where two are due", "each is converted"
+                )
 
 
 @dataclass(frozen=True)
@@ -203,7 +215,7 @@ def _when(
     if node is None:
         return (), ()
     node.only("ranks", *context.attributes)
-    ranks = tuple(e.word(RANKS, "kind of rank") for e in _elements(node.get("ranks")))
+    ranks = tuple(e.word(RANKS, "kind of rank") for e in node.listed("ranks"))
     if len(ranks) not in (0, 2):
         raise node.need("ranks").error("two ranks are needed", "of the row and of the column")
     conditions = []
@@ -212,10 +224,6 @@ def _when(
             allowed = (e.word(context.attributes[key], f"value of {key}") for e in value.elements())
             conditions.append((key, frozenset[Value](allowed)))
     return tuple(conditions), ranks
-
-
-def _elements(node: Node | None) -> list[Node]:
-    return node.elements() if node else []
 
 
 def _row(node: Node, width: int) -> list[Node]:

@@ -19,10 +19,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
-from convcheck.rules.body.table import Context, read_cite, read_level
+from convcheck.numerics.format import Float
+from convcheck.rules.body.call_checks import (
+    check_layouts,
+    check_numbers,
+    check_one_output,
+    wrong_type,
+)
+from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, parse
-from convcheck.rules.model import Attributes, Cite, DType, Level, TypeNames, Value
+from convcheck.rules.model import (
+    Attributes,
+    Body,
+    Cite,
+    DType,
+    Layout,
+    Level,
+    Spec,
+    TypeNames,
+    Value,
+)
 from convcheck.rules.source import Node
+from convcheck.rules.types import Types
 
 Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
 Sizes = tuple[int, ...]
@@ -89,11 +107,12 @@ class StepsExample:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Body):
     """A steps body. `free_zero`: a zero output has either sign; `free_rest`: one that is not
     finite is undefined. `ask` and `ask_little` are values of the inputs after the first.
     """
 
+    name = "steps"
     lines: tuple[Line, ...]
     readings: tuple[StepsReading, ...]
     level: Level
@@ -105,6 +124,42 @@ class Steps:
     ask_little: tuple[Words, ...]
     examples: tuple[StepsExample, ...]
     place: Place
+
+    def check(self, spec: Spec, node: Node, types: Types) -> None:
+        """Check that lines of floats lead to one output, in layouts that broadcast."""
+        check_layouts(spec, node, {line.needs for line in self.lines})
+        body = node.need("steps")
+        check_one_output(spec, node)
+        for key in ("lines", "readings", "ask"):
+            if not body.listed(key):
+                raise body.need(key).error(f"no {key}", "one at least")
+        last, output = self.lines[-1], spec.outputs[0][0]
+        if last.name != output:
+            at = body.need("lines").elements()[-1].need("let")
+            raise at.error("the last line is not the output", f"let: {output}")
+        for refusal in body.listed("refused"):
+            for at in refusal.listed("layouts"):
+                at.word(tuple(layout.name for layout in spec.layouts), "layout")
+        refused = {name for refusal in self.refusals for name in refusal.layouts}
+        for layout in spec.layouts:
+            if layout.name not in refused:
+                _broadcasts(layout, node.need("layouts").need(layout.name))
+        for variable, listed in spec.types.items():
+            for dtype in listed:
+                if not isinstance(dtype.format, Float):
+                    raise wrong_type(node, variable, dtype, "steps are of floats")
+        rows = (*body.listed("ask"), *body.listed("ask-a-little"))
+        check_numbers((word for row in rows for word in row.items().values()), types)
+
+
+def _broadcasts(layout: Layout, at: Node) -> None:
+    """Refuse a layout in which an input cannot be brought to the shape of the first one."""
+    (first, shape), *others = layout.shapes
+    for name, dims in others:
+        ends = zip(reversed(dims), reversed(shape), strict=False)
+        if len(dims) > len(shape) or any(d not in ("1", wanted) for d, wanted in ends):
+            said = f"{name} does not broadcast to the shape of {first}"
+            raise at.need(name).error(said, "its last dimensions, or 1; else list it as `refused`")
 
 
 def read_steps(node: Node, context: Context) -> Steps:
@@ -123,16 +178,12 @@ def read_steps(node: Node, context: Context) -> Steps:
         cite=read_cite(body.need("cite"), context),
         free_zero=_choice(body, "zero", "signed", "either-sign"),
         free_rest=_choice(body, "not-finite", "exact", "undefined"),
-        refusals=tuple(_refusal(e, context) for e in _elements(body.get("refused"))),
+        refusals=tuple(_refusal(e, context) for e in body.listed("refused")),
         ask=tuple(_words(e, inputs[1:]) for e in body.need("ask").elements()),
-        ask_little=tuple(_words(e, inputs[1:]) for e in _elements(body.get("ask-a-little"))),
-        examples=tuple(_example(e, inputs, context) for e in _elements(node.get("examples"))),
+        ask_little=tuple(_words(e, inputs[1:]) for e in body.listed("ask-a-little")),
+        examples=tuple(_example(e, inputs, context) for e in node.listed("examples")),
         place=body.place,
     )
-
-
-def _elements(node: Node | None) -> list[Node]:
-    return node.elements() if node else []
 
 
 def _choice(node: Node, key: str, no: str, yes: str) -> bool:
@@ -193,8 +244,8 @@ def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading
     return StepsReading(
         node.need("name").text(),
         tuple((source, _type(target, context)) for source, target in types),
-        frozenset(e.word(tuple(lines), "line") for e in _elements(node.get("once"))),
-        frozenset(e.word(tuple(lines), "line") for e in _elements(node.get("narrow"))),
+        frozenset(e.word(tuple(lines), "line") for e in node.listed("once")),
+        frozenset(e.word(tuple(lines), "line") for e in node.listed("narrow")),
         read_cite(node.need("cite", "the sentence that the reading rests on"), context),
         node.place,
     )
@@ -205,7 +256,7 @@ def _refusal(node: Node, context: Context) -> Refusal:
     types = node.get("types")
     return Refusal(
         node.need("name").text(),
-        frozenset(e.text() for e in _elements(node.get("layouts"))),
+        frozenset(e.text() for e in node.listed("layouts")),
         TypeNames(context.types.names(types) if types else ()),
         read_level(node.need("level")),
         read_cite(node.need("cite"), context),

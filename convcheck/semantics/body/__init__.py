@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected_calls import CompiledCalls
 
+# Body -> its compiler, imported when used. A table is compiled by `program.compile_case`.
+COMPILERS: Mapping[str, str] = {
+    "matrix": "convcheck.semantics.body.matrix:compile_matrix",
+    "formula": "convcheck.semantics.body.formula:compile_formula",
+    "steps": "convcheck.semantics.body.steps:compile_steps",
+}
+
 
 def compile_calls(spec: Spec, case: Case) -> CompiledCalls:
-    """Compile a case of a spec with a matrix, a formula or steps. Raises SpecError."""
-    if spec.body == "matrix":
-        from convcheck.semantics.body.matrix import compile_matrix
-
-        return compile_matrix(spec, case)
-    if spec.body == "formula":
-        from convcheck.semantics.body.formula import compile_formula
-
-        return compile_formula(spec, case)
-    if spec.body == "steps":
-        from convcheck.semantics.body.steps import compile_steps
-
-        return compile_steps(spec, case)
-    raise AssertionError(f"{spec.id} converts elements; see compile_case")
+    """Compile a case of whole calls. Raises SpecError with the place of what is missing."""
+    compiler: Callable[[Spec, Case], CompiledCalls] = resolve_name(COMPILERS[spec.body.name])
+    return compiler(spec, case)

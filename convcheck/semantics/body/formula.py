@@ -50,7 +50,7 @@ class _UndefinedError(Exception):
 
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
-    formula = cast(Formula, spec.formula)
+    formula = spec.body_as(Formula)
     output = case.outputs[0]
     rule = next((r for r in formula.rules if r.when.holds(case.inputs, output)), None)
     if rule is None:
@@ -71,9 +71,8 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
 def _decision(
     spec: Spec, names: tuple[str, str], level: Level, cite: Cite, at: Undefined | FormulaRule
 ) -> Decision:
-    source = spec.sources[cite.source]
-    said = f"{source.title}, {source.section}"
-    return Decision(*names, level, cite.text, said, at.place, trail=(names,))
+    document = spec.document_of(cite)
+    return Decision(*names, level, cite.text, document, at.place, trail=(names,))
 
 
 @dataclass(frozen=True)

@@ -20,26 +20,26 @@ from convcheck.numerics.neighbours import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, Way
 from convcheck.rules.body.formula_calls import CallExample
-from convcheck.rules.cases import cases
+from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import FormulaCalls, compile_formula
-from convcheck.semantics.body.table_lint import Finding
+from convcheck.semantics.body.table_lint import Finding, Proof
 from convcheck.semantics.expected_calls import Call
 
 _ORDINARY = ("0", "1", "-2", "2.5", "7")
 _SHORT = 50  # elements of a sequence that is made in full
 
 
-def lint_formula(spec: Spec) -> list[Finding]:
+def lint_formula(spec: Spec) -> Proof:
     """Check the formula of a spec."""
-    formula = cast(Formula, spec.formula)
+    formula = spec.body_as(Formula)
     asked = list(cases(spec))
     found = [*_undecided(spec, asked), *_unreached(formula, asked), *_unasked(formula, asked)]
     if not found:
         found += [*_not_total(spec, formula, asked), *_alike(formula, asked)]
     for example in formula.examples:
         found += _replay(spec, example)
-    return list(dict.fromkeys(found))
+    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
 
 
 def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Finding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def find(
     spec: Spec, inputs: Sequence[DType], ranks: Sequence[int], attributes: Attributes
 ) -> Found:
     """Look up the common type of two inputs. Raises SpecError where no table has the pair."""
-    matrix = cast(Matrix, spec.matrix)
+    matrix = spec.body_as(Matrix)
     said = dict(attributes)
     for table in matrix.tables:
         if all(said.get(name) in allowed for name, allowed in table.when):
@@ -208,13 +207,12 @@ def _decision(spec: Spec, found: Found) -> Decision:
     ruling, table = found.answer.ruling, found.table
     parts = zip(found.pair, table.ranks or ("", ""), strict=True)
     row = " x ".join(f"{name} {rank}".strip() for name, rank in parts)
-    source = spec.sources[ruling.cite.source]
     return Decision(
         table.name,
         row,
         ruling.level,
         ruling.cite.text,
-        f"{source.title}, {source.section}",
+        spec.document_of(ruling.cite),
         found.cell.place,
         tuple(r.name for r in found.answer.readings),
         ((table.name, row),),

@@ -8,28 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
-from convcheck.rules.cases import cases
+from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.matrix import Conversion, Found, conversion, find
-from convcheck.semantics.body.table_lint import Finding, representatives
+from convcheck.semantics.body.table_lint import Finding, Proof, representatives
 
 
-def lint_matrix(spec: Spec) -> list[Finding]:
+def lint_matrix(spec: Spec) -> Proof:
     """Check the matrix of a spec; what no table decides is not looked at any further."""
     asked = list(cases(spec))
     decided, found = _decided(spec, asked)
     found += _shape(spec)
     if not found:
         found += [*_unreached(spec, decided), *_values(spec, asked, decided)]
-    for example in cast(Matrix, spec.matrix).examples:
+    for example in spec.body_as(Matrix).examples:
         found += _replay(spec, example, asked)
-    return list(dict.fromkeys(found))
+    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
 
 
 def _decided(spec: Spec, asked: list[Case]) -> tuple[list[Found], list[Finding]]:
@@ -48,7 +47,7 @@ def _decided(spec: Spec, asked: list[Case]) -> tuple[list[Found], list[Finding]]
 
 def _shape(spec: Spec) -> Iterator[Finding]:
     """Names of tables differ, and what is refused can be allowed."""
-    matrix = cast(Matrix, spec.matrix)
+    matrix = spec.body_as(Matrix)
     names = [table.name for table in matrix.tables]
     for table in matrix.tables:
         if names.count(table.name) > 1:
@@ -62,7 +61,7 @@ def _shape(spec: Spec) -> Iterator[Finding]:
 
 def _unreached(spec: Spec, decided: list[Found]) -> Iterator[Finding]:
     """Every cell decides a case, and every target stands in a cell."""
-    matrix = cast(Matrix, spec.matrix)
+    matrix = spec.body_as(Matrix)
     reached = {(found.table.name, found.pair) for found in decided}
     for table in matrix.tables:
         for pair, cell in table.cells.items():

@@ -184,7 +184,7 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     Raises SpecError with its place for a rule that is not there or does not decide a conversion,
     and for an attribute's value that names no type.
     """
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
     refusal = refusal_of(steps, layout, case)
     programs = {} if refusal else _programs(spec, case)
@@ -218,7 +218,7 @@ def target_of(line: Line, case: Case) -> DType:
 
 
 def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     programs = {}
     for line in (line for line in steps.lines if line.rule):
         if line.rule not in [rule.name for rule in spec.rules]:
@@ -234,7 +234,7 @@ def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
 
 def _decisions(spec: Spec, refusal: Refusal | None) -> tuple[Decision, ...]:
     """Rows AGREE, DIFFER and OPEN; of a case that is refused, the refusal alone."""
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     if refusal is not None:
         said = (refusal.level, refusal.cite, refusal.place)
         return (_decision(spec, f"refused: {refusal.name}", *said),)
@@ -249,8 +249,7 @@ def _decisions(spec: Spec, refusal: Refusal | None) -> tuple[Decision, ...]:
 def _decision(
     spec: Spec, row: str, level: Level, cite: Cite, place: Place, readings: tuple[str, ...] = ("",)
 ) -> Decision:
-    source = spec.sources[cite.source]
-    document = f"{source.title}, {source.section}"
+    document = spec.document_of(cite)
     return Decision("steps", row, level, cite.text, document, place, readings, (("steps", row),))
 
 

@@ -18,7 +18,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, StepsExample, StepsReading
-from convcheck.rules.cases import cases
+from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
@@ -27,7 +27,7 @@ from convcheck.semantics.body.steps import (
     refusal_of,
     target_of,
 )
-from convcheck.semantics.body.table_lint import Finding, representatives
+from convcheck.semantics.body.table_lint import Finding, Proof, representatives
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_ZERO, EXACT
 from convcheck.semantics.expected_calls import CallReading
@@ -35,21 +35,21 @@ from convcheck.semantics.expected_calls import CallReading
 _BINADES, _EACH = 8, 64  # about one, on either side: binades looked at, and codes in each
 
 
-def lint_steps(spec: Spec) -> list[Finding]:
+def lint_steps(spec: Spec) -> Proof:
     """Check the steps of a spec; what does not compile is not looked at any further."""
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     found = [*_names(spec, steps), *_compiles(spec, steps)]
     if not found:
         found += [*_reached(spec), *_told_apart(spec, steps)]
     if not found:
         for example in steps.examples:
             found += _replay(spec, example)
-    return list(dict.fromkeys(found))
+    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
 
 
 def _answered(spec: Spec) -> Iterator[Case]:
     """Enumerate the cases where an answer is due."""
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     return (c for c in cases(spec) if refusal_of(steps, layout_of(spec, c), c) is None)
 
 
@@ -111,7 +111,7 @@ def _values(steps: Steps, data: DType) -> Iterator[Finding]:
 def _reached(spec: Spec) -> Iterator[Finding]:
     """Look for rows of the rules that no value to convert reaches."""
     reached: set[tuple[str, str]] = set()
-    steps = cast(Steps, spec.steps)
+    steps = spec.body_as(Steps)
     for case in _answered(spec):
         compiled = compile_steps(spec, case)
         for line in (line for line in steps.lines if line.rule):

@@ -24,8 +24,8 @@ from convcheck.numerics.format import Bits, Float, Format, Numeric, Text, Texts
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, defaults, make_case
-from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Example, Spec, Value
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -54,7 +54,7 @@ class Proof:
     findings: list[Finding] = field(default_factory=list)
 
 
-def lint_spec(catalog: Catalog, spec: Spec) -> Proof:
+def lint_table(spec: Spec) -> Proof:
     """Check one spec: every case decided, every row reached, levels, spellings, examples."""
     proof = Proof(spec.id)
     reached: set[tuple[str, str]] = set()
@@ -73,8 +73,8 @@ def lint_spec(catalog: Catalog, spec: Spec) -> Proof:
     if not proof.findings:
         proof.findings += _unreached(spec, reached)
     proof.findings += [*_levels(spec), *_spellings(spec), *_attributes(spec)]
-    for example in spec.examples:
-        proof.findings += _replay(catalog, spec, example)
+    for example in spec.body_as(Tables).examples:
+        proof.findings += _replay(spec, example)
     proof.findings = list(dict.fromkeys(proof.findings))
     return proof
 
@@ -183,10 +183,10 @@ def _attributes(spec: Spec) -> Iterator[Finding]:
 # Examples -------------------------------------------------------------------------------------
 
 
-def _replay(catalog: Catalog, spec: Spec, example: Example) -> Iterator[Finding]:
+def _replay(spec: Spec, example: Example) -> Iterator[Finding]:
     """Evaluate an example of the text, and hold what it gives against what the spec gives."""
     try:
-        case = _case_of(catalog, spec, example)
+        case = _case_of(spec, example)
         bits = _bits_of(case.inputs[0].format, example.x)
         due, got = example.gives, _given(spec, case, bits)
         right = got == due or got == _canonical(case.outputs[0].format, due)
@@ -198,13 +198,12 @@ def _replay(catalog: Catalog, spec: Spec, example: Example) -> Iterator[Finding]
         yield Finding(example.place, message, "the rules, or the example, are wrong")
 
 
-def _case_of(catalog: Catalog, spec: Spec, example: Example) -> Case:
-    source, target = (catalog.types.types[name] for name in (example.source, example.target))
+def _case_of(spec: Spec, example: Example) -> Case:
     kinds = {a.name: a.kind for a in spec.attributes}
-    said: dict[str, Value] = dict(defaults(spec, target))
+    said: dict[str, Value] = dict(defaults(spec, example.target))
     for name, value in example.attributes:
         said[name] = int(cast(str, value)) if kinds[name] == "int" else value
-    return make_case(spec, source, target, tuple(said.items()))
+    return make_case(spec, example.source, example.target, tuple(said.items()))
 
 
 def _bits_of(source: Format, word: str) -> Bits:

@@ -24,7 +24,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
 from convcheck.semantics.expected_calls import Call
 from convcheck.semantics.typed_arithmetic import NEAREST, grid, operations
-from convcheck.vectors.model import Tier
+from convcheck.vectors.model import Coverage, Tier
 
 LONGEST = 300  # elements of a sequence that is asked
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
@@ -32,20 +32,20 @@ _STEPS = (1, 2, 3, 5, 7, 11)  # how many whole steps a made call has
 Codes = tuple[int, ...]
 
 
-def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
-    """Choose the calls of a case, each one scalar per input: codes of shape ().
+def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+    """Return the calls of a case, each one scalar per input: codes of shape ().
 
     Argument lists that the inputs' types cannot hold are left out, and so are sequences of more
     than LONGEST elements.
     """
-    formula = cast(Formula, spec.formula)
+    formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
     found = dict.fromkeys(
         [*_listed(formula, case, formats), *_made(formula, case, formats, seed, _MADE[tier])]
     )
     compiled = compile_formula(spec, case)
     calls = (_call(formats, codes) for codes in found)
-    return [call for call in calls if compiled.size(call) <= LONGEST]
+    return [call for call in calls if compiled.size(call) <= LONGEST], "edge"
 
 
 def _call(formats: Sequence[Numeric], codes: Codes) -> Call:

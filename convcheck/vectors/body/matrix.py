@@ -23,7 +23,7 @@ from convcheck.rules.model import Attributes, Case, Layout, Spec
 from convcheck.semantics.body.matrix import Conversion, Found, conversion, find, plain_codes
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.model import Tier
+from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 4
 _AT_EDGE = 18  # values a row of a tensor
@@ -34,8 +34,8 @@ Row = tuple[str, str]
 Groups = dict[Row, Codes]
 
 
-def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
-    """Give the calls of a case: one for the type, and in the first case that gives it, values.
+def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+    """Return the calls of a case: one for the type, and in the first case that gives it, values.
 
     A scalar holds one value, so that its rows are asked in calls of their own.
     """
@@ -45,7 +45,7 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     calls = [_call(shapes, [c[-_least(s) :] for c, s in zip(plain, shapes, strict=True)], -1)]
     found = find(spec, case.inputs, case.ranks, case.attributes)
     if not _asks_values(spec, case, found):
-        return calls
+        return calls, "edge"
     conversions = [conversion(spec, t, found.target) for t in case.inputs]
     groups = [_groups(each, tier, seed) for each in conversions]
     for row in dict.fromkeys([*groups[0], *groups[1]]):
@@ -53,7 +53,7 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
         sides = zip(groups, conversions, shapes, strict=True)
         turns = [min(len(g[row]), _turns(c, tier)) for g, c, s in sides if row in g and not s]
         calls += [_call(shapes, codes, turn) for turn in range(max([1, *turns]))]
-    return calls
+    return calls, "edge"
 
 
 def _turns(each: Conversion, tier: Tier) -> int:

@@ -27,8 +27,9 @@ from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of, target_of
 from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs
-from convcheck.vectors.model import Tier
+from convcheck.vectors.model import Coverage, Tier
 
 Sizes = tuple[int, ...]  # of a layout's letters, in order
 Places = NDArray[np.intp]
@@ -60,12 +61,17 @@ class _Asking:
         return cast(Float, self.compiled.data.format)
 
 
-def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> list[tuple[Bits, ...]]:
-    """Choose the calls of a case: a tensor of codes for each input in the question.
+def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+    """Return the calls of a case: a tensor of codes for each input in the question.
 
-    The same arguments give the same calls everywhere.
+    The same arguments give the same calls everywhere. They have every rounding boundary of the
+    type that is converted to, under the few values of the other inputs that are asked.
     """
-    steps = cast(Steps, spec.steps)
+    return _chosen(spec, case, tier, seed), "edge" if tier == "edge" else "sampled"
+
+
+def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
+    steps = spec.body_as(Steps)
     asking = _Asking(compile_steps(spec, case), layout_of(spec, case), tier, seed)
     much, little = (_sets(asking, words) for words in (steps.ask, steps.ask_little))
     if asking.compiled.refusal is not None:
@@ -181,7 +187,7 @@ def _mostly_defined(asking: _Asking, one: Mapping[str, int], codes: Codes) -> Co
 
 def _call(
     asking: _Asking, sets: Sequence[Mapping[str, int]], pools: Sequence[_Pool], k: int, sizes: Sizes
-) -> tuple[Bits, ...]:
+) -> Call:
     """Make the k-th call: the other inputs have the sets in turn, the k-th one first."""
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
@@ -224,9 +230,7 @@ def _window(codes: Codes, start: int, count: int) -> Codes:
     return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
 
 
-def _little(
-    asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool
-) -> list[tuple[Bits, ...]]:
+def _little(asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
     """Ask a few values under each set that leaves little defined, of layouts with one element."""
     _, *others = asking.layout.shapes
     if any(dim != "1" for _, dims in others for dim in dims) or not _letters(asking.layout):

@@ -15,7 +15,7 @@ from convcheck.errors import Place, VectorError
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.write import FORMAT, MANIFEST, sha256

@@ -14,7 +14,7 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
-from convcheck.vectors.generate import form
+from convcheck.vectors.form import form
 from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.read import Manifest, broken, verified

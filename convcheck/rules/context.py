@@ -1,0 +1,43 @@
+"""What every part of a spec file is read with: its types, sources and attributes; citations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from convcheck.rules.model import LEVELS, Cite, Level, Source
+from convcheck.rules.source import Node
+from convcheck.rules.types import Types
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule needs to know of its spec."""
+
+    types: Types
+    sources: Mapping[str, Source]
+    says: Mapping[str, str]
+    attributes: Mapping[str, tuple[str, ...]]  # attribute -> its values as written
+
+
+def read_level(node: Node) -> Level:
+    """Read a level."""
+    level: Level = node.word(LEVELS, "level")  # type: ignore[assignment]
+    return level
+
+
+def read_cite(node: Node, context: Context) -> Cite:
+    """Read a citation: a sentence of the operator's text, or {of: source, says: sentence}."""
+    if isinstance(node.value, str):
+        text, source = node.value, "text"
+    else:
+        node.only("of", "says")
+        of = node.need("of")
+        source = of.text()
+        if source not in context.sources:
+            raise of.error(f"unknown source {source!r}", f"sources: {', '.join(context.sources)}")
+        says = node.get("says")
+        text = says.text() if says else context.says[source]
+    if not text.strip():
+        raise node.error("an empty citation", "quote the sentence that the rule rests on")
+    return Cite(" ".join(text.split()), source, node.place)

@@ -1,0 +1,148 @@
+"""Nodes -> rules: tables with their cells, readings, levels and citations."""
+
+from __future__ import annotations
+
+from convcheck.rules.context import Context, read_cite, read_level
+from convcheck.rules.model import (
+    REAL,
+    Cell,
+    Cite,
+    Level,
+    Outcome,
+    Rounding,
+    Row,
+    Rule,
+    TypeNames,
+    Value,
+)
+from convcheck.rules.source import Node
+
+_RULE_KEYS = (
+    "name", "level", "cite", "when", "round", "columns", "table", "before", "after",
+)  # fmt: skip
+_CELL_KEYS = ("gives", "readings", "level", "cite", "round")
+OTHER = "other"  # in `when`: a value of the attribute outside its list
+PAIR = "pair"  # in `when`: whether source and destination are one of the listed `pairs`
+
+
+def read_rule(node: Node, context: Context) -> Rule:
+    """Build one rule. Raises SpecError with file and line."""
+    node.only(*_RULE_KEYS)
+    level = read_level(node.need("level", "normative, implied, disputed or undefined"))
+    cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)
+    columns = _columns(node.get("columns"), context)
+    width = len(columns[0][1]) if columns else 1
+    table = node.need("table")
+    if not table.items():
+        raise table.error("the table has no rows", "at least `else: OUTCOME`")
+    rows = tuple(
+        _row(label, cells, width, (level, cite), context) for label, cells in table.items().items()
+    )
+    when, same = _when(node.need("when"), context)
+    rounding = _rounding(node.get("round"), context)
+    name = node.need("name").text()
+    return Rule(name, when, same, rounding, columns, rows, level, node.place)
+
+
+def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
+    node.only("from", "to", PAIR, *context.attributes)
+    conditions: list[tuple[str, frozenset[Value]]] = []
+    same = False
+    for key, value in node.items().items():
+        if key == "to" and value.value == "same":
+            same = True
+        else:
+            conditions.append((key, _allowed_set(key, value, context)))
+    return tuple(conditions), same
+
+
+def _allowed_set(key: str, node: Node, context: Context) -> frozenset[Value]:
+    allowed = _allowed(key, node, context)
+    return TypeNames(map(str, allowed)) if key in ("from", "to") else frozenset(allowed)
+
+
+def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:
+    if key in ("from", "to"):
+        return context.types.names(node, (REAL,) if key == "from" else ())
+    known = ("listed", "unlisted") if key == PAIR else (*context.attributes[key], OTHER)
+    return tuple(e.word(known, f"value of {key}") for e in node.elements())
+
+
+def _rounding(node: Node | None, context: Context) -> Rounding:
+    if node is None:
+        return Rounding()
+    if isinstance(node.value, str):
+        return Rounding(mode=node.value)
+    by = node.need("by").word(tuple(context.attributes), "attribute")
+    node.only("by", *context.attributes[by])
+    modes = tuple((k, v.text()) for k, v in node.items().items() if k != "by")
+    return Rounding(by=by, modes=modes)
+
+
+def _columns(node: Node | None, context: Context) -> tuple[tuple[str, tuple[Value, ...]], ...]:
+    if node is None:
+        return ()
+    node.only("from", "to", *context.attributes)
+    columns = tuple((key, _column(key, value, context)) for key, value in node.items().items())
+    if not columns or len({len(values) for _, values in columns}) != 1:
+        raise node.error("the lists of `columns` differ in length", "one entry a column")
+    return columns
+
+
+def _column(key: str, node: Node, context: Context) -> tuple[Value, ...]:
+    return tuple(_allowed(key, element, context)[0] for element in node.elements())
+
+
+def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], context: Context) -> Row:
+    whole = node
+    if isinstance(node.value, dict) and "cells" in node.items():
+        node.only("cells", "level", "cite")
+        default = _defaults(node, default, context)
+        whole = node.need("cells")
+    many = isinstance(whole.value, list)
+    cells = [_cell(e, default, context) for e in whole.elements()]
+    if not many:
+        cells *= width
+    if len(cells) != width:
+        raise node.error(
+            f"row {label!r} has {len(cells)} cells, the rule has {width} columns",
+            "one cell a column, or a single one for all",
+        )
+    return Row(label, tuple(cells), node.place)
+
+
+def _defaults(node: Node, default: tuple[Level, Cite], context: Context) -> tuple[Level, Cite]:
+    level, cite = node.get("level"), node.get("cite")
+    return (
+        read_level(level) if level else default[0],
+        read_cite(cite, context) if cite else default[1],
+    )
+
+
+def _cell(node: Node, default: tuple[Level, Cite], context: Context) -> Cell:
+    if isinstance(node.value, str):
+        word, _, argument = node.value.partition(" ")
+        return Cell((Outcome(word, argument),), *default, node.place, node.value)
+    node.only(*_CELL_KEYS)
+    level, cite = _defaults(node, default, context)
+    readings = node.get("readings")
+    if readings is None:
+        outcomes: tuple[Outcome, ...] = (_outcome(node, context, ""),)
+    else:
+        outcomes = tuple(_reading(e, context) for e in readings.elements())
+        if len(outcomes) < 2 or level not in ("disputed", "undefined"):
+            raise node.error("readings need a disputed cell, and two or more", "level: disputed")
+    text = " | ".join(f"{o.word} {o.argument}".strip() for o in outcomes)
+    return Cell(outcomes, level, cite, node.place, text)
+
+
+def _reading(node: Node, context: Context) -> Outcome:
+    node.only("name", "gives", "round", "cite")
+    return _outcome(node, context, node.need("name").text())
+
+
+def _outcome(node: Node, context: Context, reading: str) -> Outcome:
+    word, _, argument = node.need("gives").text().partition(" ")
+    mode, cite = node.get("round"), node.get("cite")
+    quoted = read_cite(cite, context) if cite and reading else None
+    return Outcome(word, argument, mode.text() if mode else "", reading, quoted)
