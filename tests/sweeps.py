@@ -28,7 +28,7 @@ def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) 
 
 
 def finished(case: Case, *tallies: Tally) -> CaseResult:
-    return finish(case, compiled(case).decisions, merge(tallies), "exhaustive")
+    return finish(case, merge(tallies), "exhaustive")
 
 
 def groups(case: Case, change: Change, span: Span = SPAN) -> list[Group]:

@@ -19,7 +19,7 @@ from convcheck.ask.two_answers import Came, alike, differs, digest, example
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Avoid, CallAnswers
 from convcheck.judge.digest import added, spelled
-from convcheck.judge.result import CallExample, CaseResult, Group, case_verdict
+from convcheck.judge.result import CallExample, Group
 from convcheck.vectors.model import CallSet
 
 ORDER = "order-dependent"
@@ -47,12 +47,6 @@ def consistent_calls(
     for way in asking.ways():
         asking.ask(way)
     return tuple(asking.groups())
-
-
-def with_groups(result: CaseResult, more: tuple[Group, ...]) -> CaseResult:
-    """Give a result with more groups, and the verdict that they make."""
-    groups = (*result.groups, *more)
-    return replace(result, groups=groups, verdict=case_verdict(groups)) if more else result
 
 
 @dataclass(frozen=True)

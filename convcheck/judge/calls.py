@@ -1,4 +1,4 @@
-"""(CallSet, CallAnswers) -> CaseResult. Pure.
+"""Whole calls with their answers -> a tally: each is compared with what is due. Pure.
 
 A reading holds for a call as a whole: an answer passes that matches what every reading wants, is
 tolerated where it matches one of them, and fails where it matches none.
@@ -6,9 +6,8 @@ tolerated where it matches one of them, and fails where it matches none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -22,10 +21,20 @@ from convcheck.judge.result import (
     CaseResult,
     Group,
     Strip,
-    Verdict,
     Word,
-    case_verdict,
     not_asked,
+)
+from convcheck.judge.tally import (
+    BY_CALL,
+    RIGHT,
+    Entry,
+    Key,
+    Sample,
+    Tally,
+    Whole,
+    finish_whole,
+    named,
+    unsupported,
 )
 from convcheck.numerics.format import Bits, Format
 from convcheck.semantics import expected as pattern
@@ -39,29 +48,49 @@ _BEFORE = 3  # of them, those before the first difference
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What came of one call."""
+class _Judged:
+    """What came of one call: what is shown of it is the `reading`, and the first difference."""
 
-    verdict: Verdict
+    sort: str
     kind: str
     reading: CallReading
-    example: CallExample | None
-    named: str = ""  # the reading taken as the backend's
+    #: the reading taken as the backend's
+    named: str = ""
+    #: the first element that differs, and how many do
+    where: tuple[int, int] | None = None
+    wrong: int = 0
 
 
 def judge_calls(calls: CallSet, answers: CallAnswers, *, show_all: bool = False) -> CaseResult:
     """Judge the answers of one case. `show_all`: with an example of what is right, too."""
+    return finish_whole(calls.case, tally_of_calls(calls, answers, show_all=show_all))
+
+
+def tally_of_calls(
+    calls: CallSet,
+    answers: CallAnswers,
+    inconsistent: tuple[Group, ...] = (),
+    *,
+    show_all: bool = False,
+) -> Tally:
+    """Tally the answers to the calls of a case. `show_all`: with an example of what is right."""
     if answers.declined is not None and not _died(answers):
-        answers, message = _refused(calls, answers)
-        if answers.declined is not None:
-            return CaseResult(calls.case, "unsupported", 0, calls.coverage, (), message)
-    groups = (*_groups(calls, answers, show_all), *(_of_fault(calls, f) for f in answers.faults))
-    checked = int((answers.state != NOT_ASKED).sum())
-    left, message = answers.left_out, ""
-    if left:
-        message = not_asked(left)
-    verdict = "unsupported" if left == len(calls) else case_verdict(groups)
-    return CaseResult(calls.case, verdict, checked, calls.coverage, groups, message, left)
+        if not is_refusal(calls, answers.declined):
+            return unsupported(calls.coverage, answers.declined.message)
+        answers = _refused(calls, answers, answers.declined.message)
+    rows = [calls.expected[i].row for i in np.flatnonzero(answers.state != NOT_ASKED)]
+    entries = _entries(calls, answers, show_all)
+    faults = (*(_of_fault(calls, fault) for fault in answers.faults), *inconsistent)
+    left = answers.left_out
+    whole = Whole(
+        calls.coverage,
+        message=not_asked(left) if left else "",
+        left_out=left,
+        verdict="unsupported" if left == len(calls) else None,
+        show_all=show_all,
+    )
+    decisions = named(calls.decisions, entries)
+    return Tally(Counter(rows), entries, faults=faults, decisions=decisions, whole=whole)
 
 
 def _died(answers: CallAnswers) -> bool:
@@ -70,80 +99,72 @@ def _died(answers: CallAnswers) -> bool:
     return bool(crashed) or any(fault.kind == "crashed" for fault in answers.faults)
 
 
-def _refused(calls: CallSet, answers: CallAnswers) -> tuple[CallAnswers, str]:
-    """Tell a question that could not be put from a refusal: of the model, where one may be due.
-
-    Where the type of the output is the answer, the model is turned down for its types, and that is
-    an answer too.
-    """
-    assert answers.declined is not None  # noqa: S101
-    message = answers.declined.message
-    if not is_refusal(calls, answers.declined):
-        return answers, message
+def _refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAnswers:
+    """Return the answers with the first call refused: the model was, whatever the values."""
     state = np.full(len(calls), NOT_ASKED, np.uint8)
-    state[0] = REFUSED  # the model was turned down, whatever the values
-    return replace(answers, state=state, messages={0: message}, declined=None), message
+    state[0] = REFUSED
+    return replace(answers, state=state, messages={0: message}, declined=None)
 
 
-def _groups(calls: CallSet, answers: CallAnswers, show_all: bool) -> Iterator[Group]:
-    """Give a group for each decision, verdict, kind and reading, in order of decisions."""
-    found: dict[tuple[int, str, str, str], list[int]] = {}
-    results: dict[int, _Found] = {}
+def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, Entry]:
+    """Return an entry for each decision, sort, kind and reading, in the order of first calls."""
+    found: dict[Key, list[int]] = {}
+    first: dict[Key, _Judged] = {}
     for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
-        results[i] = _judged(calls, answers, i)
-        row, one = calls.expected[i].row, results[i]
-        found.setdefault((row, one.verdict, one.kind, one.named), []).append(i)
-    asked = [calls.expected[i].row for i in results]
-    for (row, verdict, kind, named), members in sorted(found.items(), key=lambda f: f[0][0]):
-        digest = spelled(added(_hash(calls, answers, i) for i in members))
-        shown = members[:1] if show_all or verdict != "pass" else ()
-        examples = (e for i in shown if (e := results[i].example))
-        yield Group(
-            calls.decisions[row], cast(Verdict, verdict), kind, len(members), asked.count(row),
-            digest, named, examples=tuple(examples),
-        )  # fmt: skip
+        one = _judged(calls, answers, i)
+        key = Key(calls.expected[i].row, BY_CALL, one.sort, one.kind, named=one.named)
+        first.setdefault(key, one)
+        found.setdefault(key, []).append(i)
+    return {
+        key: _entry(calls, answers, key, first[key], members, show_all)
+        for key, members in found.items()
+    }
 
 
-def _judged(calls: CallSet, answers: CallAnswers, i: int) -> _Found:
+def _entry(
+    calls: CallSet, answers: CallAnswers, key: Key, one: _Judged, members: list[int], show_all: bool
+) -> Entry:
+    """Return the entry of calls, with the first as an example unless all is right."""
+    if key.sort == RIGHT and not key.named and not show_all:
+        return Entry(len(members))
+    digest = added(_hash(calls, answers, i) for i in members)
+    i = members[0]
+    return Entry(len(members), digest, first=Sample(i, 0.0, _shown(calls, answers, i, one)))
+
+
+def _judged(calls: CallSet, answers: CallAnswers, i: int) -> _Judged:
     expected, state = calls.expected[i], answers.state[i]
-    message = answers.messages.get(i, "")
-    first = expected.readings[0]
     if state == CRASHED:
-        return _Found("crashed", message, first, _example(calls, i, first, None, message=message))
+        return _Judged("crashed", answers.messages.get(i, ""), expected.readings[0])
     if state == REFUSED:
-        return _of_refusal(calls, i, message)
+        return _of_refusal(calls, i)
     got = answers.got[i]
     assert got is not None  # noqa: S101
     if _free(expected):
-        return _Found("undefined", "", first, _example(calls, i, first, got))
-    return _of_answer(calls, i, got)
+        return _Judged("undefined", "", expected.readings[0])
+    return _of_answer(expected, got)
 
 
-def _of_refusal(calls: CallSet, i: int, message: str) -> _Found:
+def _of_refusal(calls: CallSet, i: int) -> _Judged:
     expected = calls.expected[i]
+    first = expected.readings[0]
     due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
-    shown = _example(calls, i, expected.readings[0], None, message=message)
     if _free(expected) or calls.case.refusal:
-        return _Found("undefined", "refused", expected.readings[0], shown)
+        return _Judged("undefined", "refused", first)
     if not due:
-        return _Found("refused", "refused", expected.readings[0], shown)
-    if len(due) == len(expected.readings):
-        return _Found("pass", "", due[0], shown)
-    return _Found("tolerated", "", due[0], shown, due[0].name)
+        return _Judged("refused", "refused", first)
+    everywhere = len(due) == len(expected.readings)
+    return _Judged(RIGHT, "", first, "" if everywhere else due[0].name)
 
 
-def _of_answer(calls: CallSet, i: int, got: Returned) -> _Found:
-    expected = calls.expected[i]
+def _of_answer(expected: ExpectedCall, got: Returned) -> _Judged:
     reading, off = closest(expected, got)
     if off is None:
         everywhere = all(difference(r, got) is None for r in expected.readings)
-        verdict: Verdict = "pass" if everywhere else "tolerated"
-        name = "" if everywhere else reading.name
-        return _Found(verdict, "", reading, _example(calls, i, reading, got), name)
-    example = _example(calls, i, reading, got, off.where, off.wrong)
+        return _Judged(RIGHT, "", reading, "" if everywhere else reading.name)
     if is_between(expected, got):
-        return _Found("tolerated", "", reading, example, BETWEEN)
-    return _Found("fail", off.kind, reading, example)
+        return _Judged(RIGHT, "", reading, BETWEEN, off.where, off.wrong)
+    return _Judged("fail", off.kind, reading, "", off.where, off.wrong)
 
 
 def _free(expected: ExpectedCall) -> bool:
@@ -160,6 +181,13 @@ def _leaves_open(reading: CallReading) -> bool:
 
 
 # Examples ------------------------------------------------------------------------------------
+
+
+def _shown(calls: CallSet, answers: CallAnswers, i: int, one: _Judged) -> CallExample:
+    """Return a call as an example. Of one that was refused or crashed, nothing came back."""
+    if answers.state[i] in (REFUSED, CRASHED):
+        return _example(calls, i, one.reading, None, message=answers.messages.get(i, ""))
+    return _example(calls, i, one.reading, answers.got[i], one.where, one.wrong)
 
 
 def _example(

@@ -26,9 +26,21 @@ from convcheck.judge.digest import digest, digest_of_words, spelled
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
-from convcheck.judge.refusals import is_refusal, may_refuse
+from convcheck.judge.refusals import is_due, is_refusal, may_refuse
 from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word
-from convcheck.judge.tally import MAIN, RIGHT, Entry, Key, Sample, Tally, finish, merge
+from convcheck.judge.tally import (
+    MAIN,
+    RIGHT,
+    Entry,
+    Key,
+    Sample,
+    Tally,
+    Whole,
+    finish_whole,
+    merge,
+    named,
+    unsupported,
+)
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import positions
 from convcheck.semantics import expected as pattern
@@ -44,30 +56,50 @@ _FORM = frozenset(
 
 def judge(vectors: VectorSet, answers: Answers, *, show_all: bool = False) -> CaseResult:
     """Judge the answers to all vectors of a case. `show_all`: with examples of what is right."""
-    message = ""
+    return finish_whole(vectors.case, tally_of_case(vectors, answers, show_all=show_all))
+
+
+def tally_of_case(
+    vectors: VectorSet,
+    answers: Answers,
+    inconsistent: tuple[Group, ...] = (),
+    *,
+    show_all: bool = False,
+) -> Tally:
+    """Tally the answers to vectors that are all of a case. `show_all`: with examples of what is
+    right.
+    """
+    whole = Whole(vectors.coverage, show_all=show_all)
     if answers.declined is not None:
         message = answers.declined.message
         if not is_refusal(vectors, answers.declined):
-            return CaseResult(vectors.case, "unsupported", 0, vectors.coverage, (), message)
+            return unsupported(vectors.coverage, message)
+        whole = replace(whole, message=message, verdict="pass" if is_due(vectors) else None)
         state = np.full(len(vectors), REFUSED, np.uint8)
         answers = replace(answers, state=state, messages={0: message}, declined=None)
-    found, decisions = tally_of(vectors, answers, None), vectors.expected.decisions
-    result = finish(vectors.case, decisions, found, vectors.coverage, show_all=show_all)
-    return replace(result, message=message)
+    return _tally_of(vectors, answers, "", inconsistent, whole)
 
 
 def tally_of(
-    vectors: VectorSet, answers: Answers, main: str | None, inconsistent: tuple[Group, ...] = ()
+    vectors: VectorSet, answers: Answers, main: str, inconsistent: tuple[Group, ...] = ()
 ) -> Tally:
     """Tally the answers to a case's vectors in every placement, and what is inconsistent in them.
 
-    `main` is None where the vectors are all of the case. Where it is MAIN, the answers that all
-    placements share count under it: the same codes are asked, and counted, elsewhere. Where it is
-    '', they count with others.
+    Where `main` is MAIN, the answers that all placements share count under it: the same codes are
+    asked, and counted, elsewhere. Where it is '', they count with others.
     """
-    whole, named = main is None, main or ""
+    return merge([_tally_of(vectors, answers, main, inconsistent, None)])
+
+
+def _tally_of(
+    vectors: VectorSet,
+    answers: Answers,
+    main: str,
+    inconsistent: tuple[Group, ...],
+    whole: Whole | None,
+) -> Tally:
     tally = tally_of_elements(vectors, answers, None, whole=whole)
-    entries = _placed(tally, named)
+    entries = _placed(tally, main)
     for other in answers.elsewhere:
         got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
         there = replace(
@@ -76,10 +108,11 @@ def tally_of(
             expected=vectors.expected.take(other.index),
         )
         entries |= _placed(tally_of_elements(there, got, None, whole=whole), other.placement)
-    asked = {} if named == MAIN else tally.asked
+    asked = {} if main == MAIN else tally.asked
     faults = (*faults_of(vectors, answers), *inconsistent)
-    found = Tally(asked, entries, faults=faults, vectors=sum(asked.values()))
-    return found if whole else merge([found])
+    decisions = named(vectors.expected.decisions, entries)
+    count = sum(asked.values())
+    return Tally(asked, entries, (), faults, 0, count, decisions, whole)
 
 
 def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
@@ -87,7 +120,11 @@ def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
 
 
 def tally_of_elements(
-    vectors: VectorSet, answers: Answers, covered: tuple[Pair, ...] | None, *, whole: bool = False
+    vectors: VectorSet,
+    answers: Answers,
+    covered: tuple[Pair, ...] | None,
+    *,
+    whole: Whole | None = None,
 ) -> Tally:
     """Tally elements, which are some or all of those covered, given as ranges of positions.
 
@@ -100,9 +137,14 @@ def tally_of_elements(
 
 class _Tallying:
     def __init__(
-        self, vectors: VectorSet, answers: Answers, covered: tuple[Pair, ...] | None, whole: bool
+        self,
+        vectors: VectorSet,
+        answers: Answers,
+        covered: tuple[Pair, ...] | None,
+        whole: Whole | None,
     ) -> None:
-        self.case, self.whole = vectors.case, whole
+        self.case, self.whole = vectors.case, whole is not None
+        self.show_all = whole is not None and whole.show_all
         self.target = self.case.outputs[0].format
         at = _positions(vectors)
         order = np.argsort(at, kind="stable")
@@ -135,7 +177,8 @@ class _Tallying:
                 for sort, kind, index in self._sorted_out(rows == row, reading):
                     key = Key(row, reading, sort, kind)
                     entries[key] = self._entry(index, key, self.expected.readings[reading])
-        return Tally(asked, entries, self.covered)
+        decisions = named(self.expected.decisions, entries)
+        return Tally(asked, entries, self.covered, decisions=decisions)
 
     def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
         under, wrong = self.expected.readings[reading], here & self.wrong[reading]
@@ -166,12 +209,14 @@ class _Tallying:
 
     def _entry(self, index: Index, key: Key, reading: Reading) -> Entry:
         disputed = len(self.expected.decisions[key.decision].readings) > 1
+        if key.sort == RIGHT and not disputed and not self.show_all:
+            return Entry(len(index))
         errors = errors_of(self.target, reading.codes[index], self.got[index])
         if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
             errors[:] = 0
         first = self._sample(index, 0, errors, reading)
         if key.sort == RIGHT and not disputed:
-            return Entry(len(index), first=first if self.whole else None)
+            return Entry(len(index), first=first)
         extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
         sums = digest(self.inputs[0][index], self.got[index])
         return Entry(len(index), sums, self._ranges(index), first, extreme)

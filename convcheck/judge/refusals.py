@@ -15,16 +15,21 @@ from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.vectors.model import CallSet, Vectors
 
 
+def cannot_be_put(declined: Declined) -> bool:
+    """Tell whether a case was declined since the question cannot be put: nothing can be due."""
+    return declined.missing
+
+
 def is_refusal(vectors: Vectors, declined: Declined) -> bool:
     """Tell whether declining a case is a refusal of its model, not a question that could not be
     put. Where the type of the output is what is asked, to turn the types down is an answer.
     """
-    if declined.missing or not len(vectors):
+    if cannot_be_put(declined) or not len(vectors):
         return False
-    return _is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
+    return is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
 
 
-def _is_due(vectors: Vectors) -> bool:
+def is_due(vectors: Vectors) -> bool:
     """Tell whether every input is to be refused, by the first reading of its rule."""
     if isinstance(vectors, CallSet):
         return all(each.readings[0].pattern == REFUSED for each in vectors.expected)

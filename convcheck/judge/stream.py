@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -20,7 +21,7 @@ from convcheck.judge.matching import matching
 from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
 from convcheck.judge.stream_runs import Runs, pair_of, undefined
-from convcheck.judge.tally import RIGHT, Entry, Key, Tally, combined, merge
+from convcheck.judge.tally import RIGHT, Entry, Key, Tally, combined, merge, named
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
@@ -138,7 +139,8 @@ class Weighing:
             for reading in self._readings(row):
                 runs.setdefault(Key(row, reading, RIGHT), []).append(Entry(count))
         entries = {key: combined(found, edges) for key, found in runs.items()}
-        return merge([Tally(asked, entries, covered), *self.found])
+        decisions = named(self.program.decisions, entries)
+        return merge([Tally(asked, entries, covered, decisions=decisions), *self.found])
 
     def _cover(self, begin: int, end: int) -> None:
         """Note that codes of one sign were judged."""
@@ -232,7 +234,7 @@ class Weighing:
         expected = run_program(self.program, self.case, codes)
         vectors = VectorSet(self.case, (codes,), expected, "exhaustive", self.form)
         tally = tally_of_elements(vectors, _answered(got), covered)
-        self.keep(Tally(tally.asked, tally.entries, tally.covered, faults))
+        self.keep(replace(tally, faults=faults))
 
     def _stranger(self, codes: Codes, got: Codes) -> Group:
         """Make the group of answers that are no codes of the type, with the lowest as example."""

@@ -7,14 +7,21 @@ only when all parts are there is one taken as the backend's.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.digest import added, spelled
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
-from convcheck.judge.result import CaseResult, Example, Group, Verdict, case_verdict
+from convcheck.judge.result import (
+    CallExample,
+    CaseResult,
+    Example,
+    Group,
+    Verdict,
+    case_verdict,
+)
 from convcheck.numerics.format import Format, Numeric
 from convcheck.numerics.order import code_at
 from convcheck.rules.model import Case
@@ -24,6 +31,7 @@ from convcheck.vectors.model import Coverage
 RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
 SORTS = ("undefined", RIGHT, "refused", "crashed", "fail")
 _WRONG = SORTS[2:]
+BY_CALL = -1
 MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep
 
 
@@ -31,7 +39,9 @@ MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and c
 class Key:
     """A decision, a reading of it, what became of the elements, and in what way.
 
-    `placement` is '' for what is counted, a placement's name for what is asked another time, too.
+    Of whole calls, each has a reading of its own: `reading` is BY_CALL, and `named` the one that is
+    taken as the backend's, '' where every one is. `placement` is '' for what is counted, a
+    placement's name for what is asked another time, too.
     """
 
     decision: int
@@ -39,6 +49,7 @@ class Key:
     sort: str
     kind: str = ""
     placement: str = ""
+    named: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Sample:
 
     position: int
     error: float
-    example: Example
+    example: Example | CallExample
 
 
 @dataclass(frozen=True)
@@ -67,13 +78,28 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """What a result is made of besides its groups, where a tally has all vectors of a case."""
+
+    coverage: Coverage
+    #: the runtime's own words where it declined the case, or what was not asked
+    message: str = ""
+    #: how many calls were not asked since their answers would be too large
+    left_out: int = 0
+    #: where the groups do not tell
+    verdict: Verdict | None = None
+    #: whether what is right has examples
+    show_all: bool = False
+
+
+@dataclass(frozen=True)
 class Tally:
-    """The tally of a part of a case, or of several.
+    """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
 
     `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
     `faults` are groups of answers that had no form, of calls that failed for no element's sake,
     and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
-    of `asked` that are not of a span.
+    of `asked` that are not of a span. `decisions` are those that are named by number.
     """
 
     asked: Mapping[int, int]
@@ -82,6 +108,8 @@ class Tally:
     faults: tuple[Group, ...] = ()
     declined: int = 0
     vectors: int = 0
+    decisions: Mapping[int, Decision] = field(default_factory=dict)
+    whole: Whole | None = None
 
     @property
     def answered(self) -> bool:
@@ -100,9 +128,15 @@ class Tally:
         )
 
 
+def named(decisions: Sequence[Decision], entries: Iterable[Key]) -> dict[int, Decision]:
+    """Return the decisions that keys name, by their numbers."""
+    return {i: decisions[i] for i in sorted({key.decision for key in entries})}
+
+
 def merge(tallies: Iterable[Tally]) -> Tally:
     """Merge the tallies of disjoint parts of a case."""
     tallies = list(tallies)
+    decisions = {i: d for tally in tallies for i, d in tally.decisions.items()}
     covered = joining(pair for tally in tallies for pair in tally.covered)
     edges = frozenset(position for pair in covered for position in pair)
     asked: dict[int, int] = defaultdict(int)
@@ -119,7 +153,8 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     found = {key: combined(entries[key], edges) for key in sorted(entries)}
     first = tuple(faults[name] for name in sorted(faults))
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
-    return Tally(dict(sorted(asked.items())), found, covered, first, declined, vectors)
+    of_each = dict(sorted(asked.items()))
+    return Tally(of_each, found, covered, first, declined, vectors, dict(sorted(decisions.items())))
 
 
 def _name_of(fault: Group) -> tuple[str, ...]:
@@ -150,32 +185,46 @@ def combined(entries: list[Entry], edges: frozenset[int]) -> Entry:
 
 
 def finish(
-    case: Case, decisions: tuple[Decision, ...], tally: Tally, coverage: Coverage,
-    others: tuple[Group, ...] = (), *, show_all: bool = False,
-) -> CaseResult:  # fmt: skip
-    """Take the reading with the fewest wrong answers of each rule, and return the case's result.
+    case: Case, tally: Tally, coverage: Coverage, others: tuple[Group, ...] = ()
+) -> CaseResult:
+    """Return the case's result, with the reading of each rule that has the fewest wrong answers.
 
-    `others` are groups found otherwise. `show_all`: with the examples of what is right, as far as
-    the tally has them.
+    `others` are groups found otherwise.
     """
-    groups = (*_groups(case, decisions, tally, show_all), *tally.faults, *others)
+    groups = (*_groups(case, tally), *tally.faults, *others)
     checked = sum(tally.asked.values())
     return CaseResult(case, case_verdict(groups), checked, coverage, groups)
 
 
-def _groups(
-    case: Case, decisions: tuple[Decision, ...], tally: Tally, show_all: bool
-) -> Iterator[Group]:
-    """Give the groups, decision by decision, then what is wrong in other placements."""
-    taken = _taken(decisions, tally)
+def finish_whole(case: Case, tally: Tally) -> CaseResult:
+    """Return the result of a case all of whose vectors are in a tally."""
+    whole = tally.whole
+    assert whole is not None  # noqa: S101
+    groups = (*_groups(case, tally), *tally.faults)
+    return CaseResult(
+        case, whole.verdict or case_verdict(groups), sum(tally.asked.values()), whole.coverage,
+        groups, whole.message, whole.left_out,
+    )  # fmt: skip
+
+
+def unsupported(coverage: Coverage, message: str) -> Tally:
+    """Return the tally of a case that cannot be asked."""
+    return Tally({}, {}, whole=Whole(coverage, message, verdict="unsupported"))
+
+
+def _groups(case: Case, tally: Tally) -> Iterator[Group]:
+    """Return the groups, decision by decision, then what is wrong in other placements."""
+    decisions, taken = tally.decisions, _taken(tally)
+    show_all = tally.whole is not None and tally.whole.show_all
     of: dict[tuple[int, int, str], int] = defaultdict(int)
     for key, entry in tally.entries.items():
         of[key.decision, key.reading, key.placement] += entry.count
     for key in sorted(tally.entries, key=_order):
         decision = decisions[key.decision]
-        reading, agree = taken[_rule(decision)]
+        reading, agree = taken.get(_rule(decision), (key.reading, True))
         if key.reading == reading and _shown(key, tally):
-            verdict = ("pass" if agree else "tolerated") if key.sort == RIGHT else key.sort
+            right = "pass" if agree and not key.named else "tolerated"
+            verdict = right if key.sort == RIGHT else key.sort
             number = of[key.decision, reading, key.placement]
             entry = tally.entries[key]
             if verdict == "pass":
@@ -198,6 +247,9 @@ def promoted(tally: Tally) -> Tally:
 
 
 def _order(key: Key) -> tuple[int, int, int, str]:
+    """Return the place of a group. Those of calls stay in the order of their first calls."""
+    if key.reading == BY_CALL:
+        return 0, key.decision, 0, ""
     return PLACEMENTS.index(key.placement), key.decision, SORTS.index(key.sort), key.kind
 
 
@@ -215,17 +267,18 @@ def _rule(decision: Decision) -> tuple[str, tuple[str, ...]]:
     return decision.rule, decision.readings
 
 
-def _taken(
-    decisions: tuple[Decision, ...], tally: Tally
-) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
-    """Choose a reading for each rule; and tell whether the others explain as much of what is
-    counted. Where they do, other placements tell.
+def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
+    """Choose a reading for each disputed rule; and tell whether the others explain as much of what
+    is counted. Where they do, other placements tell, unless all vectors were counted.
     """
     counted: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     placed: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for key, entry in tally.entries.items():
-        decision = decisions[key.decision]
-        for wrong, here in ((counted, not key.placement), (placed, bool(key.placement))):
+        decision = tally.decisions[key.decision]
+        if key.reading == BY_CALL or len(decision.readings) == 1:
+            continue
+        elsewhere = bool(key.placement) and tally.whole is None
+        for wrong, here in ((counted, not key.placement), (placed, elsewhere)):
             sums = wrong.setdefault(_rule(decision), [0] * len(decision.readings))
             sums[key.reading] += entry.count * (here and key.sort in _WRONG)
     return {
@@ -244,8 +297,9 @@ def _group(
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)
     digest = "" if verdict == "pass" else spelled(entry.digest)
+    reading = key.named if key.reading == BY_CALL else decision.readings[key.reading]
     return Group(
         decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,
-        decision.readings[key.reading], key.placement, ranges, more,
+        reading, key.placement, ranges, more,
         tuple(s.example for s in samples),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from convcheck.judge.part import Part
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
-from convcheck.judge.tally import MAIN, Tally, finish, merge, promoted
+from convcheck.judge.tally import MAIN, Tally, finish, finish_whole, merge, promoted
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -82,9 +82,11 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
-    """Make a part of a unit's result."""
+    """Return a part of what was found of a unit: a tally of a whole case is finished here."""
     if isinstance(found, Tally):
-        return Part(unit.case, unit.codes, unit.sampled, tally=found)
+        if found.whole is None:
+            return Part(unit.case, unit.codes, unit.sampled, tally=found)
+        found = finish_whole(unit.case, found)
     if unit.codes and found.verdict in FAILURES and not found.groups:
         return Part(unit.case, unit.codes, unit.sampled, lost=found)
     return Part(unit.case, unit.codes, unit.sampled, found)
@@ -95,10 +97,9 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
     tally = part.tally
     if tally is None or not tally.answered:
         return part.lost or part.vectors or CaseResult(part.case, "unsupported", 0, "partial", ())
-    program, form = rules(part.case)
-    others = _declined(part, tally, form)
+    others = _declined(part, tally, rules(part.case)[1])
     coverage = _coverage(part, tally)
-    result = finish(part.case, program.decisions, promoted(tally), coverage, others)
+    result = finish(part.case, promoted(tally), coverage, others)
     error = part.lost.message if part.lost else _unaccounted(part, tally, result)
     return replace(result, verdict="error", message=error) if error else result
 

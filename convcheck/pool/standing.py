@@ -6,11 +6,11 @@ import tempfile
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Desk, Lane, Reported
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING
@@ -57,7 +57,8 @@ class Standing:
         while True:
             report = self._desk.reports.get()
             if isinstance(report, Reported) and report.position == self._asked:
-                return cast(CaseResult, report.result)
+                found = report.result
+                return finish_whole(case, found) if isinstance(found, Tally) else found
 
     def close(self) -> None:
         """End the worker. More than once is no harm."""

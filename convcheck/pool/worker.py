@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from convcheck.ask.again import consistent
-from convcheck.ask.again_calls import consistent_calls, with_groups
+from convcheck.ask.again_calls import consistent_calls
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.isolated import chunk_vectors
@@ -38,16 +38,17 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import ConvcheckError, SpecError, UnavailableError
 from convcheck.judge.answers import Index
-from convcheck.judge.elements import tally_of
+from convcheck.judge.calls import tally_of_calls
+from convcheck.judge.elements import tally_of, tally_of_case
+from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import BackendInfo, CaseResult, Group
-from convcheck.judge.tally import Tally
+from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.messages import (
     Aborted,
     Conversions,
     Corpus,
     Finished,
-    Judge,
     Lost,
     Notes,
     Opened,
@@ -218,8 +219,7 @@ class _Worker:
 
     def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
         self.corpus: Corpus = setup.corpus
-        self.own_judge, self.consistency = setup.judge is None, setup.consistency
-        self.judge = setup.judge or _own_judge()
+        self.judge, self.consistency = setup.judge, setup.consistency
         self.backend, self.connection = backend, connection
 
     def serve(self, request: Sequence[Job] | Sweep) -> bool:
@@ -245,26 +245,33 @@ class _Worker:
         if job.span is not None:
             return self.spanned(job, job.span)
         # another judge wants to see what was declined; and it may have died of being asked that
-        if self.own_judge and not job.died:
+        if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
-            if declined is not None and declined.missing:  # then nothing can be due
-                return CaseResult(job.case, "unsupported", 0, "edge", (), declined.message)
+            if declined is not None and cannot_be_put(declined):
+                return unsupported("edge", declined.message)
         vectors = self.corpus.vectors(job.case)
-        note = self.backend.notes.begin
-        more: tuple[Group, ...] = ()
         if isinstance(vectors, CallSet):
-            called = ask_calls(self.backend, vectors, note, job.skip, job.avoid)
-            if self.consistency:
-                more = consistent_calls(self.backend, vectors, called, note, job.avoid)
-            return with_groups(self.judge(vectors, called), more)
-        answers = ask(self.backend, vectors, note, job.skip, job.avoid)
-        if answers.declined:
+            return self.called(job, vectors)
+        answers = ask(self.backend, vectors, self.backend.notes.begin, job.skip, job.avoid)
+        if self.judge is not None:
             return self.judge(vectors, answers)
-        if self.consistency:
+        more: tuple[Group, ...] = ()
+        if self.consistency and not answers.declined:
+            note = self.backend.notes.begin
             more = consistent(self.backend, vectors, answers, note, job.avoid)
-        if job.main is not None:
-            return tally_of(vectors, answers, job.main, more)
-        return with_groups(self.judge(vectors, answers), more)
+        if job.main is None or answers.declined:
+            return tally_of_case(vectors, answers, more)
+        return tally_of(vectors, answers, job.main, more)
+
+    def called(self, job: Job, calls: CallSet) -> CaseResult | Tally:
+        note = self.backend.notes.begin
+        answers = ask_calls(self.backend, calls, note, job.skip, job.avoid)
+        if self.judge is not None:
+            return self.judge(calls, answers)
+        more: tuple[Group, ...] = ()
+        if self.consistency:
+            more = consistent_calls(self.backend, calls, answers, note, job.avoid)
+        return tally_of_calls(calls, answers, more)
 
     def spanned(self, job: Job, span: Span) -> Tally:
         corpus = cast(Conversions, self.corpus)
@@ -292,9 +299,3 @@ class _Worker:
             raise
         except BaseException:  # noqa: S110  only death is looked for
             pass
-
-
-def _own_judge() -> Judge:
-    from convcheck.judge.verdict import judge_any
-
-    return judge_any

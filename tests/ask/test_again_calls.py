@@ -30,6 +30,7 @@ from convcheck.judge.result import (
     case_verdict,
     gates,
 )
+from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
@@ -220,8 +221,8 @@ def result(name: str) -> tuple[CaseResult, BackendInfo]:
         heard = list(reports)
     (info,) = [report for report in heard if isinstance(report, BackendInfo)]
     (reported,) = [report for report in heard if isinstance(report, Reported)]
-    assert isinstance(reported.result, CaseResult)
-    return reported.result, info
+    assert isinstance(reported.result, Tally)
+    return finish_whole(case(1), reported.result), info
 
 
 def counts(of: CaseResult) -> list[tuple[str, str, str, int]]:

@@ -182,6 +182,25 @@ def test_refusals(readings: tuple[CallReading, ...], answer: Answer, verdict: st
     assert run(calls_of(*readings), answer)[0][0] == verdict
 
 
+def test_a_refusal_that_one_reading_wants_is_shown_next_to_the_first() -> None:
+    calls = calls_of(reading(due(ONE), name="accept"), replace(REFUSES, name="refuse"))
+    refused = CallAnswers((None,), np.array([1], np.uint8), {0: "no"})
+    [group] = judge_calls(calls, refused).groups
+    [example] = group.examples
+    assert isinstance(example, CallExample)
+    assert (group.verdict, group.reading, example.reading) == ("tolerated", "refuse", "accept")
+
+
+def test_groups_of_calls_are_in_the_order_of_their_first_calls() -> None:
+    one = calls_of(reading(due(ONE)))
+    calls = replace(one, calls=one.calls * 4, expected=one.expected * 4)
+    got = [outputs(codes(word)) for word in (TWO, ONE, HALF, TWO)]
+    groups = judge_calls(calls, answers(calls, *got)).groups
+    assert [(g.verdict, g.count, g.of) for g in groups] == [
+        ("fail", 2, 4), ("pass", 1, 4), ("fail", 1, 4)
+    ]  # fmt: skip
+
+
 def test_where_the_type_is_the_answer_a_model_turned_down_is_a_refusal() -> None:
     calls = calls_of(reading(due(ONE)), outputs=0)
     assert run(calls, Declined("cannot be promoted"))[0][0] == "refused"

@@ -129,6 +129,20 @@ def test_readings_that_agree_everywhere_asked_are_a_pass() -> None:
     assert judge(vectors, right(vectors)).verdict == "pass"
 
 
+def test_what_other_placements_answer_chooses_no_reading() -> None:
+    """All vectors are in the first placement: where that does not tell, the first reading holds."""
+    vectors = vectors_of("float32", "int4")
+    codes = [r.codes for r in vectors.expected.readings]
+    differ = np.flatnonzero(codes[0] != codes[1])
+    state = np.full(len(vectors), ANSWERED, np.uint8)
+    state[differ] = NOT_ASKED
+    other = Elsewhere("alone", differ[:1], codes[1][differ[:1]])
+    result = judge(vectors, replace(right(vectors), state=state, elsewhere=(other,)))
+    [group] = wrong_groups(result)
+    assert (group.placement, group.reading, group.count) == ("alone", "nearest-even", 1)
+    assert not [g for g in result.groups if g.verdict == "tolerated"]
+
+
 def test_undefined_is_recorded_and_never_judged() -> None:
     vectors = vectors_of("float32", "int8")
     index = at(vectors, 0x7F800000)
@@ -176,6 +190,9 @@ def test_an_expected_refusal() -> None:
     assert group.kind == "an answer where a refusal is due"
     turned_down = replace(right(vectors), declined=Declined("unknown round_mode"))
     assert judge(vectors, turned_down).verdict == "pass"
+    accepted = replace(vectors, case=replace(case, refusal=True))
+    result = judge(accepted, turned_down)
+    assert (result.verdict, {g.verdict for g in result.groups}) == ("pass", {"undefined"})
     no_kernel = replace(right(vectors), declined=Declined("no kernel", missing=True))
     assert judge(vectors, no_kernel).verdict == "unsupported"
 

@@ -253,9 +253,7 @@ def held_against_judging(backend: Backend, cases: Sequence[Case]) -> set[str]:
         found = answers(backend, vectors)
         if found.declined is not None:
             continue
-        tally = finish(
-            case, compiled(case).decisions, tally_of(vectors, found, "", ()), vectors.coverage
-        )
+        tally = finish(case, tally_of(vectors, found, "", ()), vectors.coverage)
         direct = judge(vectors, found)
         assert judged(tally) == judged(direct), case.id
         assert (tally.verdict, tally.checked) == (direct.verdict, direct.checked)

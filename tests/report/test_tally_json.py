@@ -20,7 +20,7 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refu
 from convcheck.judge.part import Part
 from convcheck.judge.ranges import Ranges, joining
 from convcheck.judge.result import CaseResult, Example, Group
-from convcheck.judge.tally import RIGHT, SORTS, Entry, Key, Sample, Tally, finish, merge
+from convcheck.judge.tally import RIGHT, SORTS, Entry, Key, Sample, Tally, finish, merge, named
 from convcheck.numerics.format import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.report.json import report as shapes
@@ -123,9 +123,8 @@ def test_what_a_sweep_found_is_read_back_and_adds_up(number: int, wrong: bool) -
     again = tuple(read(written(part, case), case) for part in parts)
     assert again == parts
     assert merge(again) == merge(parts) == merge(again[::-1])
-    decisions = rules(case)[0].decisions
-    found = finish(case, decisions, merge(again), "exhaustive")
-    assert found == finish(case, decisions, merge(parts), "exhaustive")
+    found = finish(case, merge(again), "exhaustive")
+    assert found == finish(case, merge(parts), "exhaustive")
     assert found.checked > 60000
     assert (found.verdict != "pass") or not wrong
     assert bool(merge(again).faults) == wrong
@@ -138,6 +137,7 @@ def test_the_order_of_keys_does_not_show() -> None:
         dict(list(tally.entries.items())[::-1]),
         tally.covered,
         tally.faults,
+        decisions=tally.decisions,
     )
     assert json.dumps(written(turned, case)) == json.dumps(written(tally, case))
 
@@ -192,7 +192,9 @@ def tallies(draw: st.DrawFn, case: Case) -> Tally:
         st.sampled_from(["error", "crashed", "refused"]), st.text(), st.just(1), st.just(1),
         st.text(), placement=st.sampled_from(["", "alone"]), examples=st.tuples(EXAMPLES),
     )  # fmt: skip
-    return Tally(asked, entries, joining(draw(PAIRS)), tuple(draw(st.lists(faults, max_size=2))))
+    drawn = tuple(draw(st.lists(faults, max_size=2)))
+    decisions = named(program.decisions, entries)
+    return Tally(asked, entries, joining(draw(PAIRS)), drawn, decisions=decisions)
 
 
 @settings(max_examples=20, deadline=None)

@@ -184,7 +184,7 @@ def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
     """Count by row and verdict what a sweep of a part of float32 comes to."""
     case, program = question(catalog, "float32")
     tally = sweep(backend, case, program, form(catalog.specs[case.spec]), SPAN, lambda *call: None)
-    groups = finish(case, program.decisions, merge([tally]), "exhaustive").groups
+    groups = finish(case, merge([tally]), "exhaustive").groups
     return {(g.decision.row, g.verdict): g.count for g in groups}
 
 

@@ -10,8 +10,8 @@ from convcheck.judge import tally as judged
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.part import Part
 from convcheck.judge.ranges import Pair, Ranges, joining
-from convcheck.judge.result import CaseResult, Group
-from convcheck.judge.tally import Key, Tally
+from convcheck.judge.result import CaseResult, Example, Group
+from convcheck.judge.tally import Key, Tally, named
 from convcheck.numerics.format import Text
 from convcheck.plan.units import Rules
 from convcheck.report.json import report as form
@@ -42,7 +42,7 @@ def _entry(case: Case, key: Key, entry: judged.Entry) -> form.Entry:
     found = entry.ranges
     ranges = form.Ranges(kept=found.kept, count=found.count, loose=found.loose)
     return form.Entry(
-        **vars(key),
+        **{name: value for name, value in vars(key).items() if name != "named"},  # of calls
         count=entry.count,
         digest=f"{entry.digest:032x}",
         ranges=None if found == Ranges() else ranges,
@@ -54,6 +54,7 @@ def _entry(case: Case, key: Key, entry: judged.Entry) -> form.Entry:
 def _sample(case: Case, sample: judged.Sample | None) -> form.Sample | None:
     if sample is None:
         return None
+    assert isinstance(sample.example, Example)  # noqa: S101 calls are finished when they come
     example = element_example(case, sample.example)
     return form.Sample(position=sample.position, error=float.hex(sample.error), example=example)
 
@@ -106,7 +107,9 @@ class _Reading:
         faults = tuple(map(self._fault, found.faults))
         if found.vectors > sum(asked.values()):
             raise ValueError("it has more vectors than were asked")
-        return Tally(asked, entries, covered, faults, found.declined, found.vectors)
+        decisions = named(self.decisions, entries)
+        declined, vectors = found.declined, found.vectors
+        return Tally(asked, entries, covered, faults, declined, vectors, decisions)
 
     def _check(self, asked: Mapping[int, int], entries: Mapping[Key, judged.Entry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""
