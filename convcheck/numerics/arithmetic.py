@@ -29,7 +29,7 @@ _LEADING = np.uint64(1 << 63)
 
 
 def add(a: Numbers, b: Numbers) -> Numbers:
-    """Give ``a + b`` of arrays of shape (n,). Raises ValueError for operands that do not fit."""
+    """Return ``a + b`` of arrays of shape (n,). Raises ValueError for operands that do not fit."""
     _check(a, b)
     swap = (b.exponent > a.exponent) | (
         (b.exponent == a.exponent) & (b.significand > a.significand)
@@ -48,12 +48,12 @@ def add(a: Numbers, b: Numbers) -> Numbers:
 
 
 def subtract(a: Numbers, b: Numbers) -> Numbers:
-    """Give ``a - b``. Raises ValueError for operands that do not fit."""
+    """Return ``a - b``. Raises ValueError for operands that do not fit."""
     return add(a, negate(b))
 
 
 def multiply(a: Numbers, b: Numbers) -> Numbers:
-    """Give ``a * b``. Raises ValueError for operands that do not fit."""
+    """Return ``a * b``. Raises ValueError for operands that do not fit."""
     _check(a, b)
     high, low = _product(a.significand, b.significand)
     short = high < _LEADING
@@ -66,7 +66,7 @@ def multiply(a: Numbers, b: Numbers) -> Numbers:
 
 
 def divide(a: Numbers, b: Numbers) -> Numbers:
-    """Give ``a / b``; a finite number by zero is infinite, and zero by zero NaN.
+    """Return ``a / b``; a finite number by zero is infinite, and zero by zero NaN.
 
     Raises ValueError for operands that do not fit.
     """
@@ -84,7 +84,7 @@ def divide(a: Numbers, b: Numbers) -> Numbers:
 
 
 def negate(x: Numbers) -> Numbers:
-    """Give ``-x``: the sign of zeros and infinities turns too."""
+    """Return ``-x``; zeros and infinities change sign too."""
     return Numbers(x.kind, ~x.sign, x.exponent, x.significand, x.sticky)
 
 
@@ -111,7 +111,7 @@ def rounded(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Numbers:
 
 
 def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
-    """Give the elements of an index array of shape (m,), repeated and reordered as it says."""
+    """Return the elements of an index array of shape (m,), repeated and reordered as it says."""
     sticky = None if x.sticky is None else x.sticky[index]
     return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
 

@@ -14,7 +14,7 @@ Mask = NDArray[np.bool_]
 
 
 def decode(fmt: Format, bits: Bits) -> Numbers:
-    """Give the exact numbers that codes denote; a bool denotes 0 or 1, a string what it spells."""
+    """Return the exact numbers that codes denote: a bool 0 or 1, a string what it spells."""
     if isinstance(fmt, Text):
         from convcheck.numerics.decimal import numbers_of_texts
 
@@ -64,7 +64,7 @@ def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
 
 
 def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
-    """Give the positive numbers at magnitudes of a float format, whose grid goes on above max.
+    """Return the positive numbers at magnitudes of a float format, whose grid goes on above max.
 
     Unlike codes, magnitudes may be wider than the format's exponent field.
     """
@@ -79,7 +79,7 @@ def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
 
 
 def encode(fmt: Float | Int | Bool, magnitude: NDArray[np.uint64], sign: Mask) -> Codes:
-    """Give the codes of in-range magnitudes with signs; -0 becomes +0 where there is no -0."""
+    """Return the codes of in-range magnitudes with signs; -0 becomes +0 where there is no -0."""
     if isinstance(fmt, Float):
         codes = magnitude.astype(fmt.storage)
         if fmt.signed:

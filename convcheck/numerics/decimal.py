@@ -55,14 +55,14 @@ def _exponent(text: str) -> int:
 
 
 def significant_digits(text: str) -> int:
-    """Count the significant digits of a decimal literal, trailing zeros included."""
+    """Return the number of significant digits of a decimal literal, trailing zeros included."""
     match = DECIMAL.match(text)
     digits = (match[2] + (match[3] or "")) if match else ""
     return len(digits.lstrip("0"))
 
 
 def numbers_of_texts(texts: Texts) -> Numbers:
-    """Give the numbers that texts spell: decimals exactly, inf and nan in any case.
+    """Return the numbers that texts spell: decimals exactly, inf and nan in any case.
 
     A text that spells no number is given as NaN; a spec decides such texts by their spelling
     before it asks for their value.
@@ -119,7 +119,7 @@ def spell_special(fmt: Numeric, code: int) -> str:
 
 
 def value_of(fmt: Numeric, code: int) -> Fraction:
-    """Give the exact value of a finite code."""
+    """Return the exact value of a finite code."""
     if isinstance(fmt, Float):
         value = fmt.value(code & fmt.magnitude_mask)
         return -value if code & fmt.sign_bit else value

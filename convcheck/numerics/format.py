@@ -23,7 +23,7 @@ NanCodes = Literal["ieee", "all-ones", "sign-only", "none"]
 
 
 def storage_for(bits: int) -> np.dtype[Any]:
-    """Give the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
+    """Return the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")
 
 
@@ -100,7 +100,7 @@ class Float:
         return field - self.bias
 
     def value(self, magnitude: int) -> Fraction:
-        """Give the exact value of a magnitude; beyond max, the grid goes on (no infinity)."""
+        """Return the exact value of a magnitude; beyond max, the grid goes on (no infinity)."""
         field, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
         if field or not self.zero:
             fraction |= 1 << self.mantissa
@@ -170,7 +170,7 @@ Format = Numeric | Text
 
 
 def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Tell which codes are NaN."""
+    """Return which codes are NaN."""
     kind = codes.dtype.type
     if fmt.nan == "sign-only":
         return np.asarray(codes == kind(fmt.sign_bit))
@@ -181,5 +181,5 @@ def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
 
 
 def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Tell which codes have the sign bit set."""
+    """Return which codes have the sign bit set."""
     return np.asarray((codes & codes.dtype.type(fmt.sign_bit)) != 0)

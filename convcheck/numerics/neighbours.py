@@ -15,7 +15,7 @@ Mask = NDArray[np.bool_]
 
 
 def top(fmt: Numeric) -> int:
-    """Give the largest magnitude: of the largest float, or of the lowest integer."""
+    """Return the largest magnitude: of the largest float, or of the lowest integer."""
     return fmt.max_magnitude if isinstance(fmt, Float) else int(max(fmt.max, -fmt.min))
 
 

@@ -32,7 +32,7 @@ class Numbers:
 
 
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Count the bits up to the leading one, 0 for 0: smear it downwards, count the ones."""
+    """Return the number of bits up to the leading one, 0 for 0: smear it down, count the ones."""
     for shift in (1, 2, 4, 8, 16, 32):
         values = values | (values >> np.uint64(shift))
     return np.bitwise_count(values)
@@ -41,7 +41,7 @@ def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
 def normalised(
     integers: NDArray[np.uint64], scale: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Give (exponent, significand) of ``integers * 2^scale``."""
+    """Return (exponent, significand) of ``integers * 2^scale``."""
     length = bit_length(integers).astype(np.int64)
     significand = integers << (64 - length).view(np.uint64)
     exponent = np.where(length == 0, -FAR, length + (scale - 1))
@@ -49,7 +49,7 @@ def normalised(
 
 
 def parts_of(value: Fraction) -> tuple[int, int, bool]:
-    """Give (exponent, significand, sticky) of a positive fraction, the significand cut at 64 bits.
+    """Return (exponent, significand, sticky) of a positive fraction; the significand has 64 bits.
 
     Whatever is too far out for any format gets the exponent of infinity or of zero, and keeps
     being neither.
@@ -64,7 +64,7 @@ def parts_of(value: Fraction) -> tuple[int, int, bool]:
 
 
 def from_fractions(values: list[Fraction], negative_zero: list[bool] | None = None) -> Numbers:
-    """Make Numbers of exact fractions; `negative_zero` tells which zeros are negative."""
+    """Return Numbers of exact fractions; `negative_zero` tells which zeros are negative."""
     n = len(values)
     parts = [(-FAR, 0, False) if v == 0 else parts_of(abs(v)) for v in values]
     signs = [v < 0 for v in values]
@@ -80,7 +80,7 @@ def from_fractions(values: list[Fraction], negative_zero: list[bool] | None = No
 
 
 def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Tell where ``|x| > |bound|``; infinity exceeds every bound, and NaN answers nothing useful.
+    """Return where ``|x| > |bound|``; infinity exceeds every bound, and NaN answers nothing useful.
 
     Raises ValueError where the bound does not fit 64 bits: every bound of a format does.
     """
@@ -96,7 +96,7 @@ def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Tell where ``x < bound``, for a bound that is negative, 0 or a power of two.
+    """Return where ``x < bound``, for a bound that is negative, 0 or a power of two.
 
     NaN answers nothing useful; raises ValueError for another positive bound, which no format has
     as its lowest value.
@@ -110,6 +110,6 @@ def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def to_fraction(x: Numbers, index: int) -> Fraction:
-    """Give the exact value of a finite element (its sticky bit, if any, is not in it)."""
+    """Return the exact value of a finite element (its sticky bit, if any, is not in it)."""
     magnitude = Fraction(int(x.significand[index])) * Fraction(2) ** (int(x.exponent[index]) - 63)
     return -magnitude if x.sign[index] else magnitude

@@ -14,7 +14,7 @@ U64 = NDArray[np.uint64]
 
 
 def positions(fmt: Numeric, codes: Codes) -> U64:
-    """Give the positions of codes, shape (n,)."""
+    """Return the positions of codes, shape (n,)."""
     wide = codes.astype(np.uint64)
     if isinstance(fmt, Float) and fmt.signed:
         sign, last = np.uint64(fmt.sign_bit), np.uint64(2 * fmt.sign_bit - 1)
@@ -25,7 +25,7 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
 
 
 def position_of(fmt: Numeric, code: int) -> int:
-    """Give the position of one code."""
+    """Return the position of one code."""
     if isinstance(fmt, Float) and fmt.signed:
         return 2 * fmt.sign_bit - 1 - code if code >= fmt.sign_bit else code + fmt.sign_bit
     if isinstance(fmt, Int) and fmt.signed:
@@ -34,7 +34,7 @@ def position_of(fmt: Numeric, code: int) -> int:
 
 
 def code_at(fmt: Format, position: int) -> int:
-    """Give the code at a position."""
+    """Return the code at a position."""
     if isinstance(fmt, Float) and fmt.signed:
         below = position < fmt.sign_bit
         return 2 * fmt.sign_bit - 1 - position if below else position - fmt.sign_bit

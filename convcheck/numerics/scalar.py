@@ -38,7 +38,7 @@ class Grid:
         return tuple(bool(up) for up in MODES[self.mode](*bits))
 
     def round(self, value: Fraction) -> Fraction:
-        """Give the value of the format that `value` rounds to. Raises BeyondError."""
+        """Return the value of the format that `value` rounds to. Raises BeyondError."""
         kept, unit, exact = self._kept(value.numerator, value.denominator)
         if exact:
             return value
@@ -46,7 +46,7 @@ class Grid:
         return -magnitude if value.numerator < 0 else magnitude
 
     def code(self, value: Fraction) -> int:
-        """Give the code of what `value` rounds to, -0 from below where the format has it.
+        """Return the code of what `value` rounds to, -0 from below where the format has it.
 
         Raises BeyondError.
         """
@@ -74,7 +74,7 @@ class Grid:
         return int(self.fmt.max / step), int(-self.fmt.min / step)
 
     def _kept(self, numerator: int, denominator: int) -> tuple[int, int, bool]:
-        """Give the rounded magnitude in steps of 2^unit, the unit, and whether it is exact."""
+        """Return the rounded magnitude in steps of 2^unit, the unit, and whether it is exact."""
         negative, numerator = numerator < 0, abs(numerator)
         unit = self._unit(numerator, denominator)
         if unit < 0:
@@ -91,7 +91,7 @@ class Grid:
         return kept, unit, not rest
 
     def _unit(self, numerator: int, denominator: int) -> int:
-        """Give the exponent of the grid's step at a positive value."""
+        """Return the exponent of the grid's step at a positive value."""
         if self._mantissa is None or not numerator:
             return self._lowest
         exponent = numerator.bit_length() - denominator.bit_length()

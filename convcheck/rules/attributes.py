@@ -8,7 +8,7 @@ from convcheck.rules.source import Node
 
 
 def read_attribute(name: str, node: Node, context: Context) -> Attribute:
-    """Build an attribute. Raises SpecError."""
+    """Return an attribute. Raises SpecError."""
     node.only("type", "carries", "values", "default", "applies", "also")
     kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
     carries = node.get("carries")

@@ -34,13 +34,13 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
 def make_case(
     spec: Spec, source: DType, target: DType, attributes: Attributes, refusal: bool = False
 ) -> Case:
-    """Make a case of an operator that converts elements; attributes are put in order."""
+    """Return the case of an operator that converts elements; attributes are put in order."""
     types = {name: target for name, _ in (*spec.inputs, *spec.outputs)}
     return _case(spec, {**types, spec.inputs[0][0]: source}, None, attributes, refusal)
 
 
 def defaults(spec: Spec, target: DType) -> Attributes:
-    """Give the default values of the attributes that apply to a destination."""
+    """Return the default values of the attributes that apply to a destination."""
     applying = _applying(spec, (target,))
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
@@ -99,7 +99,7 @@ def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
 
 
 def _ends(spec: Spec, types: Types) -> tuple[str, str]:
-    """Name the types of the first input and the first output."""
+    """Return the names of the types of the first input and the first output."""
     return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
 
 

@@ -42,7 +42,7 @@ def _attributes(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
 
 
 def attribute_text(attribute: Attribute, types: Types) -> str:
-    """Say what an attribute is: type, values, default, where it applies."""
+    """Return in words what an attribute is: type, values, default, where it applies."""
     if attribute.carries:
         return f"{attribute.kind}, the type {attribute.carries}"
     values = ", ".join(map(str, attribute.values))
@@ -69,7 +69,7 @@ def _summary(rule: Rule, types: Types) -> str:
 
 
 def condition(rule: Rule, types: Types) -> str:
-    """Say when a rule applies: types by their families, and attributes."""
+    """Return in words when a rule applies: types by their families, and attributes."""
     parts = []
     for key, allowed in rule.when:
         words = map(str, allowed)
@@ -84,7 +84,7 @@ def _of_types(key: str) -> bool:
 
 
 def rounding(rule: Rule) -> str:
-    """Say how a rule rounds, '' where it does not."""
+    """Return in words how a rule rounds, '' where it does not."""
     if rule.rounding.by:
         modes = ", ".join(f"{value}: {mode}" for value, mode in rule.rounding.modes)
         return f"by {rule.rounding.by} ({modes})"

@@ -100,14 +100,14 @@ def apply(
 
 
 def names_in(expression: Expression) -> frozenset[str]:
-    """Give the names that an expression uses."""
+    """Return the names that an expression uses."""
     if expression.operation == NAME:
         return frozenset({expression.name})
     return frozenset().union(*(names_in(part) for part in expression.parts))
 
 
 def conversions_in(expression: Expression) -> frozenset[str]:
-    """Give the names of the types that an expression converts to."""
+    """Return the names of the types that an expression converts to."""
     own = {expression.name} if expression.operation == CONVERT else set()
     return frozenset(own).union(*(conversions_in(part) for part in expression.parts))
 

@@ -45,7 +45,7 @@ def standalone(root: Node) -> Node:
 
 
 def rules_of(root: Node) -> list[Node]:
-    """Give the rules of a file."""
+    """Return the rules of a file."""
     rules = root.get("rules")
     return rules.elements() if rules else []
 

@@ -51,7 +51,7 @@ def find_case(
 
 
 def _listed(spec: Spec, name: str) -> Case:
-    """Give the case of an id; what is left out of it is as in the first case with the rest."""
+    """Return the case of an id; what is left out of it is as in the first case with the rest."""
     parts = name.split("/")
     known = list(cases(spec))
     found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
@@ -62,7 +62,7 @@ def _listed(spec: Spec, name: str) -> Case:
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:
-    """Give the listed case, else the one with an attribute value outside the spec's lists."""
+    """Return the listed case, else the one with an attribute value outside the spec's lists."""
     types = (_type(catalog, spec, source, spec.inputs), _type(catalog, spec, target, spec.outputs))
     said = _said(spec, where)
     values = {**dict(defaults(spec, types[1])), **said}

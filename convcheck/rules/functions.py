@@ -41,11 +41,11 @@ class Claim:
     attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
 
     def of_types(self, case: Case) -> bool:
-        """Tell whether all of a case's types are the row's."""
+        """Return whether all of a case's types are the row's."""
         return _among(case.inputs, self.sources) and _among(case.outputs, self.targets)
 
     def holds(self, case: Case) -> bool:
-        """Tell whether the row answers for a case."""
+        """Return whether the row answers for a case."""
         known = dict(self.attributes)
         return self.of_types(case) and all(
             name in known and ((allowed := known[name]) is None or str(value) in allowed)
@@ -65,7 +65,7 @@ class Calling:
 
 
 def read_calls(node: Node | None, context: Context) -> dict[str, Calling]:
-    """Build the callings by runtime. Raises SpecError with file and line."""
+    """Return the callings by runtime. Raises SpecError with file and line."""
     return {
         runtime: _calling(entry, context)
         for runtime, entry in (node.items() if node else {}).items()
@@ -73,7 +73,7 @@ def read_calls(node: Node | None, context: Context) -> dict[str, Calling]:
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case) -> str:
-    """Say why a runtime's function cannot be asked a case; '' where it can."""
+    """Return why a runtime's function cannot be asked a case; '' where it can."""
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:
         return f"{runtime} has no function for {case.spec}"

@@ -12,7 +12,7 @@ from convcheck.rules.types import Types
 
 
 def read_layouts(node: Node | None, inputs: Sequence[str]) -> tuple[Layout, ...]:
-    """Build the layouts of a whole call's inputs. Raises SpecError for an unknown input."""
+    """Return the layouts of a whole call's inputs. Raises SpecError for an unknown input."""
     layouts = []
     for name, entry in node.items().items() if node else ():
         if not re.fullmatch(r"[a-z0-9-]+", name):
@@ -31,7 +31,7 @@ def _dim(node: Node) -> str:
 
 
 def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tuple[str, ...], ...]:
-    """Build the combinations of input types that are asked with each output type."""
+    """Return the combinations of input types that are asked with each output type."""
     rows = []
     for row in node.elements() if node else ():
         words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())

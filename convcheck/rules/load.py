@@ -43,7 +43,7 @@ def data_dir(name: str) -> Path:
 
 
 def user_folders() -> list[Path]:
-    """Name the folders of a user's own spec files: those in the environment's CONVCHECK_SPECS.
+    """Return the folders of a user's own spec files: those in the variable CONVCHECK_SPECS.
 
     The command line puts `--specs` and a pyproject's setting there, so that workers see them too.
     """
@@ -188,7 +188,7 @@ def _merge_types(before: Node, node: Node) -> Node:
 
 
 def _shown(path: Path, root: Path) -> str:
-    """Name a file as people know it: specs/onnx/cast-19.yaml, or their own folder's path."""
+    """Return a file's name as people know it: specs/onnx/cast-19.yaml, or a path in a folder."""
     return f"{root.name}/{path.relative_to(root).as_posix()}"
 
 

@@ -41,7 +41,7 @@ class DType:
     place: Place
 
     def name_in(self, runtime: str) -> str:
-        """Give the type's name in a runtime ('onnx', 'openvino', 'pypto'), '' for none."""
+        """Return the type's name in a runtime ('onnx', 'openvino', 'pypto'), '' for none."""
         return dict(self.names).get(runtime, "")
 
     def __str__(self) -> str:
@@ -99,16 +99,14 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Rule:
-    """A table with the condition under which it applies.
-
-    `when` maps 'from', 'to' and attribute names to the allowed words; `columns` maps one or
-    more of the same keys to parallel tuples, one entry a column.
-    """
+    """A table with the condition under which it applies."""
 
     name: str
+    #: 'from', 'to' or an attribute -> the words that it may be.
     when: tuple[tuple[str, frozenset[Value]], ...]
     same_type: bool
     rounding: Rounding
+    #: One or more of the keys of `when` -> an entry for each column.
     columns: tuple[tuple[str, tuple[Value, ...]], ...]
     rows: tuple[Row, ...]
     level: Level
@@ -118,30 +116,31 @@ class Rule:
 @dataclass(frozen=True)
 class Asking:
     """Attribute values to ask for on some pairs only: values outside the list, or a pair to
-    which the attribute does not apply. `refusal` tells whether a refusal is accepted.
+    which the attribute does not apply.
     """
 
     values: tuple[Value, ...]
     sources: TypeNames
     targets: TypeNames
+    #: Whether a refusal is accepted.
     refusal: bool
     cite: Cite
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """An attribute of the operator.
-
-    `carries` names the type variable whose type it holds (ONNX Cast's `to`); such an attribute
-    is not part of a case's id. `applies` has the destinations to which it applies, None for all.
-    """
+    """An attribute of the operator."""
 
     name: str
     kind: Literal["int", "string", "bool"]
+    #: The type variable whose type it holds (ONNX Cast's `to`), '' for none. An attribute that
+    #: holds one is not part of a case's id.
     carries: str
     values: tuple[Value, ...]
     default: Value | None
+    #: The destinations to which it applies, None for all.
     applies: TypeNames | None
+    #: What is asked besides its values, or where it does not apply.
     also: tuple[Asking, ...]
     place: Place
 
@@ -201,7 +200,7 @@ class Pairs:
     cite: Cite
 
     def word(self, source: str, target: str) -> str:
-        """Give the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
+        """Return the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
         return "listed" if target in self.listed.get(source, ()) else "unlisted"
 
 
@@ -216,25 +215,28 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Case:
-    """One configured question. Its id is stable: people filter, cite and list it.
-
-    `attributes` are those in the id, in order; `carried` maps attribute names to the kind ('int' or
-    'string') in which they carry the output type. `outputs` is empty where the type of the output
-    is the answer. `layout` ('' for the only one) and `ranks` are those of a whole call's inputs.
-    """
+    """One configured question. Its id is stable: people filter, cite and list it."""
 
     spec: str
     op: str
     version: int
     inputs: tuple[DType, ...]
+    #: Empty where the type of the output is the answer.
     outputs: tuple[DType, ...]
+    #: Those in the id, in order.
     attributes: Attributes
+    #: Attributes that carry the output's type -> the kind they carry it in, 'int' or 'string'.
     carried: tuple[tuple[str, str], ...] = ()
-    refusal: bool = False  # a refusal is accepted, and recorded
+    #: Whether a refusal is accepted; it is recorded all the same.
+    refusal: bool = False
+    #: The name of the layout of a whole call's inputs, '' for a spec's only one.
     layout: str = ""
+    #: The ranks of a whole call's inputs; empty where elements are converted.
     ranks: tuple[int, ...] = ()
-    bound: bool = False  # the inputs' types tell the output's, which is not in the id
-    shapes: Shapes | None = None  # those supported, None for all
+    #: Whether the inputs' types tell the output's, which is then not in the id.
+    bound: bool = False
+    #: The shapes that the text supports, None for all.
+    shapes: Shapes | None = None
 
     @cached_property
     def name(self) -> str:
@@ -269,7 +271,7 @@ class Case:
         return f"{self.spec}/{self.name}"
 
     def attribute(self, name: str) -> Value | None:
-        """Give an attribute's value, None where the case does not set it."""
+        """Return an attribute's value, None where the case does not set it."""
         return dict(self.attributes).get(name)
 
 

@@ -26,7 +26,7 @@ PAIR = "pair"  # in `when`: whether source and destination are one of the listed
 
 
 def read_rule(node: Node, context: Context) -> Rule:
-    """Build one rule. Raises SpecError with file and line."""
+    """Return one rule. Raises SpecError with file and line."""
     node.only(*_RULE_KEYS)
     level = read_level(node.need("level", "normative, implied, disputed or undefined"))
     cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)

@@ -28,19 +28,19 @@ class Node:
     keys: dict[str, Place] | None = None  # where each key of a mapping stands
 
     def text(self) -> str:
-        """Give a scalar's string; raises SpecError for a list or mapping."""
+        """Return a scalar's string; raises SpecError for a list or mapping."""
         if not isinstance(self.value, str):
             raise self.error(f"expected a word, found a {self.kind}", "quote it if it is one")
         return self.value
 
     def items(self) -> dict[str, Node]:
-        """Give a mapping's entries; raises SpecError for anything else."""
+        """Return a mapping's entries; raises SpecError for anything else."""
         if not isinstance(self.value, dict):
             raise self.error(f"expected a mapping, found a {self.kind}", "write {key: value}")
         return self.value
 
     def elements(self) -> list[Node]:
-        """Give a list's entries; a single value is a list of one."""
+        """Return a list's entries; a single value is a list of one."""
         return self.value if isinstance(self.value, list) else [self]
 
     def listed(self, key: str) -> list[Node]:
@@ -49,7 +49,7 @@ class Node:
         return found.elements() if found else []
 
     def integer(self) -> int:
-        """Give a scalar as an integer."""
+        """Return a scalar as an integer. Raises SpecError for another word."""
         try:
             return int(self.text())
         except ValueError:
@@ -58,13 +58,13 @@ class Node:
             ) from None
 
     def flag(self) -> bool:
-        """Give a yes or no."""
+        """Return whether a scalar is `yes`. Raises SpecError for what is not yes or no."""
         if self.text() not in ("yes", "no"):
             raise self.error(f"expected yes or no, found {self.text()!r}", "write yes or no")
         return self.text() == "yes"
 
     def word(self, allowed: tuple[str, ...], what: str) -> str:
-        """Give a scalar that has to be one of the allowed words."""
+        """Return a scalar. Raises SpecError where it is not one of the allowed words."""
         if self.text() not in allowed:
             raise self.error(f"unknown {what} {self.text()!r}", f"one of {', '.join(allowed)}")
         return self.text()
@@ -75,22 +75,22 @@ class Node:
         return {str: "word", list: "list", dict: "mapping"}[type(self.value)]
 
     def error(self, message: str, hint: str = "") -> SpecError:
-        """Make an error at this place."""
+        """Return an error at this place."""
         return SpecError(message, place=self.place, hint=hint)
 
     def get(self, key: str) -> Node | None:
-        """Give an entry of a mapping, None where it is absent."""
+        """Return an entry of a mapping, None where it is absent."""
         return self.items().get(key)
 
     def need(self, key: str, hint: str = "") -> Node:
-        """Give an entry of a mapping that must be there."""
+        """Return an entry of a mapping. Raises SpecError where it is absent."""
         found = self.get(key)
         if found is None:
             raise self.error(f"missing `{key}`", hint)
         return found
 
     def only(self, *allowed: str) -> None:
-        """Refuse keys of a mapping that are not known, so that a slip of the pen is no silence."""
+        """Refuse unknown keys of a mapping, so that a misspelled one is not ignored."""
         for key in self.items():
             if key not in allowed:
                 place = (self.keys or {}).get(key, self.place)

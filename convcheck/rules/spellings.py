@@ -9,7 +9,7 @@ from convcheck.rules.source import Node
 
 
 def read_spellings(node: Node | None) -> dict[str, Spelling]:
-    """Build the spellings. Raises SpecError for what is no regular expression."""
+    """Return the spellings. Raises SpecError for what is no regular expression."""
     literals = {}
     for name, entry in node.items().items() if node else ():
         entry.only("matches", "such-as")

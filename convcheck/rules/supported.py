@@ -8,7 +8,7 @@ from convcheck.rules.source import Node
 
 
 def read_pairs(node: Node | None, context: Context) -> Pairs | None:
-    """Build the supported pairs: `{cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
+    """Return the supported pairs: `{cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
 
     Raises SpecError for an unknown type.
     """
@@ -28,7 +28,7 @@ def read_pairs(node: Node | None, context: Context) -> Pairs | None:
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
-    """Build the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
+    """Return the supported shapes: `supported: {ranks: [1, 2], empty: no, cite: SENTENCE}`.
 
     Raises SpecError for what is no rank.
     """

@@ -39,7 +39,7 @@ class Types:
         return tuple(dict.fromkeys(found))
 
     def folded(self, names: Iterable[str]) -> list[str]:
-        """Name types by their families where a whole family is there, the largest first."""
+        """Return names of types, a whole family as the family's name, the largest family first."""
         left = dict.fromkeys(names)
         found: list[str] = []
         for family, members in sorted(self.sets.items(), key=lambda item: -len(item[1])):
@@ -52,7 +52,7 @@ class Types:
 
 
 def read_types(root: Node) -> Types:
-    """Build the types of a dtypes.yaml. Raises SpecError with file and line."""
+    """Return the types of a dtypes.yaml. Raises SpecError with file and line."""
     root.only("floats", "integers", "others", "sets")
     types: dict[str, DType] = {}
     for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):

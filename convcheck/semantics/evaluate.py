@@ -22,7 +22,7 @@ Rows = NDArray[np.int16]
 
 
 def evaluate(spec: Spec, case: Case, bits: Bits) -> Expected:
-    """Say what a case expects of each input, `bits` of shape (n,): codes, or texts.
+    """Return what a case expects of each input, `bits` of shape (n,): codes, or texts.
 
     Raises SpecError where the spec does not decide the case (see `compile_case`).
     """
@@ -82,7 +82,7 @@ def _reading(
     reading: int,
     storage: np.dtype[np.generic],
 ) -> tuple[Bits, NDArray[np.uint8]]:
-    """Give codes and patterns under one reading; handed-on elements also get their own row."""
+    """Return codes and patterns under one reading; handed-on elements also get their own row."""
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]
     codes: Bits = _constants(steps, storage)[which]

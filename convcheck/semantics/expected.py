@@ -68,6 +68,6 @@ class Expected:
         return len(self.rows)
 
     def take(self, index: NDArray[np.intp] | slice) -> Expected:
-        """Give the expectations of some of the elements."""
+        """Return the expectations of some of the elements."""
         readings = tuple(Reading(r.codes[index], r.patterns[index]) for r in self.readings)
         return Expected(self.rows[index], self.decisions, readings)

@@ -64,14 +64,14 @@ class CompiledCalls(Protocol):
         ...
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Count the elements that the largest output has under any reading, without making it."""
+        """Return how many elements the largest output has under any reading, without making it."""
         ...
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Say what is expected of a call. Raises SpecError where the spec does not decide it."""
+        """Return what is expected of a call. Raises SpecError where the spec does not decide it."""
         ...
 
 
 def elements(expected: ExpectedCall) -> int:
-    """Count the elements of the outputs under the first reading."""
+    """Return the number of elements of the outputs under the first reading."""
     return sum(prod(due.shape) for due in expected.readings[0].outputs)

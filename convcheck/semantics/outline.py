@@ -160,7 +160,7 @@ class _Page:
         return int(self.starts[group[0]]), int(self.starts[group[-1]]) + self.tile
 
     def _kinds(self) -> NDArray[np.int64]:
-        """Give the same number from 1 on to tiles of one binade that may be of one shape."""
+        """Return the same number from 1 on to tiles of one binade that may be of one shape."""
         x = decode(self.source, self.probes[:, [1, -1]].reshape(-1))
         binades = np.stack([x.sign.reshape(-1, 2), x.exponent.reshape(-1, 2)])
         steady = (binades[..., 0] == binades[..., 1]).all(axis=0)
@@ -172,7 +172,7 @@ class _Page:
         return np.where(self._flat(), _FLAT, np.where(steady, np.cumsum(change), _NEITHER))
 
     def _flat(self) -> NDArray[np.bool_]:
-        """Tell in which tiles the same is expected at all probes of a half but its first code."""
+        """Return in which tiles the same is expected at all probes of a half but its first code."""
         flat = np.ones(len(self.starts), bool)
         for fact in self.facts:
             halves = fact.reshape(len(fact), 2, -1)

@@ -115,7 +115,7 @@ def _compiled(
 
 
 def matches(rule: Rule, question: Question) -> int | None:
-    """Give the column of a rule that applies to a question, None where the rule does not."""
+    """Return the column of a rule that applies to a question, None where the rule does not."""
     attributes = dict(question.attributes)
     facts = {"from": question.source, "to": question.target, **attributes}
     if question.spec.pairs:
@@ -278,7 +278,7 @@ def _as(question: Question, cell: Cell, change: str) -> Program:
 
 
 def weaker(a: Level, b: Level) -> Level:
-    """Give the weaker of two levels."""
+    """Return the weaker of two levels."""
     return max(a, b, key=LEVELS.index)
 
 

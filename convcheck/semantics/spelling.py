@@ -22,7 +22,7 @@ _SPECIALS = {
 
 
 def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
-    """Tell whether a printed text is right for a code of its source under a text pattern.
+    """Return whether a printed text is right for a code of its source under a text pattern.
 
     Plain: no exponent. To x: the exact decimal, rounded to nearest-even in the source format, is
     x; zeros of either sign are the same number. Otherwise any number will do: a

@@ -81,7 +81,7 @@ def trace(program: Program, case: Case, bits: Bits) -> Trace:
 
 
 def _exact(points: Points) -> Fraction | None:
-    """Give the exact value of the input: of a text also what 64 bits do not hold."""
+    """Return the exact value of the input: of a text also what 64 bits do not hold."""
     if isinstance(points.source, Text):
         return parse_decimal(points.bits[0])
     return to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
@@ -102,7 +102,7 @@ def _link(entry: Entry) -> Link:
 
 
 def _decided(entry: Entry, points: Points) -> _Walk:
-    """Give what a row gives; where it hands on to another program, that decides."""
+    """Return what a row gives; where it hands on to another program, that decides."""
     program = entry.steps[0].program
     if len(entry.steps) == 1 and program is not None:
         inner = _walk(program, points)
@@ -124,7 +124,7 @@ def _given(entry: Entry, reading: int, points: Points) -> Given:
 
 
 def _rounded(points: Points, mode: str) -> Rounded | None:
-    """Give [x] of a finite x; None without a rounding mode, or for an integer beyond 64 bits."""
+    """Return [x] of a finite x; None without a rounding mode, or for an integer beyond 64 bits."""
     x, target = points.x, points.target
     if not mode or x.kind[0] != FINITE or isinstance(target, Text):
         return None

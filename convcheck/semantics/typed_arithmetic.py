@@ -29,13 +29,13 @@ NEAREST = "nearest-even"
 
 @cache
 def grid(fmt: Numeric, mode: str) -> Grid:
-    """Give the grid of a format under a rounding mode."""
+    """Return the grid of a format under a rounding mode."""
     return Grid(fmt, mode)
 
 
 @cache
 def operations(fmt: Numeric | None) -> Operations:
-    """Give the operations of a type, exact ones for None.
+    """Return the operations of a type, exact ones for None.
 
     They raise BeyondError on overflow; a division by zero is one, and ZeroDivisionError where it
     is exact.
@@ -63,7 +63,7 @@ def _quotient(a: Fraction, b: Fraction) -> Fraction:
 
 
 def ceil(value: Fraction) -> Fraction:
-    """Give the least whole number that is not below a value."""
+    """Return the least whole number that is not below a value."""
     return Fraction(math.ceil(value))
 
 
@@ -81,7 +81,7 @@ class Typed:
 
 
 def typed_operations(formats: Mapping[str, Numeric]) -> Mapping[str, Callable[..., Typed]]:
-    """Give operations on typed values, which work in their operands' type, and conversions.
+    """Return operations on typed values, which work in their operands' type, and conversions.
 
     `formats` are the types by name, for 'convert', which rounds to nearest even. They raise
     BeyondError on overflow, ZeroDivisionError, and SpecError for operands of two types.

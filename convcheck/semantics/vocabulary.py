@@ -120,7 +120,7 @@ def _rounds_to_negative_zero(p: Points, mode: str) -> Mask:
 
 
 def _exact(p: Points, mode: str) -> Mask:
-    """Tell where x is a value of the destination's grid."""
+    """Return where x is a value of the destination's grid."""
     low, high = p.rounded("toward-zero"), p.rounded("away")
     return np.asarray(low.magnitude == high.magnitude) & p.number
 
@@ -161,7 +161,7 @@ _POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
-    """Give the function of a row's label, None for a word that is not in the vocabulary."""
+    """Return the function of a row's label, None for a word that is not in the vocabulary."""
     if label.startswith(TEXT_IS):
         literal = literals.get(label.removeprefix(TEXT_IS))
         return _spelled(re.compile(literal.matches)) if literal else None
@@ -207,7 +207,7 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
-    """Name the case words, for error messages."""
+    """Return the names of the case words, for error messages."""
     return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N", "x < 2^N"]
 
 
@@ -337,5 +337,5 @@ ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", 
 
 
 def known_outcomes() -> list[str]:
-    """Name the outcome words, for error messages."""
+    """Return the names of the outcome words, for error messages."""
     return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]

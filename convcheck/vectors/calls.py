@@ -15,13 +15,13 @@ from convcheck.vectors.store.write_calls import rows_of, rule_key
 
 
 def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:
-    """Make a case's calls with their expectations."""
+    """Return a case's calls with their expectations."""
     calls, coverage = calls_of(spec, case, tier, seed)
     return expecting(spec, case, calls, coverage)
 
 
 def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage) -> CallSet:
-    """Say what is expected of calls."""
+    """Return calls with what is expected of each."""
     compiled = compile_calls(spec, case)
     rows = rows_of(compiled.decisions)
     asked = tuple(calls)

@@ -60,7 +60,7 @@ class Corpus:
         return replace(self, catalog=self.catalog.only(ids), manifest=manifest)
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Give the spans in which a case is asked besides its vectors."""
+        """Return the spans in which a case is asked besides its vectors."""
         if self._is_swept(case):
             return spans(case)
         return sample_spans(self.samples, self.seed) if is_sampled(case) else ()
@@ -70,12 +70,12 @@ class Corpus:
         return self.sweeps and self.tier == "exhaustive" and not own and is_swept(case)
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Give the rules of a case, and what an answer's form is held against."""
+        """Return the rules of a case, and what an answer's form is held against."""
         spec = self.catalog.specs[case.spec]
         return compile_case(spec, case), form(spec)
 
     def vectors(self, case: Case) -> Vectors:
-        """Give a case's vectors. Raises VectorError for a damaged file."""
+        """Return a case's vectors. Raises VectorError for a damaged file."""
         spec = self.catalog.specs[case.spec]
         if self.words is not None:
             bits = bits_of_words(case.inputs[0].format, self.words)
@@ -89,7 +89,7 @@ class Corpus:
         return read_vectors(self.folder, self.manifest, spec, case, decisions)
 
     def count(self, case: Case) -> int:
-        """Count a case's vectors without making them."""
+        """Return the number of a case's vectors without making them."""
         if self.words is not None:
             return len(self.words)
         return count(self.catalog.specs[case.spec], case, self._tier(case), self.seed)
@@ -98,7 +98,7 @@ class Corpus:
         return "edge" if self._is_swept(case) else self.tier
 
     def stored(self, case: Case) -> bool:
-        """Tell whether the files have the case as the spec stands now."""
+        """Return whether the files have the case as the spec stands now."""
         if self.manifest is None or not self._fits(self.manifest):
             return False
         entry = self.manifest.specs.get(case.spec)
@@ -144,7 +144,7 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Make the corpus of a tier, with the vectors folder's manifest where there is one."""
+    """Return the corpus of a tier, with the vectors folder's manifest where there is one."""
     manifest = read_manifest(folder) if (folder / MANIFEST).is_file() else None
     return Corpus(catalog, tier, seed, folder, manifest)
 

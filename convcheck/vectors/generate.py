@@ -19,7 +19,7 @@ GENERATOR = 1  # raise it when the selection of inputs changes
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
-    """Make a case's vectors. A source too wide to be asked whole gets the boundary tier instead
+    """Return a case's vectors. A source too wide to be asked whole gets the boundary tier instead
     of the exhaustive one, and its coverage says so.
     """
     bits, coverage = inputs_of(case, tier, seed)
@@ -27,7 +27,7 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
-    """Choose a case's inputs, and say how far they cover its source."""
+    """Return a case's inputs, and how far they cover its source."""
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text):
         return text_inputs(target, tier, seed)
@@ -35,19 +35,19 @@ def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
 
 
 def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
-    """Make a case's vectors: elements, or whole calls."""
+    """Return a case's vectors: elements, or whole calls."""
     make = call_set if spec.body.whole_calls else vector_set
     return make(spec, case, tier, seed)
 
 
 def count(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
-    """Count a case's vectors without what is expected of them."""
+    """Return the number of a case's vectors, without evaluating what is expected of them."""
     if spec.body.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])
     return len(inputs_of(case, tier, seed)[0])
 
 
 def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:
-    """Make the vectors of every case of a spec, in the spec's order."""
+    """Yield the vectors of every case of a spec, in the spec's order."""
     for case in cases(spec):
         yield vectors_of(spec, case, tier, seed)

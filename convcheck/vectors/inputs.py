@@ -45,7 +45,7 @@ _PROBES = (
 def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
-    """Give the input codes of a tier, sorted by value, and how far they cover the source.
+    """Return the input codes of a tier, sorted by value, and how far they cover the source.
 
     `seed` selects the random part; the same arguments give the same inputs everywhere.
     """
@@ -69,7 +69,7 @@ def numeric_inputs(
 
 
 def beyond_edge(target: Format) -> Coverage:
-    """Say how far the boundary tier covers a source that is too wide to be asked whole."""
+    """Return how far the boundary tier covers a source that is too wide to be asked whole."""
     narrow = not isinstance(target, Text) and target.bits <= _WHOLE
     return "boundary-complete" if narrow else "sampled"
 
@@ -80,7 +80,7 @@ def in_order(fmt: Numeric, codes: Codes) -> Codes:
 
 
 def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
-    """Give integers that order as the values do."""
+    """Return integers that order as the values do."""
     if isinstance(fmt, Float) and fmt.signed:
         magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
         negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
@@ -180,7 +180,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
 
 
 def _may_leave(offset: int, ulps: int, size: int) -> bool:
-    """Tell whether a probe may be rounded into the binade above, or be below its own."""
+    """Return whether a probe may be rounded into the binade above, or be below its own."""
     return (offset, ulps) > (size - 2, 0) or ulps < 0
 
 

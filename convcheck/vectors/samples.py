@@ -82,7 +82,7 @@ class _Turn:
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
-    """Give the samples `first` to ``first + count - 1``: source codes, shape (count,), in order.
+    """Return the samples `first` to ``first + count - 1``: source codes, shape (count,), in order.
 
     Besides the codes themselves it needs a few MB, whatever the count. Raises ValueError where
     `first` or `count` is negative.

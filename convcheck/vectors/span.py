@@ -30,11 +30,11 @@ class Span:
     seed: int | None = None
 
     def chunk(self, offset: int) -> Span:
-        """Give the chunk that begins so many elements after the first."""
+        """Return the chunk that begins so many elements after the first."""
         return Span(self.first + offset, min(CHUNK, self.count - offset), seed=self.seed)
 
     def positions(self, case: Case) -> tuple[tuple[int, int]]:
-        """Give the positions, ends included, of the span's codes, which are of one sign."""
+        """Return the positions, ends included, of the span's codes, which are of one sign."""
         source = cast(Numeric, case.inputs[0].format)
         ends = [position_of(source, code) for code in (self.first, self.first + self.count - 1)]
         return ((min(ends), max(ends)),)
@@ -51,17 +51,17 @@ class Span:
 
 
 def is_sampled(case: Case) -> bool:
-    """Tell whether samples of a case's source are of use: only where not all of it is asked."""
+    """Return whether samples of a case's source are of use: only where not all of it is asked."""
     return _bits(case) > _IN_MEMORY
 
 
 def is_swept(case: Case) -> bool:
-    """Tell whether the exhaustive tier streams the codes of a case's source."""
+    """Return whether the exhaustive tier streams the codes of a case's source."""
     return _IN_MEMORY < _bits(case) <= SWEPT
 
 
 def _bits(case: Case) -> int:
-    """Give the bits of the one source of numbers that become numbers, 0 where there is none."""
+    """Return the bits of the one source of numbers that become numbers, 0 where there is none."""
     source = case.inputs[0].format
     if case.whole_calls or isinstance(source, Text) or isinstance(case.outputs[0].format, Text):
         return 0
@@ -69,17 +69,17 @@ def _bits(case: Case) -> int:
 
 
 def part_of(case: Case) -> int:
-    """Give how many codes a span of a source that is swept has: all are of one sign."""
+    """Return how many codes a span of a source that is swept has: all are of one sign."""
     return min(PART, 1 << max(_bits(case) - 1, 0))
 
 
 def spans(case: Case) -> tuple[Span, ...]:
-    """Give the parts of a source that is swept, in order."""
+    """Return the parts of a source that is swept, in order."""
     part = part_of(case)
     return tuple(Span(first, part) for first in range(0, 1 << _bits(case), part))
 
 
 def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
-    """Give the parts of so many samples, in order."""
+    """Return the parts of so many samples, in order."""
     firsts = range(0, number, SAMPLED_PART)
     return tuple(Span(n, min(SAMPLED_PART, number - n), seed=seed) for n in firsts)

@@ -25,7 +25,7 @@ _TEXTS = ("", "a", "Hello World!", "1.0", "é", "日本語", "tab\there", "line\
 
 
 def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]:
-    """Give the texts of a tier for a destination, and the coverage: edge or sampled."""
+    """Return the texts of a tier for a destination, and the coverage: edge or sampled."""
     texts = list(_TEXTS if not isinstance(target, Float | Int) else _SPELLINGS)
     if isinstance(target, Float):
         texts += _boundary_literals(target, tier, seed)

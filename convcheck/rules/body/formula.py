@@ -178,7 +178,7 @@ def _words_asked(node: Node) -> Iterator[Node]:
 
 
 def read_formula(root: Node, context: Context) -> Formula:
-    """Build the formula of a spec file's root node. Raises SpecError with file and line."""
+    """Return the formula of a spec file's root node. Raises SpecError with file and line."""
     node = root.need("formula")
     node.only("length", "element", "next", "convert", "undefined", "rules", "calls")
     arguments = tuple(root.need("inputs").items())

@@ -29,7 +29,7 @@ class When:
     any: TypeNames | None = None
 
     def holds(self, inputs: Sequence[DType], output: DType) -> bool:
-        """Tell whether a case is of these types."""
+        """Return whether a case is of these types."""
         names = {dtype.name for dtype in inputs}
         return (
             (self.to is None or output.name in self.to)
@@ -67,7 +67,7 @@ class CallExample:
 
 
 def read_when(node: Node | None, context: Context) -> When:
-    """Build a condition on types. Raises SpecError."""
+    """Return a condition on types. Raises SpecError."""
     if node is None:
         return When()
     node.only("to", "all", "any")
@@ -75,7 +75,7 @@ def read_when(node: Node | None, context: Context) -> When:
 
 
 def read_asked(node: Node, arguments: Sequence[str], context: Context) -> Asked:
-    """Build the calls worth asking. Raises SpecError."""
+    """Return the calls worth asking. Raises SpecError."""
     node.only("limit", "lists")
     limit = node.need("limit").word(tuple(arguments), "input")
     lists = node.need("lists").elements()
@@ -83,7 +83,7 @@ def read_asked(node: Node, arguments: Sequence[str], context: Context) -> Asked:
 
 
 def read_call_example(node: Node, arguments: Sequence[str], context: Context) -> CallExample:
-    """Build an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
+    """Return an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
     node.only("from", "to", "x", "gives")
     types = context.types
     inputs = [types.names(e)[0] for e in node.need("from").elements()]

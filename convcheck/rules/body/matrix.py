@@ -129,7 +129,7 @@ class _Names:
     context: Context
 
     def type_of(self, node: Node, word: str) -> str:
-        """Give the type's name, or the target itself. Raises SpecError for an unknown word."""
+        """Return the type's name, or the target itself. Raises SpecError for an unknown word."""
         if word in self.targets:
             return word
         if word not in self.named:
@@ -138,7 +138,7 @@ class _Names:
         return self.named[word].name
 
     def family(self, node: Node) -> frozenset[str]:
-        """Give the types that a word or a list of them names, families included."""
+        """Return the types that a word or a list of them names, families included."""
         found: set[str] = set()
         for element in node.elements():
             members = self.context.types.sets.get(element.text())
@@ -147,7 +147,7 @@ class _Names:
 
 
 def read_matrix(node: Node, context: Context) -> Matrix:
-    """Build the matrix of a spec file from its root. Raises SpecError with file and line."""
+    """Return the matrix of a spec file from its root. Raises SpecError with file and line."""
     body = node.need("matrix")
     body.only("names", "refused-unless", "targets", "tables")
     runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")

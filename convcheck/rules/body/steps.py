@@ -77,7 +77,7 @@ class StepsReading:
     place: Place
 
     def type_for(self, data: DType) -> DType:
-        """Give the type in which operations are done for a type of the first input."""
+        """Return the type in which operations are done for a type of the first input."""
         return dict(self.within).get(data.name, data)
 
 
@@ -163,7 +163,7 @@ def _broadcasts(layout: Layout, at: Node) -> None:
 
 
 def read_steps(node: Node, context: Context) -> Steps:
-    """Build the steps of a spec file's root node. Raises SpecError with file and line."""
+    """Return the steps of a spec file's root node. Raises SpecError with file and line."""
     inputs = list(node.need("inputs").items())
     body = node.need("steps")
     body.only(

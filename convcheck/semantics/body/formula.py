@@ -94,7 +94,7 @@ class FormulaCalls:
     decisions: tuple[Decision, ...]
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Count the elements of the longest reading; 1 where the call is undefined.
+        """Return the number of elements of the longest reading; 1 where the call is undefined.
 
         Raises SpecError as `expect` does.
         """
@@ -106,7 +106,7 @@ class FormulaCalls:
             raise self._undecided("a division by zero") from None
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Say what is expected of a call of one scalar per input, codes of shape ().
+        """Return what is expected of a call of one scalar per input, codes of shape ().
 
         Raises TooLongError beyond LONGEST elements, and SpecError for what no condition covers:
         a division by zero, an overflow, an argument that is no number.
@@ -162,7 +162,7 @@ class FormulaCalls:
         return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
 
     def _distinct(self, sequences: Sequences) -> Iterator[Reading]:
-        """Give the readings that differ in outcome, each under its first name."""
+        """Return the readings that differ in outcome, each under its first name."""
         seen: set[tuple[int, ...]] = set()
         for mode in self.formula.to_float:
             for length, element in self.rule.readings:

@@ -77,7 +77,7 @@ def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
 
 
 def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
-    """Give a call's codes, None where an input's type has no such number."""
+    """Return a call's codes, None where an input's type has no such number."""
     try:
         return tuple(
             np.array(code_of(cast(Numeric, t.format), word)[0], t.format.storage)

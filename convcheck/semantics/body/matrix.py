@@ -63,7 +63,7 @@ def find(
 
 
 def _pair(table: MatrixTable, names: Pair, ranks: Sequence[int]) -> Pair | None:
-    """Give the names as (row, column), None where the table has no cell for them."""
+    """Return the names as (row, column), None where the table has no cell for them."""
     for first, second in ((0, 1), (1, 0)):
         pair = (names[first], names[second])
         kinds = tuple("dimensioned" if ranks[i] else "scalar" for i in (first, second))
@@ -109,7 +109,7 @@ class Conversion:
     known: dict[bytes, Became] = field(default_factory=dict)
 
     def expect(self, codes: Bits) -> Became:
-        """Say what codes of shape (n,) become."""
+        """Return what codes of shape (n,) become."""
         key = codes.tobytes()
         if key not in self.known:
             if len(self.known) > _KEPT:
@@ -134,7 +134,7 @@ def conversion(spec: Spec, source: DType, target: DType) -> Conversion:
 
 
 def plain_codes(fmt: Format) -> Codes:
-    """Give the codes of 0 and 1, which convert to any type beyond doubt."""
+    """Return the codes of 0 and 1, which convert to any type beyond doubt."""
     one = fmt.bias << fmt.mantissa if isinstance(fmt, Float) else 1
     return np.array([0, one], fmt.storage)
 
@@ -152,11 +152,11 @@ class CompiledMatrix:
     offsets: tuple[int, ...]  # of each conversion's decisions among all
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Count the elements of the larger output: as many as its input has."""
+        """Return the number of elements of the larger output: as many as its input has."""
         return max(bits.size for bits in inputs)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Say what a call of two tensors of codes gives."""
+        """Return what a call of two tensors of codes gives."""
         pairs = zip(self.conversions, inputs, strict=True)
         values = [each.expect(bits.reshape(-1)) for each, bits in pairs]
         row = self._row(values)
@@ -184,7 +184,7 @@ class CompiledMatrix:
 
 
 def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> Due:
-    """Say what an output has to be; where `free`, its elements are left open."""
+    """Return what an output has to be; where `free`, its elements are left open."""
     patterns = np.full_like(reading.patterns, UNDEFINED) if free else reading.patterns
     return Due(target, shape, reading.codes, patterns)
 

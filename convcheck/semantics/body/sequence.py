@@ -45,12 +45,12 @@ class Sequences:
     _codes: dict[tuple[int, str], list[int]] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
-        """Give the arguments in the output's type; a float type is rounded to by `mode`."""
+        """Return the arguments in the output's type; a float type is rounded to by `mode`."""
         fit = grid(self.output, self._mode(self.output, mode)).round
         return {name: fit(value) for name, value in self.arguments.items()}
 
     def length(self, way: Way, mode: str) -> int:
-        """Count the elements, arguments being converted to float types by `mode`."""
+        """Return the number of elements, arguments being converted to float types by `mode`."""
         key = id(way), mode
         if key not in self._lengths:  # the ways belong to the rule, and outlive the call
             _, fmt, values = self._start(way, mode)
@@ -70,7 +70,7 @@ class Sequences:
         )
 
     def codes(self, way: Way, mode: str, n: int) -> tuple[int, ...]:
-        """Give the codes of the first n elements, converted to the output's type by `mode`."""
+        """Return the codes of the first n elements, converted to the output's type by `mode`."""
         known = self._codes.setdefault((id(way), mode), [])
         if len(known) < n:
             code = grid(self.output, self._mode(self.output, mode)).code
@@ -78,7 +78,7 @@ class Sequences:
         return tuple(known[:n])
 
     def plain(self, n: int) -> bool:
-        """Tell whether the output's type has each of the first n elements exactly."""
+        """Return whether the output's type has each of the first n elements exactly."""
         fit, exact = grid(self.output, self._mode(self.output, NEAREST)).round, operations(None)
         try:
             return all(
@@ -95,7 +95,7 @@ class Sequences:
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
     def _start(self, way: Way, mode: str) -> _Key:
-        """Give the type that a way computes in, None for exactly, and the arguments in it."""
+        """Return the type that a way computes in, None for exactly, and the arguments in it."""
         key = id(way), mode
         if key not in self._started:
             arguments = self.converted(mode) if way.converted else self.arguments

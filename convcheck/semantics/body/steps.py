@@ -56,11 +56,11 @@ class CompiledSteps:
         return self.case.inputs[0]
 
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Count the elements of the output: those of the first input."""
+        """Return the number of elements of the output: those of the first input."""
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Say what is expected of tensors of codes, those after the first broadcast to its shape.
+        """Return what is expected of tensors of codes; others broadcast to the shape of the first.
 
         Raises SpecError where they do not broadcast to it, unless the case is refused.
         """
@@ -78,17 +78,17 @@ class CompiledSteps:
         return ExpectedCall(AGREE if len(readings) == 1 else DIFFER, tuple(readings))
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> Due:
-        """Give what one reading expects of a call."""
+        """Return what one reading expects of a call."""
         return self._due(reading, self._decoded(inputs), inputs[0].shape)
 
     def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
-        """Give the values, of shape (n,), that the last conversion gets of a call."""
+        """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
         values, _ = self._run(reading, self._decoded(inputs), self.steps.lines[:last])
         return values[self.steps.lines[last].source]
 
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
-        """Give what the lines after the last conversion make of codes of the first input's type.
+        """Return what the lines after the last conversion make of codes of the first input's type.
 
         `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
         the ones before, this is the data that the conversion gets these values of.
@@ -103,7 +103,7 @@ class CompiledSteps:
         return max(i for i, line in enumerate(self.steps.lines) if line.rule)
 
     def _decoded(self, inputs: Sequence[Bits]) -> dict[str, Numbers]:
-        """Give the exact values of the inputs by name, of shape (n,), broadcast to the first."""
+        """Return the exact values of the inputs by name, of shape (n,), broadcast to the first."""
         shape = inputs[0].shape
         values = {}
         for name, dtype, bits in zip(self.names, self.case.inputs, inputs, strict=True):
@@ -193,12 +193,12 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
 
 
 def layout_of(spec: Spec, case: Case) -> Layout:
-    """Give the layout of a case; a spec's only one is not named in its cases."""
+    """Return the layout of a case; a spec's only one is not named in its cases."""
     return next(x for x in spec.layouts if x.name == case.layout or not case.layout)
 
 
 def refusal_of(steps: Steps, layout: Layout, case: Case) -> Refusal | None:
-    """Give the reason for which a case has to be refused, None where an answer is due."""
+    """Return the reason for which a case has to be refused, None where an answer is due."""
     for refusal in steps.refusals:
         if layout.name in refusal.layouts or case.inputs[0].name in refusal.types:
             return refusal
@@ -206,7 +206,7 @@ def refusal_of(steps: Steps, layout: Layout, case: Case) -> Refusal | None:
 
 
 def target_of(line: Line, case: Case) -> DType:
-    """Give the type to which a line of a case converts: an attribute's value names it."""
+    """Return the type to which a line of a case converts: an attribute's value names it."""
     value = str(case.attribute(line.to))
     targets = dict(line.targets)
     if value not in targets:
@@ -259,6 +259,6 @@ def _rounding(operation: Operation, fmt: Float) -> Operation:
 
 
 def _same(a: CallReading, b: CallReading) -> bool:
-    """Tell whether two readings expect the same of the one output."""
+    """Return whether two readings expect the same of the one output."""
     one, other = a.outputs[0], b.outputs[0]
     return np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)

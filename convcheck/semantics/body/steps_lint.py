@@ -152,7 +152,7 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Finding]:
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits]:
-    """Give data of some binades about one, under one value of each other input."""
+    """Return data of some binades about one, under one value of each other input."""
     fmt = cast(Float, compiled.data.format)
     one, binade = fmt.bias << fmt.mantissa, 1 << fmt.mantissa
     steps = np.arange(-_BINADES * _EACH, _BINADES * _EACH) * max(binade // _EACH, 1)
@@ -212,6 +212,6 @@ def _compared(
 
 
 def _codes(codes: Bits, patterns: Sequence[int]) -> list[int]:
-    """Give codes; -1 where something other than a value is expected. A zero's is 0."""
+    """Return codes; -1 where something other than a value is expected. A zero's is 0."""
     known = zip(codes.tolist(), patterns, strict=True)
     return [code if p in (EXACT, ANY_ZERO) else -1 for code, p in known]

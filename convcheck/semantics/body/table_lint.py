@@ -87,7 +87,7 @@ def _of_error(error: SpecError, spec: Spec) -> Finding:
 
 
 def representatives(spec: Spec, case: Case) -> Bits:
-    """Give inputs that stand for every case class of a case (see the module's docstring)."""
+    """Return inputs that stand for every case class of a case (see the module's docstring)."""
     thresholds = _thresholds(spec, case.outputs[0].format)
     source = case.inputs[0].format
     if isinstance(source, Text):
@@ -223,7 +223,7 @@ def _given(spec: Spec, case: Case, bits: Bits) -> str:
 
 
 def _canonical(target: Format, word: str) -> str:
-    """Give the code that an example's result names, in the form of `_given`."""
+    """Return the code that an example's result names, in the form of `_given`."""
     if isinstance(target, Text) or word in PATTERNS:
         return word
     return f"{code_of(target, word)[0]:#x}"

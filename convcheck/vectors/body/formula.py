@@ -63,7 +63,7 @@ def _listed(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterato
 
 
 def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iterator[Codes]:
-    """Give the codes of arguments, rounded to their types, where these have such numbers."""
+    """Return the codes of arguments, rounded to their types, where these have such numbers."""
     for row in rows:
         try:
             yield tuple(code_of(fmt, word)[0] for fmt, word in zip(formats, row, strict=True))
@@ -72,14 +72,14 @@ def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iter
 
 
 def _around(fmt: Numeric, codes: Codes, at: int) -> Iterator[Codes]:
-    """Give a call, and the same with one argument a unit in the last place off."""
+    """Return a call, and the same with one argument a unit in the last place off."""
     yield codes
     for beside in _beside(fmt, codes[at]):
         yield (*codes[:at], beside, *codes[at + 1 :])
 
 
 def _beside(fmt: Numeric, code: int) -> Iterator[int]:
-    """Give the codes of the next values below and above a finite one."""
+    """Return the codes of the next values below and above a finite one."""
     value = value_of(fmt, code)
     if not isinstance(fmt, Float):
         yield from (int(v) & fmt.mask for v in (value - 1, value + 1) if fmt.min <= v <= fmt.max)
@@ -116,7 +116,7 @@ def _word(fmt: Numeric, output: Format, random: Random) -> str:
 
 
 def _limit(formula: Formula, formats: Sequence[Numeric], codes: Codes, steps: int) -> int | None:
-    """Give the code nearest to the element after a number of steps, None where there is none."""
+    """Return the code nearest to the element after a number of steps, None where there is none."""
     values = [value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True)]
     arguments = {**dict(zip(formula.arguments, values, strict=True)), INDEX: Fraction(steps)}
     fmt = formats[formula.arguments.index(formula.asked.limit)]

@@ -57,7 +57,7 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
 
 
 def _turns(each: Conversion, tier: Tier) -> int:
-    """Count the values of a row that a scalar is asked."""
+    """Return the number of values of a row that a scalar is asked."""
     rounds = isinstance(each.target.format, Float) and each.source != each.target
     return (_OF_ROUNDED if rounds else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
 
@@ -85,12 +85,12 @@ def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
 
 
 def _least(dims: tuple[str, ...]) -> int:
-    """Count the elements of a shape whose letters are 1."""
+    """Return the number of elements of a shape whose letters are 1."""
     return prod(int(d) for d in dims if d.isdigit())
 
 
 def _asks_values(spec: Spec, case: Case, found: Found) -> bool:
-    """Tell whether no case before this one surely gives the same type to the same inputs."""
+    """Return whether no case before this one surely gives the same type to the same inputs."""
     if not found.certain:
         return False
     for attributes in _combinations(spec):
@@ -110,7 +110,7 @@ def _products(lists: tuple[tuple[str, tuple[int | str, ...]], ...]) -> tuple[Att
 
 
 def _combinations(spec: Spec) -> tuple[Attributes, ...]:
-    """Give the attributes of the cases of two inputs, in the spec's order."""
+    """Return the attributes of the cases of two inputs, in the spec's order."""
     return _products(tuple((a.name, a.values) for a in spec.attributes))
 
 
@@ -119,7 +119,7 @@ def _combinations(spec: Spec) -> tuple[Attributes, ...]:
 
 @lru_cache(maxsize=1024)
 def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
-    """Give the values to ask of a conversion, by the row that decides them."""
+    """Return the values to ask of a conversion, by the row that decides them."""
     codes = _candidates(each, tier, seed)
     codes = codes[~np.isin(codes, plain_codes(each.source.format))]
     rows = each.run(codes).rows
@@ -132,7 +132,7 @@ def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
 
 
 def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
-    """Give codes of the source, the most telling first, each once."""
+    """Return codes of the source, the most telling first, each once."""
     source, target = each.source.format, each.target.format
     assert isinstance(source, Float | Int | Bool)  # noqa: S101  a matrix has no texts
     assert isinstance(target, Float | Int | Bool)  # noqa: S101
@@ -153,7 +153,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:
-    """Give codes at and next to ties of a float target, low, high and smallest, in both signs.
+    """Return codes at and next to ties of a float target, low, high and smallest, in both signs.
 
     One step beside a high tie of a wide source is lost on the way through a type between the two.
     """

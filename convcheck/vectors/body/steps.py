@@ -96,7 +96,7 @@ def _letters(layout: Layout) -> list[str]:
 
 
 def _sets(asking: _Asking, asked: Sequence[Words]) -> list[dict[str, int]]:
-    """Give the distinct sets of codes of the other inputs that are in the question."""
+    """Return the distinct sets of codes of the other inputs that are in the question."""
     inside = asking.compiled.names[1:]
     sets = [{n: code_of(asking.data, w)[0] for n, w in words if n in inside} for words in asked]
     return [one for i, one in enumerate(sets) if one not in sets[:i]]
@@ -129,7 +129,7 @@ def _pool(asking: _Asking, one: Mapping[str, int]) -> _Pool:
 
 
 def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
-    """Give the data of which the conversion gets the values wanted, or nearly."""
+    """Return the data of which the conversion gets the values wanted, or nearly."""
     everywhere = np.zeros(len(wanted), np.intp)
     others = {
         name: take(decode(asking.data, np.array([code], asking.data.storage)), everywhere)

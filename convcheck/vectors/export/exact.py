@@ -14,7 +14,7 @@ from convcheck.vectors.model import VectorSet
 
 
 def settled(vectors: VectorSet) -> NDArray[np.bool_]:
-    """Tell which elements have one expectation under all readings: a code, or any NaN."""
+    """Return which elements have one expectation under all readings: a code, or any NaN."""
     readings = vectors.expected.readings
     found = np.isin(readings[0].patterns, (EXACT, ANY_NAN))
     for reading in readings[1:]:
@@ -25,7 +25,7 @@ def settled(vectors: VectorSet) -> NDArray[np.bool_]:
 
 
 def due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> Bits:
-    """Give the codes, with a NaN where any will do."""
+    """Return the codes, with a NaN where any will do."""
     filled = codes.copy()
     if isinstance(fmt, Float):
         filled[patterns == ANY_NAN] = fmt.nan_code
@@ -33,7 +33,7 @@ def due(fmt: Format, codes: Bits, patterns: NDArray[np.uint8]) -> Bits:
 
 
 def outputs_of(expected: ExpectedCall) -> Sequence[Bits] | None:
-    """Give the outputs of a call where they are settled, in their shapes; None where not."""
+    """Return the outputs of a call where they are settled, in their shapes; None where not."""
     first, *others = expected.readings
     if others or first.pattern != EXACT:
         return None

@@ -17,7 +17,7 @@ MARK = "convcheck-export.json"
 
 
 def check(folder: Path, form: str) -> frozenset[str]:
-    """Name the files that an earlier export left in a folder.
+    """Return the names of the files that an earlier export left in a folder.
 
     Raises UsageError where it has anything else in it, or is no folder.
     """

@@ -9,7 +9,7 @@ from convcheck.vectors.store.write_calls import body_of_calls
 
 
 def text(spec: Spec, vectors: Vectors, seed: int) -> str:
-    """Give the vector file of one case."""
+    """Return the vector file of one case."""
     return header(spec, seed) + (
         body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)
     )

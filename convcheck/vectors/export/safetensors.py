@@ -26,12 +26,12 @@ Tensors = dict[str, NDArray[Any]]
 
 
 def can_hold(case: Case) -> bool:
-    """Tell whether a case has a form in safetensors, which has no texts."""
+    """Return whether a case has a form in safetensors, which has no texts."""
     return not any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
 
 
 def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
-    """Give the file of one case, which `can_hold` allows."""
+    """Return the file of one case, which `can_hold` allows."""
     from safetensors.numpy import save
 
     if isinstance(vectors, CallSet):
@@ -87,7 +87,7 @@ def _of_calls(vectors: CallSet) -> tuple[Tensors, tuple[Decision, ...]]:
 
 
 def _output_types(vectors: Vectors) -> list[Any]:
-    """Name the types of the outputs; of a case whose answer they are, those of each call."""
+    """Return the outputs' type names; where they are the answer, those of each call."""
     if vectors.case.outputs or isinstance(vectors, VectorSet):
         return [t.name for t in vectors.case.outputs]
     return [[d.dtype.name for d in e.readings[0].outputs] for e in vectors.expected]

@@ -23,12 +23,12 @@ _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 
 def has_lines(vectors: Vectors) -> bool:
-    """Tell whether a case has a text form: one whose question is a whole call has none."""
+    """Return whether a case has a text form: one whose question is a whole call has none."""
     return isinstance(vectors, VectorSet)
 
 
 def lines(vectors: VectorSet) -> Iterator[str]:
-    """Give an input a line, without line ends."""
+    """Return an input a line, without line ends."""
     fmt, inputs = vectors.case.inputs[0].format, vectors.inputs[0]
     if isinstance(fmt, Text):
         yield from (json.dumps(text, ensure_ascii=False) for text in cast(Texts, inputs))

@@ -10,12 +10,12 @@ from convcheck.numerics.format import Bits, Format, Text
 
 
 def hex_width(fmt: Format) -> int:
-    """Count the hex digits of a code: one for each begun four bits."""
+    """Return the number of hex digits of a code: one for every four bits or part of them."""
     return 0 if isinstance(fmt, Text) else (fmt.bits + 3) // 4
 
 
 def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
-    """Make an array of hex words, or of texts. Raises ValueError for a word with too many bits."""
+    """Return the codes of hex words, or texts. Raises ValueError for a word with too many bits."""
     if isinstance(fmt, Text):
         texts = list(words)
         array = np.empty(len(texts), object)

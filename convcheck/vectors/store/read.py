@@ -77,7 +77,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def broken(path: Path, what: str, line: int = 0) -> VectorError:
-    """Make the error for a damaged file."""
+    """Return the error for a damaged file."""
     return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
 
 

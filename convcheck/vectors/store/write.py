@@ -29,7 +29,7 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 
 
 def path_of(case: Case) -> str:
-    """Give a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
+    """Return a case's file within a vectors folder: onnx/Cast-21/float32-to-int8.json."""
     family, _, rest = case.spec.partition(".")
     return f"{family}/{rest}/{file_key(case)}.json"
 
@@ -38,7 +38,7 @@ def path_of(case: Case) -> str:
 
 
 def body(vectors: VectorSet) -> str:
-    """Give what may be shared between versions: the case, the rules, the vectors."""
+    """Return what may be shared between versions: the case, the rules, the vectors."""
     case = {
         "inputs": [t.name for t in vectors.case.sources],
         "outputs": [t.name for t in vectors.case.outputs],
@@ -99,7 +99,7 @@ def _due(fmt: Format, reading: Reading) -> list[str]:
 
 
 def header(spec: Spec, seed: int) -> str:
-    """Give the head of a vector file, up to its body."""
+    """Return the head of a vector file, up to its body."""
     head = {
         "convcheck-vectors": FORMAT,
         "generator": GENERATOR,
@@ -144,7 +144,7 @@ class Files:
     def _file(
         self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
     ) -> tuple[str, str | None]:
-        """Give a file of a body; no content where the parent's file has the same body."""
+        """Return a file of a body; no content where the parent's file has the same body."""
         key = sha256(text)
         older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(name)
         if older is not None and self._bodies[older] == key:
@@ -159,7 +159,7 @@ class Files:
 
 
 def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
-    """Give (name, body, vectors) of each file: a case's own, or that of its input types."""
+    """Return (name, body, vectors) of each file: a case's own, or that of its input types."""
     shared: dict[str, list[CallSet]] = {}
     for vectors in sets:
         if isinstance(vectors, CallSet):
@@ -195,7 +195,7 @@ def _entries(mapping: Mapping[str, Any]) -> str:
 
 
 def differing(files: Files, folder: Path) -> list[str]:
-    """Name the files of a folder that differ from those given, are missing, or are left over."""
+    """Return the names of a folder's files that differ, are missing or are left over."""
     given, differ = set(), []
     for name, text in files:
         given.add(name)

@@ -22,7 +22,7 @@ BETWEEN = "between"
 
 
 def file_key(case: Case) -> str:
-    """Name the file that a case's vectors stand in: of whole calls, that of its input types.
+    """Return the name of a case's vector file: for whole calls, that of the input types.
 
     What only gives a type has no part in a vector, so that such a case shares another's file.
     """
@@ -32,17 +32,17 @@ def file_key(case: Case) -> str:
 
 
 def case_key(case: Case) -> str:
-    """Name a case within its file."""
+    """Return the name of a case within its file."""
     return case.name.partition("/")[2]
 
 
 def rule_key(decision: Decision) -> Rule:
-    """Name a decision in a file."""
+    """Return the name of a decision in a file."""
     return decision.rule, decision.row, decision.level
 
 
 def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
-    """Give the row of each decision; of the first where two conversions of a call have the same."""
+    """Return the row of each decision: the first, where both conversions of a call have it."""
     rows: dict[Rule, int] = {}
     for row, decision in enumerate(decisions):
         rows.setdefault(rule_key(decision), row)
@@ -50,7 +50,7 @@ def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
 
 
 def body_of_calls(sets: Sequence[CallSet]) -> str:
-    """Give the part of a file that may be shared between versions: the cases, rules and calls."""
+    """Return the part of a file that may be shared between versions: the cases, rules and calls."""
     rules = {rule_key(s.decisions[e.row]): 0 for s in sets for e in s.expected}
     numbers = {rule: number for number, rule in enumerate(rules)}
     bodies: dict[str, int] = {}
