@@ -68,18 +68,19 @@ _WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute the length or the elements.
-
-    `arithmetic` is a type, 'exact' or 'output'; `running` tells the recurrence from the product;
-    `converted` that the arguments are converted to the output's type first.
-    """
+    """One way to compute the length or the elements."""
 
     expression: Expression
+    #: The type in which it is computed, 'exact' or 'output'.
     arithmetic: DType | str
+    #: Whether each element is made of the last one: a recurrence, not a product.
     running: bool
+    #: Whether the arguments are converted to the output's type first.
     converted: bool
-    conversions: tuple[DType, ...]  # the types that the expression converts to
-    name: str  # '' for one that the rest tells
+    #: The types that the expression converts to.
+    conversions: tuple[DType, ...]
+    #: '' for a way that its other fields describe.
+    name: str
     cite: Cite
 
     def __str__(self) -> str:
@@ -91,14 +92,13 @@ class Way:
 
 @dataclass(frozen=True)
 class Undefined:
-    """A condition under which nothing is expected.
-
-    `when` is 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an integer
-    output, or of any reading's computation), or 'zero' (of `argument` in the output's type).
-    """
+    """A condition under which nothing is expected."""
 
     name: str
+    #: 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an integer output,
+    #: or of any reading's computation), or 'zero' (of `argument` in the output's type).
     when: str
+    #: The argument that is zero, '' for other conditions.
     argument: str
     level: Level
     cite: Cite
@@ -107,15 +107,21 @@ class Undefined:
 
 @dataclass(frozen=True)
 class FormulaRule:
-    """How a family of cases is computed: pairs of the ways to a length and to the elements."""
+    """How the cases of some types are computed."""
 
     name: str
     when: When
+    #: Where no element is rounded.
     level: Level
+    #: Where elements are rounded, and all readings round to the same.
     agreed: Level
+    #: The sentence on the elements.
     cite: Cite
+    #: The sentence on what makes readings differ.
     differing: Cite
+    #: Whether an answer between the readings, an ulp more to either side, is tolerated.
     between: bool
+    #: A way to the length and a way to the elements for each.
     readings: tuple[tuple[Way, Way], ...]
     place: Place
 

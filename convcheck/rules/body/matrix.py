@@ -73,16 +73,16 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class MatrixTable:
-    """A table by (row type, column type).
-
-    Without `ranks` it is a triangle, which has each pair once, in either order. With them it is a
-    square: the row is the input of the first rank, the column that of the second.
-    """
+    """A table of a matrix: a triangle, or a square where the two inputs have parts."""
 
     name: str
     when: tuple[tuple[str, frozenset[Value]], ...]
+    #: Of a square: the row is the input of the first rank, the column that of the second.
+    #: Empty for a triangle, which has each pair once, in either order.
     ranks: tuple[str, ...]
+    #: The types of the rows, in order.
     types: tuple[str, ...]
+    #: (row type, column type) -> its cell.
     cells: Mapping[tuple[str, str], MatrixCell]
     place: Place
 

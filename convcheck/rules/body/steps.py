@@ -48,30 +48,36 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """A line: an expression, or the conversion of `source` by a rule, or neither where left out.
-
-    `needs` is the input that the expression has besides those always there, '' for none; without
-    it the line is `otherwise`. `targets` maps values of the attribute `to` to types.
-    """
+    """A line: an expression, or the conversion of what an earlier line gave."""
 
     name: str
+    #: The expression; None for a conversion.
     be: Expression | None
+    #: The input that the expression has besides those always there, '' for none.
     needs: str
+    #: The expression where that input is left out.
     otherwise: Expression | None
+    #: The line or input that is converted, '' for an expression.
     source: str
+    #: The rule that it is converted by.
     rule: str
+    #: The attribute that names the type it is converted to.
     to: str
+    #: Values of that attribute -> types.
     targets: tuple[tuple[str, DType], ...]
     place: Place
 
 
 @dataclass(frozen=True)
 class StepsReading:
-    """Where results are rounded: see the module's docstring. `within` maps a type's name."""
+    """Where results are rounded; see the module's docstring."""
 
     name: str
+    #: The type of the first input -> the type that operations are done in.
     within: tuple[tuple[str, DType], ...]
+    #: Lines whose expression is rounded once, as a whole.
     once: frozenset[str]
+    #: Lines whose result is rounded to the type of the first input.
     narrow: frozenset[str]
     cite: Cite
     place: Place
@@ -108,19 +114,21 @@ class StepsExample:
 
 @dataclass(frozen=True)
 class Steps(Body):
-    """A steps body. `free_zero`: a zero output has either sign; `free_rest`: one that is not
-    finite is undefined. `ask` and `ask_little` are values of the inputs after the first.
-    """
+    """A steps body; see the module's docstring."""
 
     name = "steps"
     lines: tuple[Line, ...]
     readings: tuple[StepsReading, ...]
     level: Level
     cite: Cite
+    #: Whether a zero output may have either sign.
     free_zero: bool
+    #: Whether an output that is not finite is undefined.
     free_rest: bool
     refusals: tuple[Refusal, ...]
+    #: Values of the inputs after the first, each set asked with all that is worth asking.
     ask: tuple[Words, ...]
+    #: Sets that leave little defined, each asked with a few values.
     ask_little: tuple[Words, ...]
     examples: tuple[StepsExample, ...]
     place: Place
