@@ -15,7 +15,7 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
 from convcheck.judge.digest import added, digest_of_bytes, spelled
 from convcheck.judge.matching_calls import Returned, closest, difference, is_between, shapes_of
-from convcheck.judge.refusals import is_refusal
+from convcheck.judge.refusals import is_accepted, is_refusal, wants_refusal
 from convcheck.judge.result import (
     CallExample,
     CaseResult,
@@ -148,8 +148,8 @@ def _judged(calls: CallSet, answers: CallAnswers, i: int) -> _Judged:
 def _of_refusal(calls: CallSet, i: int) -> _Judged:
     expected = calls.expected[i]
     first = expected.readings[0]
-    due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
-    if _free(expected) or calls.case.refusal:
+    due = [r for r in expected.readings if wants_refusal(r)]
+    if _free(expected) or is_accepted(calls.case):
         return _Judged("undefined", "refused", first)
     if not due:
         return _Judged("refused", "refused", first)

@@ -26,7 +26,7 @@ from convcheck.judge.digest import digest, digest_of_words, spelled
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
-from convcheck.judge.refusals import is_due, is_refusal, may_refuse
+from convcheck.judge.refusals import is_accepted, is_due, is_refusal, may_refuse
 from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word
 from convcheck.judge.tally import (
     MAIN,
@@ -183,7 +183,7 @@ class _Tallying:
     def _sorted_out(self, here: Mask, reading: int) -> Iterator[tuple[str, str, Index]]:
         under, wrong = self.expected.readings[reading], here & self.wrong[reading]
         free = under.patterns == pattern.UNDEFINED
-        if self.case.refusal:
+        if is_accepted(self.case):
             free = free | (self.state == REFUSED)
         crashed, refused = here & (self.state == CRASHED), wrong & (self.state == REFUSED)
         for sort, kind, mask in (

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from convcheck.backends.protocol import Declined
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
+from convcheck.semantics.expected_calls import CallReading
 from convcheck.vectors.model import CallSet, Vectors
 
 
@@ -26,18 +27,30 @@ def is_refusal(vectors: Vectors, declined: Declined) -> bool:
     """
     if cannot_be_put(declined) or not len(vectors):
         return False
-    return is_due(vectors) or vectors.case.refusal or not vectors.case.outputs
+    return is_due(vectors) or is_accepted(vectors.case) or not vectors.case.outputs
+
+
+def is_accepted(case: Case) -> bool:
+    """Tell whether a refusal of a case's inputs is accepted, whatever is due. It is recorded as
+    undefined.
+    """
+    return case.refusal
 
 
 def is_due(vectors: Vectors) -> bool:
     """Tell whether every input is to be refused, by the first reading of its rule."""
     if isinstance(vectors, CallSet):
-        return all(each.readings[0].pattern == REFUSED for each in vectors.expected)
+        return all(wants_refusal(each.readings[0]) for each in vectors.expected)
     return bool((vectors.expected.readings[0].patterns == REFUSED).all())
+
+
+def wants_refusal(reading: CallReading) -> bool:
+    """Tell whether a reading of a call's rule wants it to be refused."""
+    return reading.pattern == REFUSED
 
 
 def may_refuse(case: Case, reading: Reading) -> NDArray[np.bool_]:
     """Tell of which elements a refusal is no failure: those that are to be refused, of which
     nothing is defined, or of whose case a refusal is accepted. Of shape (n,).
     """
-    return np.isin(reading.patterns, [REFUSED, UNDEFINED]) | case.refusal
+    return np.isin(reading.patterns, [REFUSED, UNDEFINED]) | is_accepted(case)

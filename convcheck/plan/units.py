@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from convcheck.judge.part import Part
+from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish, finish_whole, merge, promoted
 from convcheck.rules.model import Case, Level
@@ -126,7 +127,7 @@ def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
     """What is declined of a case that is answered elsewhere is refused, and nobody's to refuse."""
-    accepted = part.case.refusal or (part.vectors and part.vectors.verdict != "unsupported")
+    accepted = is_accepted(part.case) or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
     what = f"{tally.declined:,} inputs" if tally.declined else "the case's vectors"

@@ -13,6 +13,7 @@ import numpy as np
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
+from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Strip
 from convcheck.numerics.format import Bits, Codes, Float, Format, is_nan
 from convcheck.semantics.expected import Decision
@@ -30,7 +31,7 @@ OTHERS = "other calls"  # of a row of which some calls match no reading
 
 def rows_of(calls: CallSet, answers: CallAnswers) -> Iterator[Surveyed]:
     """Say what was answered in each undefined and disputed row of a case."""
-    if answers.declined is not None and not answers.declined.missing:
+    if answers.declined is not None and not cannot_be_put(answers.declined):
         state = np.full(len(calls), REFUSED, np.uint8)
         said = dict.fromkeys(range(len(calls)), answers.declined.message)
         answers = replace(answers, state=state, messages=said, declined=None)

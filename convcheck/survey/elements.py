@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.matching import matching
+from convcheck.judge.refusals import cannot_be_put
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
 from convcheck.survey.law_words import settled
@@ -24,7 +25,7 @@ _SAMPLE = 4096  # answers kept of a row
 
 def rows_of(vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
     """Say what was answered in each undefined and disputed row of a case."""
-    if answers.declined is not None and not answers.declined.missing:
+    if answers.declined is not None and not cannot_be_put(answers.declined):
         answers = _refused(vectors, answers, answers.declined.message)
     for number, decision in enumerate(vectors.expected.decisions):
         index = np.flatnonzero(vectors.expected.rows == number)
