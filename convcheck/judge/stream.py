@@ -20,7 +20,7 @@ from convcheck.judge.form import strangers
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
-from convcheck.judge.stream_runs import Runs, pair_of, undefined
+from convcheck.judge.runs import Runs, pair_of, undefined
 from convcheck.judge.tally import RIGHT, Entry, Key, Tally, combined, merge, named
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions

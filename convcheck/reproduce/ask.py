@@ -11,7 +11,7 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Group
-from convcheck.judge.verdict import judge_any
+from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.one_input import Single
 from convcheck.plan.runner import execute
 from convcheck.pool.messages import Judge
@@ -80,7 +80,7 @@ def _asked(
 
 
 def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    judged = judge_any(vectors, answers)
+    judged = judge_vectors(vectors, answers)
     said = {field.name: getattr(judged, field.name) for field in fields(CaseResult)}
     return Kept(**said, answers=answers)
 

@@ -11,7 +11,7 @@ from convcheck.judge.result import CaseResult
 from convcheck.vectors.model import CallSet, Vectors
 
 
-def judge_any(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def judge_vectors(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
     """Judge the answers to one case's vectors, which are of the same sort."""
     if isinstance(vectors, CallSet):
         return judge_calls(vectors, cast(CallAnswers, answers))
