@@ -17,7 +17,6 @@ from .question import (
     Pattern,
     Want,
     bits,
-    edition,
     is_float,
     stated,
     types,
@@ -31,14 +30,6 @@ def expect(
     version: int, source: str, destination: str, attributes: dict[str, object], x: int | str
 ) -> Want:
     """What Cast of this version must make of x, a bit pattern or a string."""
-    ask = question(version, source, destination, attributes)
-    return ask if isinstance(ask, Want) else answer(ask, x)
-
-
-def question(
-    version: int, source: str, destination: str, attributes: dict[str, object]
-) -> Ask | Want:
-    """What is asked of each x, or what is demanded whatever x is."""
     known = types(version)
     if source not in known or destination not in known:
         return UNDEFINED
@@ -47,20 +38,15 @@ def question(
         return Want(IMPLIED, (("refused",),))
     if (destination in FLOAT8 or destination == E8M0) and saturate not in (0, 1):
         return UNDEFINED
-    since = edition(version, destination)
-    return Ask(since, source, destination, bool(saturate), str(round_mode))
-
-
-def answer(ask: Ask, x: int | str) -> Want:
-    """What is demanded of x."""
-    if ask.source == "string":
+    ask = Ask(version, source, destination, bool(saturate), str(round_mode))
+    if source == "string":
         return _from_string(ask, _checked(x))
     if isinstance(x, str):
         raise TypeError(f"{x!r} is no bit pattern")
-    if ask.destination == "string":
+    if destination == "string":
         return _to_string(ask)
-    value = decode(ask.source, x)
-    return _same_type(ask, value, x) if ask.source == ask.destination else _convert(ask, value)
+    value = decode(source, x)
+    return _same_type(ask, value, x) if source == destination else _convert(ask, value)
 
 
 def _checked(x: int | str) -> str:
@@ -112,17 +98,16 @@ def _to_integer(ask: Ask, value: Value) -> Want:
     if isinstance(value, str):
         if value != "-0":
             return UNDEFINED
-        toward_zero = 0
+        toward_zero = nearest = 0
     elif not is_float(ask.source):
         return _wrap(ask, int(value))
-    elif not low * value.denominator <= value.numerator <= high * value.denominator:
+    elif not low <= value <= high:
         return UNDEFINED
     else:
-        toward_zero = int(value)
+        toward_zero, nearest = int(value), round(value)
     size = int(2 ** INTEGERS[ask.destination])
     if ask.destination in NARROW_INTEGERS:
         # "Cast to a 4 bit type is done by rounding to the nearest-integer (with ties to even)"
-        nearest = 0 if isinstance(value, str) else round(value)
         return bits(DISPUTED, nearest % size, toward_zero % size)
     return bits(IMPLIED, toward_zero % size)
 
@@ -138,7 +123,7 @@ def _to_wide(ask: Ask, value: Value) -> Want:
     float_ = FLOATS[ask.destination]
     if isinstance(value, str):
         return _special_to_wide(ask, value)
-    code, sign = nearest_even(ask.destination, value), float_.sign if value.numerator < 0 else 0
+    code, sign = nearest_even(ask.destination, abs(value)), float_.sign if value < 0 else 0
     if code > float_.largest:
         return bits(stated(ask), sign + float_.largest + 1)
     return bits(stated(ask) if ask.source == "bool" else IMPLIED, sign + code)
