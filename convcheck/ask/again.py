@@ -194,7 +194,7 @@ class _Asking:
     def _unsteady(
         self, index: Index, got: Bits, again: Callable[[], Bits | str | None]
     ) -> NDArray[np.bool_]:
-        """Tell which elements of a call get other bits when it, or the bulk, is asked again."""
+        """Return which elements of a call get other bits when it, or the bulk, is asked again."""
         more, bulk = again(), self._put("again", self.backend, self.pool)
         unsteady = np.zeros(len(index), bool)
         if isinstance(more, np.ndarray):
@@ -204,7 +204,7 @@ class _Asking:
         return unsteady
 
     def groups(self) -> Iterator[Group]:
-        """Give a group of each kind, of differences and of refusals apart, and deciding row."""
+        """Yield a group of each kind, of differences and of refusals apart, and deciding row."""
         rows = self.vectors.expected.rows
         kinds = dict.fromkeys((found.kind, found.got is None) for found in self.found)
         for kind, silent in kinds:
@@ -255,7 +255,7 @@ class _Asking:
         return f"0x{word:0{fmt.storage.itemsize * 2}x}"
 
     def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Give runs of neighbours among the elements that were asked."""
+        """Return runs of neighbours among the elements that were asked."""
         inputs = self.vectors.inputs[0]
         if inputs.dtype.hasobject:
             return (), 0

@@ -86,7 +86,7 @@ class _Asking:
         self.deadly = {(fault.placement, fault.index) for fault in deaths}
 
     def ways(self) -> Iterator[_Way]:
-        """Give the ways in which the calls can be asked; the first is the first one, reversed."""
+        """Yield the ways in which the calls can be asked; the first is the first one, reversed."""
         if len(self.asked) > 1:
             yield _Way(ORDER, "in order", "in reverse order", "again", self.backend)
         else:
@@ -153,7 +153,7 @@ class _Asking:
         return _Found(way.other, example(self.vectors, i, (way.one, way.other), due, got))
 
     def groups(self) -> Iterator[Group]:
-        """Give a group of each deciding row and kind, of differences and of refusals apart."""
+        """Yield a group of each deciding row and kind, of differences and of refusals apart."""
         rows = [self.vectors.expected[i].row for i in self.asked]
         for (row, kind), found in sorted(self.found.items(), key=lambda item: item[0][0]):
             yield Group(
@@ -172,7 +172,7 @@ def _returned(answer: Answer) -> Came:
 
 
 def _unrepeatable(way: _Way, due: Outputs, got: Came, more: Came) -> tuple[_Way, Outputs, Came]:
-    """Give what differs from call to call: in one way, where there are two answers in it."""
+    """Return what differs from call to call: in one way, where there are two answers in it."""
     if not isinstance(got, Outputs):
         return replace(way, kind=UNREPEATABLE), due, got
     words = way.other, f"{way.other} once more"

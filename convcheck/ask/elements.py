@@ -77,7 +77,7 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
 
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
-    """Tell which elements have the pattern under every reading."""
+    """Return which elements have the pattern under every reading."""
     patterns = np.stack([r.patterns for r in vectors.expected.readings])
     return np.asarray((patterns == pattern).all(axis=0))
 

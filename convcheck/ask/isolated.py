@@ -31,7 +31,7 @@ _OTHERS = EVERYWHERE - {"bulk"}
 def chunk_vectors(
     case: Case, program: Program, form: Decision, first: int, count: int, seed: int | None = None
 ) -> VectorSet:
-    """Give consecutive codes, or samples, with what is expected of each."""
+    """Return consecutive codes, or samples, with what is expected of each."""
     if seed is None:
         codes = codes_from(case, first, count)
     else:
@@ -66,7 +66,7 @@ def group_at(vectors: VectorSet, fault: Fault) -> Group:
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:
-    """Give the positions of consecutive codes, ends included; a sign may turn between them."""
+    """Return the positions of consecutive codes, ends included; a sign may turn between them."""
     at = np.sort(positions(cast(Numeric, case.inputs[0].format), codes))
     cuts = np.flatnonzero(np.diff(at) != 1)
     firsts, lasts = [int(at[0]), *at[cuts + 1].tolist()], [*at[cuts].tolist(), int(at[-1])]

@@ -14,20 +14,20 @@ class Configurable(Protocol):
     options: Mapping[str, tuple[str, ...]]
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Give the same backend with other values of some options."""
+        """Return the same backend with other values of some options."""
         ...
 
 
 def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Give a backend's options; none of one that declares none."""
+    """Return a backend's options; none of one that declares none."""
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
 
 
 def broken(backend: Backend) -> bool:
-    """Tell whether a watched backend asks to be replaced: what it answers now counts no more."""
+    """Return whether a watched backend asks to be replaced: what it answers now counts no more."""
     return bool(getattr(backend, "broken", False))
 
 
 def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
-    """Give a backend that has options with other values of some."""
+    """Return a backend that has options with other values of some."""
     return cast(Configurable, backend).configured(choice)

@@ -51,7 +51,7 @@ def some(pool: Index, count: int) -> Index:
 
 
 def ways(pool: Index, pieces: int, large: bool) -> Iterator[Way]:
-    """Give the ways to ask a pool, with at most so many pieces a length; `large`: repeated too."""
+    """Yield the ways to ask a pool, with at most so many pieces a length; `large`: repeated too."""
     for by in dict.fromkeys((*ROTATIONS, len(pool) // 2)):
         if 0 < by < len(pool):
             words = f"rotated by {by}" if by in ROTATIONS else "rotated by half"

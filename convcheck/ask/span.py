@@ -60,7 +60,7 @@ def _crashed(tally: Tally) -> bool:
 
 
 def _apart(job: Job, span: Span) -> Iterator[Apart]:
-    """Give the chunks that are asked by themselves: of samples, which are in no order, each."""
+    """Yield the chunks that are asked by themselves: of samples, which are in no order, each."""
     if span.seed is None:
         yield from job.apart
         return
@@ -70,12 +70,12 @@ def _apart(job: Job, span: Span) -> Iterator[Apart]:
 
 
 def chunk_of(job: Job, index: Index) -> Apart:
-    """Give the chunk of a span's elements: what is known of it, nothing for the first time."""
+    """Return the chunk of a span's elements: what is known of it, nothing for the first time."""
     first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
     return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
 
 
 def with_chunk(job: Job, chunk: Apart) -> Job:
-    """Give the job with a chunk asked apart, in the place of what was known of that."""
+    """Return the job with a chunk asked apart, in the place of what was known of that."""
     others = tuple(other for other in job.apart if other.first != chunk.first)
     return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

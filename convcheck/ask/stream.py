@@ -99,7 +99,7 @@ class _Sweep:
         return self.weighing.tally()
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
-        """Give the first code of each chunk, and the pieces of stretches that lie in it."""
+        """Yield the first code of each chunk, and the pieces of stretches that lie in it."""
         size = self.size
         for first, end in self.span.asked:
             stretches = iter(self._outline(first, end))

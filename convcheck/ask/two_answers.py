@@ -33,12 +33,12 @@ class _Difference:
 
 
 def differs(due: Outputs, got: Came) -> bool:
-    """Tell whether something else came; nothing else did where the call was not made."""
+    """Return whether something else came; nothing else did where the call was not made."""
     return isinstance(got, str) or (got is not None and _difference(due, got) is not None)
 
 
 def alike(got: Came, more: Came) -> bool:
-    """Tell whether a call gave what it gave before; as far as is known where it was not made."""
+    """Return whether a call gave what it gave before; as far as is known where it was not made."""
     if more is None or isinstance(got, str | None) or isinstance(more, str):
         return more is None or isinstance(got, str) == isinstance(more, str)
     if isinstance(got, Oversized):
@@ -65,7 +65,7 @@ def _difference(due: Outputs, got: Returned) -> _Difference | None:
 
 
 def _forms(got: Returned) -> list[str]:
-    """Give type and shape of each output: float32 scalar, float16 [7]."""
+    """Return type and shape of each output: float32 scalar, float16 [7]."""
     shapes = shapes_of(got)
     names = [*map(str, got.types), *[""] * (len(shapes) - len(got.types))]
     said = (list(shape) or "scalar" for shape in shapes)
@@ -121,7 +121,7 @@ def _strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, .
 
 
 def _arguments(call: Call, due: Outputs, where: tuple[int, int] | None) -> tuple[Word, ...]:
-    """Give the word of each input that meets the element; () where they do not meet."""
+    """Return the word of each input that meets the element; () where they do not meet."""
     output, element = where or (0, 0)
     if all(tensor.shape == () for tensor in call):
         return tuple(int(tensor[()]) for tensor in call)

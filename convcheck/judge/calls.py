@@ -168,7 +168,7 @@ def _of_answer(expected: ExpectedCall, got: Returned) -> _Judged:
 
 
 def _free(expected: ExpectedCall) -> bool:
-    """Tell whether nothing is expected of a call: every reading leaves everything open."""
+    """Return whether nothing is expected of a call: every reading leaves everything open."""
     return all(_leaves_open(reading) for reading in expected.readings)
 
 

@@ -94,13 +94,13 @@ def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
 
 
 def fails_whole(case: CaseResult) -> bool:
-    """Tell whether a case fails in another way than its groups do."""
+    """Return whether a case fails in another way than its groups do."""
     named = any(group.verdict == case.verdict for group in case.groups)
     return case.verdict in FAILURES and not named
 
 
 def _of_elements(group: Group) -> bool:
-    """Tell whether a group is of whole calls, right in type and shape and wrong in elements."""
+    """Return whether a group is of whole calls, right in type and shape and wrong in elements."""
     found = (e.difference for e in group.examples if isinstance(e, CallExample))
     return any(difference is not None and difference[1] >= 0 for difference in found)
 
@@ -109,7 +109,7 @@ def _of_elements(group: Group) -> bool:
 
 
 def of_types(case: Case) -> bool:
-    """Tell whether the question is which type two inputs have in common."""
+    """Return whether the question is which type two inputs have in common."""
     return case.whole_calls and not case.outputs and len(case.inputs) == 2
 
 

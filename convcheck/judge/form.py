@@ -40,7 +40,7 @@ def _of_array(array: object, dtype: DType, shape: tuple[int, ...]) -> Complaint 
 
 
 def strangers(fmt: Format, codes: Bits) -> NDArray[np.bool_] | None:
-    """Tell which entries of an array are no codes of the format; None where every one is."""
+    """Return which entries of an array are no codes of the format; None where every one is."""
     if isinstance(fmt, Text):
         strange = np.array([not isinstance(text, str) for text in codes], bool)
     elif fmt.bits == 8 * fmt.storage.itemsize:

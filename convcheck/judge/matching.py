@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 
 
 def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: Bits) -> Mask:
-    """Tell which answers a reading is satisfied with, all arrays of shape (n,).
+    """Return which answers a reading is satisfied with, all arrays of shape (n,).
 
     The reading's may be of shape (), where the same is expected of all numbers.
     """

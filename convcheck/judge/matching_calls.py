@@ -57,7 +57,7 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
 
 
 def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
-    """Give the shapes of an answer's outputs."""
+    """Return the shapes of an answer's outputs."""
     return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
 
 
@@ -77,7 +77,7 @@ def _of_shape(output: int, due: Due, shape: tuple[int, ...], got: Returned) -> D
 
 
 def _right(due: Due, got: Bits, count: int) -> NDArray[np.bool_]:
-    """Tell which of the first `count` elements are right."""
+    """Return which of the first `count` elements are right."""
     reading = Reading(due.codes[:count], due.patterns[:count])
     flat = got.reshape(-1)[:count]
     return matching(reading, flat, due.dtype.format, due.dtype.format, reading.codes)
@@ -112,13 +112,13 @@ def _wrong_elements(due: Due, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
 
 
 def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
-    """Give the reading that an answer matches, else the one that it comes closest to."""
+    """Return the reading that an answer matches, else the one that it comes closest to."""
     found = [(reading, difference(reading, got)) for reading in expected.readings]
     return min(found, key=lambda pair: pair[1].distance if pair[1] else (-1, 0, 0))
 
 
 def is_between(expected: ExpectedCall, got: Returned) -> bool:
-    """Tell whether each element is between the least and the greatest of the readings.
+    """Return whether each element is between the least and the greatest of the readings.
 
     Widened by one ulp of the output's type, among the readings of the same shape.
     """

@@ -31,16 +31,16 @@ class Part:
 
     @property
     def firsts(self) -> range:
-        """Give the first code, or sample, of each span."""
+        """Return the first code, or sample, of each span."""
         return range(0, self.codes, SAMPLED_PART if self.sampled else codes_of_part(self.case))
 
     @property
     def complete(self) -> bool:
-        """Tell whether every unit of the case is there."""
+        """Return whether every unit of the case is there."""
         return self.units == 1 + len(self.firsts)
 
     @property
     def failing(self) -> bool:
-        """Tell whether a failure was found already."""
+        """Return whether a failure was found already."""
         found = self.vectors is not None and self.vectors.verdict in FAILURES
         return found or self.lost is not None or (self.tally is not None and self.tally.failing)

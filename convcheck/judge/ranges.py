@@ -27,7 +27,7 @@ class Ranges:
     loose: tuple[Pair, ...] = ()
 
     def shown(self) -> tuple[tuple[Pair, ...], int]:
-        """Give the lowest and the highest of all, and how many are left out between them."""
+        """Return the lowest and the highest of all, and how many are left out between them."""
         kept = outermost(sorted((*self.kept, *self.loose)))
         return kept, self.count + len(self.loose) - len(kept)
 
@@ -61,7 +61,7 @@ def joining(runs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def outermost(runs: list[Pair]) -> tuple[Pair, ...]:
-    """Give the lowest and the highest of ranges that are in order."""
+    """Return the lowest and the highest of ranges that are in order."""
     return tuple(runs) if len(runs) <= KEPT else (*runs[: KEPT // 2], *runs[-KEPT // 2 :])
 
 

@@ -17,12 +17,12 @@ from convcheck.vectors.model import CallSet, Vectors
 
 
 def cannot_be_put(declined: Declined) -> bool:
-    """Tell whether a case was declined since the question cannot be put: nothing can be due."""
+    """Return whether a case was declined since the question cannot be put: nothing can be due."""
     return declined.missing
 
 
 def is_refusal(vectors: Vectors, declined: Declined) -> bool:
-    """Tell whether declining a case is a refusal of its model, not a question that could not be
+    """Return whether declining a case is a refusal of its model, not a question that could not be
     put. Where the type of the output is what is asked, to turn the types down is an answer.
     """
     if cannot_be_put(declined) or not len(vectors):
@@ -31,21 +31,21 @@ def is_refusal(vectors: Vectors, declined: Declined) -> bool:
 
 
 def is_accepted(case: Case) -> bool:
-    """Tell whether a refusal of a case's inputs is accepted, whatever is due. It is recorded as
+    """Return whether a refusal of a case's inputs is accepted, whatever is due. It is recorded as
     undefined.
     """
     return case.refusal
 
 
 def is_due(vectors: Vectors) -> bool:
-    """Tell whether every input is to be refused, by the first reading of its rule."""
+    """Return whether every input is to be refused, by the first reading of its rule."""
     if isinstance(vectors, CallSet):
         return all(wants_refusal(each.readings[0]) for each in vectors.expected)
     return bool((vectors.expected.readings[0].patterns == REFUSED).all())
 
 
 def wants_refusal(reading: CallReading) -> bool:
-    """Tell whether a reading of a call's rule wants it to be refused."""
+    """Return whether a reading of a call's rule wants it to be refused."""
     return reading.pattern == REFUSED
 
 

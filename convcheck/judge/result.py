@@ -146,7 +146,7 @@ class CaseResult:
     excuse: Excuse | None = None
 
     def gates(self, level: Level) -> bool:
-        """Tell whether the case fails a run gated at `level` and stronger."""
+        """Return whether the case fails a run gated at `level` and stronger."""
         if self.verdict not in FAILURES:
             return False
         whole = not any(group.verdict == self.verdict for group in self.groups)
@@ -245,7 +245,7 @@ def not_asked(count: int) -> str:
 
 
 def gates(group: Group, level: Level) -> bool:
-    """Tell whether a group fails a run at `level`: a crash and what is inconsistent always, else
+    """Return whether a group fails a run at `level`: a crash and what is inconsistent always, else
     as strong as the gate.
     """
     if group.verdict not in FAILURES or group.excuse:
@@ -256,6 +256,6 @@ def gates(group: Group, level: Level) -> bool:
 
 
 def case_verdict(groups: tuple[Group, ...]) -> Verdict:
-    """Give the first of the verdicts, in their order, that is present."""
+    """Return the first of the verdicts, in their order, that is present."""
     present = {group.verdict for group in groups}
     return next((v for v in VERDICTS if v in present), "undefined")

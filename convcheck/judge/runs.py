@@ -28,12 +28,12 @@ from convcheck.semantics.program import Program
 
 
 def undefined(flat: Flat) -> bool:
-    """Tell whether nothing is due, under any reading."""
+    """Return whether nothing is due, under any reading."""
     return all(pattern == UNDEFINED for _, pattern in flat.outcomes)
 
 
 def pair_of(source: Numeric, begin: int, end: int) -> Pair:
-    """Give the positions of codes of one sign from `begin` up to `end`, ends included."""
+    """Return the positions of codes of one sign from `begin` up to `end`, ends included."""
     first, last = position_of(source, begin), position_of(source, end - 1)
     return (first, last) if first <= last else (last, first)
 
@@ -100,7 +100,7 @@ class Runs:
             run.hash(first, got, same)
 
     def entries(self) -> Mapping[Key, list[Entry]]:
-        """Give what was noted, a list of disjoint parts a key."""
+        """Return what was noted, a list of disjoint parts a key."""
         self._close()
         return self.found
 
@@ -147,7 +147,7 @@ class _Judged:
     def one(
         self, outcome: tuple[int, int], code: int, got: int, position: int
     ) -> tuple[str, str, Sample]:
-        """Give what became of an element, in what way, and it as a sample.
+        """Return what became of an element, in what way, and it as a sample.
 
         `outcome` is the code that is due and its pattern.
         """

@@ -39,7 +39,7 @@ _NONE: Index = np.empty(0, np.intp)
 
 
 def codes_from(case: Case, first: int, count: int) -> Codes:
-    """Give consecutive codes of a case's source."""
+    """Return consecutive codes of a case's source."""
     codes = np.arange(first, first + count, dtype=np.int64)
     return codes.astype(case.inputs[0].format.storage)
 
@@ -169,7 +169,7 @@ class Weighing:
         return False
 
     def _has_one_code(self, flat: Flat) -> bool:
-        """Tell whether one code is right, and that of a rule that is not disputed."""
+        """Return whether one code is right, and that of a rule that is not disputed."""
         return flat.outcomes[0][1] == EXACT and self.agreed[flat.row] and _same_due(flat)
 
     def _fill(self, part: slice, code: int) -> None:
@@ -179,7 +179,7 @@ class Weighing:
             self.filled = code if part.stop - part.start == len(self.due) else None
 
     def _same(self, part: slice) -> bool:
-        """Tell whether all answers of a part are one and the same."""
+        """Return whether all answers of a part are one and the same."""
         out = self.out[part]
         if out[0] != out[-1]:
             return False
@@ -197,7 +197,7 @@ class Weighing:
         return undefined(flat) and strangers(self.target, self.out[part]) is None
 
     def _looked_at(self, stretch: Stretch, part: slice, compared: bool) -> Index:
-        """Give the elements of a piece that have to be evaluated; count the others as right."""
+        """Return the elements of a piece that have to be evaluated; count the others as right."""
         size = part.stop - part.start
         if compared:
             index = np.flatnonzero(self.wrong[part])
@@ -248,7 +248,7 @@ class Weighing:
 
 
 def _between(begin: int, end: int, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Give the codes of a chunk that are in none of the runs, which are in order."""
+    """Return the codes of a chunk that are in none of the runs, which are in order."""
     edges = [begin, *(edge for run in runs for edge in run), end]
     pairs = zip(edges[::2], edges[1::2], strict=True)
     return [(first, last) for first, last in pairs if first < last]

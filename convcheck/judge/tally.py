@@ -254,7 +254,7 @@ def _order(key: Key) -> tuple[int, int, int, str]:
 
 
 def _shown(key: Key, tally: Tally) -> bool:
-    """Tell whether a group is worth showing: of other placements, what fails there; of vectors
+    """Return whether a group is worth showing: of other placements, what fails there; of vectors
     whose codes were all asked again, what did not show then.
     """
     if not key.placement:

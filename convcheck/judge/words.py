@@ -28,26 +28,26 @@ _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
 
 
 def pattern(word: Word) -> str:
-    """Give the words of a pattern such as '<nan>', '' for a code or a text."""
+    """Return the words of a pattern such as '<nan>', '' for a code or a text."""
     name = word[1:-1] if isinstance(word, str) and word[:1] + word[-1:] == "<>" else ""
     return _PATTERNS.get(name, name) if name in PATTERNS else ""
 
 
 def hexadecimal(fmt: Numeric, code: int) -> str:
-    """Give a code as 0x… with as many digits as its format has (a bool is a byte)."""
+    """Return a code as 0x… with as many digits as its format has (a bool is a byte)."""
     bits = 8 if isinstance(fmt, Bool) else fmt.bits
     return f"0x{code:0{-(-bits // 4)}x}"
 
 
 def code(fmt: Format, word: Word) -> str:
-    """Give a code in hexadecimal; a text or a pattern's word as it is."""
+    """Return a code in hexadecimal; a text or a pattern's word as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return str(word)
     return hexadecimal(fmt, word)
 
 
 def value(fmt: Format, word: Word | None) -> str | None:
-    """Give the value of a code; a text as it is; None for a pattern, or for no answer."""
+    """Return the value of a code; a text as it is; None for a pattern, or for no answer."""
     if word is None or pattern(word):
         return None
     if isinstance(word, str) or isinstance(fmt, Text):
@@ -56,7 +56,7 @@ def value(fmt: Format, word: Word | None) -> str | None:
 
 
 def shown(fmt: Format, word: Word) -> str:
-    """Give a code in hexadecimal, or a text in quotes."""
+    """Return a code in hexadecimal, or a text in quotes."""
     return quote(word) if isinstance(word, str) else code(fmt, word)
 
 
@@ -84,7 +84,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
-    """Give the arguments of `convcheck explain` for an example, quoted for a shell."""
+    """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
     # of an input that only gives a type there is no word, and of a call there may be none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
     words = [code(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
@@ -108,6 +108,6 @@ def pair(fmt: Format, span: Iterable[Word]) -> str:
 
 
 def form(strip: Strip) -> str:
-    """Give type and shape: float32 scalar, float16 [7]."""
+    """Return type and shape: float32 scalar, float16 [7]."""
     shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
     return f"{strip.type} {shape}"

@@ -20,13 +20,13 @@ def compact_ids(ids: Iterable[str]) -> list[str]:
 
 
 def family(spec: str) -> str:
-    """Give a spec's id with its version left open: onnx.Cast-*."""
+    """Return a spec's id with its version left open: onnx.Cast-*."""
     stem, version = _split(spec)
     return f"{stem}-*" if version else stem
 
 
 def short_names(addresses: Sequence[str]) -> list[str]:
-    """Give what tells backends apart in few characters: of a class, its name."""
+    """Return what tells backends apart in few characters: of a class, its name."""
     short = [a.rpartition(":")[2] if "." in a.partition(":")[0] else a for a in addresses]
     return short if len(set(short)) == len(short) else list(addresses)
 

@@ -41,7 +41,7 @@ _BY_WORD = {status.word: status for status in STATUSES}
 
 
 def status_of(case: CaseResult, level: Level) -> Status:
-    """Give a case's status in a run gated at `level`."""
+    """Return a case's status in a run gated at `level`."""
     if case.verdict in FAILURES and not case.gates(level):
         kinds = excuses_of(case)
         return KNOWN if "known" in kinds else WAIVED if "waived" in kinds else BELOW
@@ -49,7 +49,7 @@ def status_of(case: CaseResult, level: Level) -> Status:
 
 
 def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
-    """Give the kinds of excuses that a case's failures have, whether or not others have none."""
+    """Return the kinds of excuses that a case's failures have, whether or not others have none."""
     if case.verdict not in FAILURES:
         return frozenset()
     given = (case.excuse, *(group.excuse for group in case.groups))
@@ -57,5 +57,5 @@ def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
 
 
 def fails(case: CaseResult, level: Level) -> bool:
-    """Tell whether a case has a failure that no list excuses, at the gate or below it."""
+    """Return whether a case has a failure that no list excuses, at the gate or below it."""
     return case.verdict in FAILURES and status_of(case, level) not in (KNOWN, WAIVED)

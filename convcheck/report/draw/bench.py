@@ -22,7 +22,7 @@ _GAP = "  "
 
 
 def show(bench: Bench, width: int, room: int) -> Iterator[Text]:
-    """Give the page: a table for each spec and source, and what was measured how.
+    """Yield the page: a table for each spec and source, and what was measured how.
 
     Sentences are broken to the width; tables may be as wide as there is room.
     """

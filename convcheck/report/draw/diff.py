@@ -38,7 +38,7 @@ class _Alike:
 
 
 def show(found: Difference, width: int, verbose: bool) -> Iterator[Text]:
-    """Give the lines: a finding a line, those of many cases put together, then the counts."""
+    """Yield the lines: a finding a line, those of many cases put together, then the counts."""
     said = [line for change in CHANGES for line in _section(found, change, width, verbose)]
     said += [*_turned(found.turned, width, verbose), *_free(found.free, width, verbose)]
     for word, cases in (("ADDED", found.added), ("REMOVED", found.removed)):
@@ -87,7 +87,7 @@ def _section(found: Difference, change: Change, width: int, verbose: bool) -> It
 
 
 def _finding(one: _Alike, found: Difference, width: int, verbose: bool) -> Iterator[Text]:
-    """Give a finding: the cases and the counts, then the rule row and what is wrong."""
+    """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
     label, count = one.first.change.upper(), Text(_counts(one))
     room = width - len(label) - 2 - count.cell_len - 2
     names = ", ".join(compact_ids(one.cases))
@@ -179,7 +179,7 @@ def _marks(finding: Finding, found: Difference) -> Iterator[str]:
 
 
 def _turned(turned: Sequence[Turned], width: int, verbose: bool) -> Iterator[Text]:
-    """Give a line for each pair of verdicts that fail nothing."""
+    """Yield a line for each pair of verdicts that fail nothing."""
     found: dict[str, list[str]] = {}
     for one in turned:
         found.setdefault(f"{one.before} → {one.after}", []).append(one.case.id)
@@ -203,7 +203,7 @@ def _cases(word: str, cases: Sequence[CaseResult], width: int, verbose: bool) ->
 
 
 def _named(label: str, said: str, ids: Sequence[str], width: int, verbose: bool) -> Iterator[Text]:
-    """Give a line on cases that fail nothing, with the first of them, or with all."""
+    """Yield a line on cases that fail nothing, with the first of them, or with all."""
     names = compact_ids(ids)
     text = said if verbose else cut(f"{said}: {', '.join(names)}", width - len(label) - 2)
     yield from labelled(label, "cyan", text, width)
@@ -212,7 +212,7 @@ def _named(label: str, said: str, ids: Sequence[str], width: int, verbose: bool)
 
 
 def _summary(found: Difference, width: int) -> Iterator[Text]:
-    """Give the last line: what there is of each sort, or that there is nothing."""
+    """Yield the last line: what there is of each sort, or that there is nothing."""
     cases = plural(found.compared, "case")
     if found.nothing:
         yield Text(f"no difference in {cases}", "bold green")

@@ -49,7 +49,7 @@ class Explained:
 
 
 def show(it: Explained, width: int, verbose: bool) -> Iterator[Text]:
-    """Give the lines of an explanation; `verbose` adds the rows that were tried before."""
+    """Yield the lines of an explanation; `verbose` adds the rows that were tried before."""
     yield Text(it.case.id, "bold")
     yield Text()
     yield from _input(it, width)
@@ -114,7 +114,7 @@ def _bound(value: Fraction) -> str:
 
 
 def _links(label: str, links: tuple[Link, ...], width: int, rows: bool = False) -> Iterator[Text]:
-    """Give a line a row of the spec, with where it stands."""
+    """Yield a line a row of the spec, with where it stands."""
     for i, link in enumerate(links):
         name = f"{link.rule} / {link.row}" if rows else link.rule
         then = "then " if i and not rows else ""
@@ -156,7 +156,7 @@ def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[Text]:
 
 
 def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
-    """Give the lines of a backend's answer to the one input, and whether it is right."""
+    """Yield the lines of a backend's answer to the one input, and whether it is right."""
     yield Text()
     yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
     for group in result.groups:
@@ -175,7 +175,7 @@ def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
 
 
 def _call(group: Group, example: CallExample, width: int) -> Iterator[Text]:
-    """Give the answer to a whole call beside what was due; the inputs stand above."""
+    """Yield the answer to a whole call beside what was due; the inputs stand above."""
     disputed = group.decision.level == "disputed"
     shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
     yield from call_lines(shown, width, indent=0)
@@ -195,7 +195,7 @@ def _verdict(group: Group, message: str, got: object) -> str:
 
 
 def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[Text]:
-    """Give a code's bits, value and hexadecimal; on two lines where they do not fit one."""
+    """Yield a code's bits, value and hexadecimal; on two lines where they do not fit one."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         yield from line(label, cut(quote(str(code)), _LONG), width, style)
         return
@@ -211,7 +211,7 @@ def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Itera
 
 
 def line(label: str, words: str, width: int, style: str = "") -> Iterator[Text]:
-    """Give a labelled line, broken to the width."""
+    """Yield a labelled line, broken to the width."""
     first, *more = paragraph(words, width, indent=_LABEL, style=style) or [Text()]
     yield Text.assemble(_label(label), first[_LABEL:])
     yield from more

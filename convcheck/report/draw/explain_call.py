@@ -43,7 +43,7 @@ class ExplainedCall:
 
 
 def show(it: ExplainedCall, width: int) -> Iterator[Text]:
-    """Give the lines of an explanation: inputs, the rule, and each reading's outputs."""
+    """Yield the lines of an explanation: inputs, the rule, and each reading's outputs."""
     [expected] = it.calls.expected
     yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
     yield Text()
@@ -105,7 +105,7 @@ def _reading(it: ExplainedCall, reading: CallReading, several: bool, width: int)
 
 
 def _due(due: Due) -> str:
-    """Give type, shape and elements: all, or as many as there is room for."""
+    """Return type, shape and elements: all, or as many as there is room for."""
     one = _strip(due.dtype, due.shape, due.codes, due.patterns)
     if len(one.words) <= _FEW:
         return f"{form(one)}  {few(one)}".rstrip()

@@ -24,7 +24,7 @@ def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) 
 
 
 def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
-    """Give a row a spec: the body that it has, its size, and its parent."""
+    """Return a row a spec: the body that it has, its size, and its parent."""
     rows = [["spec", "body", "types", "rules", "cases", "extends"]]
     for spec in specs:
         types = {t.name for listed in spec.types.values() for t in listed}
@@ -34,13 +34,13 @@ def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:
 
 
 def type_rows(types: Sequence[DType]) -> list[list[str]]:
-    """Give a row a type: its layout, its range and what it has besides numbers."""
+    """Return a row a type: its layout, its range and what it has besides numbers."""
     head = ["type", "bits", "s/e/m", "bias", "range", "smallest", "has"]
     return [head, *([t.name, *_facts(t.format)] for t in types)]
 
 
 def name_rows(types: Types) -> list[list[str]]:
-    """Give a row a type: its name in each runtime of graphs, and the families that it is in."""
+    """Return a row a type: its name in each runtime of graphs, and the families that it is in."""
     rows = [["type", *GRAPHS, "families"]]
     for dtype in types.types.values():
         names = [dtype.name_in(runtime) or "-" for runtime in GRAPHS]
@@ -50,7 +50,7 @@ def name_rows(types: Types) -> list[list[str]]:
 
 
 def library_rows(types: Types) -> list[list[str]]:
-    """Give a row a type that some library of functions has: its name in each."""
+    """Return a row a type that some library of functions has: its name in each."""
     rows = [["type", *LIBRARIES]]
     for dtype in types.types.values():
         names = [dtype.name_in(library) for library in LIBRARIES]

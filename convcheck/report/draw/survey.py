@@ -37,7 +37,7 @@ _Lines = list[str]
 
 
 def show(survey: Survey, types: Types, width: int) -> Iterator[Text]:
-    """Give the lines of a survey's report."""
+    """Yield the lines of a survey's report."""
     names = short_names([column.address for column in survey.columns])
     yield from _title(survey, names, width)
     said: _Lines = []
@@ -65,7 +65,7 @@ def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[Text]:
 def _block(
     row: Row, names: Sequence[str], types: Types, width: int, said: _Lines
 ) -> Iterator[Text]:
-    """Give a row: its name and place, what it quotes, where it was asked, and who does what."""
+    """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
     by = row.decision
     *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
     yield from front
@@ -87,7 +87,7 @@ def _block(
 
 
 def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterator[Text]:
-    """Give lines under each other, the first after its label, or below one that is too long."""
+    """Yield lines under each other, the first after its label, or below one that is too long."""
     indent = room + 4
     texts = [t for line in lines for t in paragraph(line, width, indent=indent, hang=2)]
     style = "bold yellow" if label == _DIFFER else "bold"
@@ -101,7 +101,7 @@ def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterat
 def _told(
     row: Row, names: Sequence[str], types: Types, said: _Lines
 ) -> Iterator[tuple[str, list[str]]]:
-    """Give what each backend does; backends of which the same is told are told together."""
+    """Yield what each backend does; backends of which the same is told are told together."""
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
     for name, cases, told in zip(names, found, _tell(row, found), strict=True):
@@ -137,7 +137,7 @@ def _lines(
 
 
 def _beheld(telling: Told, told: Telling) -> list[Case]:
-    """Give the cases among which some are named: of a law, those that were answered."""
+    """Return the cases among which some are named: of a law, those that were answered."""
     graver = _SILENT[_SILENT.index(telling) :] if telling in _SILENT else ()
     return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
 
@@ -161,7 +161,7 @@ def _law(law: str, row: Row) -> str:
 
 
 def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[str]:
-    """Give examples of what no law fits, and a runtime's own words."""
+    """Yield examples of what no law fits, and a runtime's own words."""
     laws = {law for _, law in told}
     if "" in laws:
         odd, asked = sum(one.odd for one in found), sum(one.asked for one in found)

@@ -17,7 +17,7 @@ INFINITY = float("inf")
 
 
 def real(fmt: Format, word: Word | None) -> Real:
-    """Give the value of a code, or of a text that is a decimal; of a pattern None."""
+    """Return the value of a code, or of a text that is a decimal; of a pattern None."""
     if isinstance(fmt, Text):
         return parse_decimal(word) if isinstance(word, str) else None
     if word is None or isinstance(word, str):
@@ -32,7 +32,7 @@ def real(fmt: Format, word: Word | None) -> Real:
 
 
 def nan(fmt: Format, word: Word) -> bool:
-    """Tell whether a code is a NaN: one code at a time, as `is_nan` tells it of arrays."""
+    """Return whether a code is a NaN: one code at a time, as `is_nan` tells it of arrays."""
     if not isinstance(fmt, Float) or isinstance(word, str) or fmt.nan == "none":
         return False
     if fmt.nan == "sign-only":
@@ -41,7 +41,7 @@ def nan(fmt: Format, word: Word) -> bool:
 
 
 def index_of(fmt: Numeric, code: int) -> int:
-    """Give the index of a code that is no NaN; an infinity is one past the largest value."""
+    """Return the index of a code that is no NaN; an infinity is one past the largest value."""
     if isinstance(fmt, Float):
         magnitude = code & fmt.magnitude_mask
         return -magnitude if code & fmt.sign_bit else magnitude
@@ -49,21 +49,21 @@ def index_of(fmt: Numeric, code: int) -> int:
 
 
 def ends(fmt: Numeric) -> tuple[int, int]:
-    """Give the indices of the lowest and of the largest value of a format."""
+    """Return the indices of the lowest and of the largest value of a format."""
     if isinstance(fmt, Float):
         return -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
     return int(fmt.min), int(fmt.max)
 
 
 def at(fmt: Numeric, index: int) -> Fraction:
-    """Give the value at an index, also beyond the ends."""
+    """Return the value at an index, also beyond the ends."""
     if not isinstance(fmt, Float):
         return Fraction(index)
     return fmt.value(index) if index >= 0 else -fmt.value(-index)
 
 
 def below(fmt: Numeric, value: Fraction) -> int:
-    """Give the index of the largest value of the grid that is not above `value`."""
+    """Return the index of the largest value of the grid that is not above `value`."""
     if not isinstance(fmt, Float):
         return value.numerator // value.denominator
     if value >= 0:
@@ -73,14 +73,14 @@ def below(fmt: Numeric, value: Fraction) -> int:
 
 
 def code_at(fmt: Numeric, index: int) -> int:
-    """Give the code at an index between the ends."""
+    """Return the code at an index between the ends."""
     if isinstance(fmt, Float):
         return index if index >= 0 else -index | fmt.sign_bit
     return index & fmt.mask
 
 
 def _magnitude(fmt: Float, value: Fraction) -> int:
-    """Give the magnitude at or below a value that is not negative; -1 below a smallest."""
+    """Return the magnitude at or below a value that is not negative; -1 below a smallest."""
     if value == 0:
         return 0 if fmt.zero else -1
     field = _exponent(value) + fmt.bias
@@ -93,7 +93,7 @@ def _magnitude(fmt: Float, value: Fraction) -> int:
 
 
 def _exponent(value: Fraction) -> int:
-    """Give e where 2^e <= value < 2^(e+1)."""
+    """Return e where 2^e <= value < 2^(e+1)."""
     num, den = value.numerator, value.denominator
     exponent = num.bit_length() - den.bit_length()
     return exponent - (num << max(-exponent, 0) < den << max(exponent, 0))

@@ -102,7 +102,7 @@ def _ticks(fmt: Numeric, indices: range, window: _Window, said: Sequence[Real]) 
 
 
 def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[int]:
-    """Give the failing ranges that meet the window, cut at its ends."""
+    """Return the failing ranges that meet the window, cut at its ends."""
     found: list[int] = []
     low, high = below(fmt, window.low), below(fmt, window.high)
     for indices in _indexed(fmt, spans):
@@ -113,7 +113,7 @@ def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[int
 
 
 def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
-    """Give the indices between which ranges lie, without those of NaNs; a range that ends in NaNs
+    """Yield the indices between which ranges lie, without those of NaNs; a range that ends in NaNs
     ends at the largest value.
     """
     for span in spans:
@@ -128,7 +128,7 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
 
 
 def overview(source: Format, spans: Sequence[Span]) -> str:
-    """Give the failing ranges on the line of all values of the source: '839 851-860 nan' are a
+    """Return the failing ranges on the line of all values of the source: '839 851-860 nan' are a
     place, a stretch, and NaNs. Ranges apart by no more than a place are one.
     """
     if isinstance(source, Text):
@@ -144,7 +144,7 @@ def overview(source: Format, spans: Sequence[Span]) -> str:
 
 
 def axis(source: Format, target: Format) -> list[Any] | None:
-    """Give what stands on the line of all values of a source: [[place, value]…] and the places of
+    """Return what stands on the line of all values of a source: [[place, value]…] and the places of
     the destination's lowest and largest value; None of a text.
     """
     if isinstance(source, Text):

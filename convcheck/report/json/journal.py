@@ -127,7 +127,7 @@ def _opened(path: Path) -> IO[str]:
 
 
 def _whole_lines(file: IO[str], head: Mapping[str, Any], path: str) -> list[str]:
-    """Give the lines of a journal, and take one that was cut short out of the file."""
+    """Return the lines of a journal, and take one that was cut short out of the file."""
     file.seek(0)
     text = file.read()
     whole = text[: text.rfind("\n") + 1]

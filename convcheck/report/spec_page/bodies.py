@@ -101,7 +101,7 @@ def _formula(spec: Spec, types: Types, width: int) -> Iterator[Text]:
 
 
 def _titled(name: str, place: Place, width: int) -> Iterator[Text]:
-    """Give a heading and its place, on the next line where there is no room."""
+    """Yield a heading and its place, on the next line where there is no room."""
     said = Text(str(place), "dim")
     if len(name) + 3 + said.cell_len <= width:
         yield Text.assemble((name, "bold"), "   ", said)
@@ -151,7 +151,7 @@ def _when(when: When, types: Types) -> str:
 def products(
     readings: Sequence[tuple[Way, Way]],
 ) -> Iterator[tuple[tuple[Way, ...], tuple[Way, ...]]]:
-    """Give lists of lengths and elements of which every combination is a reading."""
+    """Yield lists of lengths and elements of which every combination is a reading."""
     elements: dict[int, list[Way]] = {}
     lengths = {id(length): length for length, _ in readings}
     for length, element in readings:

@@ -14,7 +14,7 @@ LABEL = 10  # columns of a field's name
 
 
 def field(name: str, value: str, width: int, gap: int = 2) -> Iterator[Text]:
-    """Give a field's name and value, `gap` or more blanks between them; a longer name moves its
+    """Yield a field's name and value, `gap` or more blanks between them; a longer name moves its
     value to the right.
     """
     label = f"{name:<{LABEL - gap}}{' ' * gap}"
@@ -25,19 +25,19 @@ def field(name: str, value: str, width: int, gap: int = 2) -> Iterator[Text]:
 
 
 def fields(name: str, values: Sequence[str], width: int, gap: int = 2) -> Iterator[Text]:
-    """Give a field of several values, each on a line of its own."""
+    """Yield a field of several values, each on a line of its own."""
     for i, value in enumerate(values):
         yield from field("" if i else name, value, width, gap)
 
 
 def quoted(spec: Spec, cite: Cite) -> str:
-    """Give a citation with where it stands."""
+    """Return a citation with where it stands."""
     source = spec.sources[cite.source]
     return f'"{cite.text}" — {source.title}, {source.section}'
 
 
 def grid(rows: Sequence[Sequence[str]], width: int, indent: int = 2) -> Iterator[Text]:
-    """Give a table with its heads in the first row and its labels in the first column, in parts by
+    """Yield a table with its heads in the first row and its labels in the first column, in parts by
     columns where it is too wide. A row that has nothing in a part is left out there.
     """
     widths = [max(cell_len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]

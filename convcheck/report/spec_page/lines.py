@@ -19,12 +19,12 @@ _WIDER = 6  # by so much a line grows at most, in sensible text
 
 
 def width_of(console: Console) -> int:
-    """Give the width that text is broken to."""
+    """Return the width that text is broken to."""
     return min(room(console), MAX_WIDTH)
 
 
 def room(console: Console) -> int:
-    """Give the width of a page: less than the console's where it has not all letters."""
+    """Return the width of a page: less than the console's where it has not all letters."""
     return console.width - (_WIDER if encodable("…", console.encoding) != "…" else 0)
 
 
@@ -40,7 +40,7 @@ def put(lines: Iterable[Text], console: Console) -> None:
 
 
 def encodable(text: str, encoding: str) -> str:
-    """Give a text in the characters of an encoding: others are replaced, or escaped (\\u0416)."""
+    """Return a text in the characters of an encoding: others are replaced, or escaped (\\u0416)."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def encodable(text: str, encoding: str) -> str:
 
 
 def _instead(char: str, encoding: str) -> str:
-    """Give what stands for a character, itself where the encoding has it."""
+    """Return what stands for a character, itself where the encoding has it."""
     for candidate in (char, _INSTEAD.get(char, char)):
         try:
             candidate.encode(encoding)
@@ -60,7 +60,7 @@ def _instead(char: str, encoding: str) -> str:
 
 
 def _fitting(line: Text, console: Console) -> Text:
-    """Give a line in the characters that the console has, its columns where they were."""
+    """Return a line in the characters that the console has, its columns where they were."""
     encoding = console.encoding
     if encodable(line.plain, encoding) == line.plain:
         return line
@@ -76,12 +76,12 @@ def _fitting(line: Text, console: Console) -> Text:
 
 
 def _paying(blanks: Text, owed: int) -> Text:
-    """Give as many blanks fewer as the line has become wider, but one."""
+    """Return as many blanks fewer as the line has become wider, but one."""
     return blanks[: max(len(blanks) - owed, 1)]
 
 
 def _edges(text: str) -> list[int]:
-    """Give the offsets at which runs of blanks begin and end, and those about special letters."""
+    """Return the offsets at which runs of blanks begin and end, and those about special letters."""
     cuts = {edge for found in re.finditer(r" {2,}|[^\x00-\x7f]", text) for edge in found.span()}
     return sorted(cuts - {0, len(text)})
 

@@ -56,7 +56,7 @@ def _when(table: MatrixTable) -> str:
 
 
 def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
-    """Give heads and cells in the spec's own spelling; of a triangle, what it has."""
+    """Return heads and cells in the spec's own spelling; of a triangle, what it has."""
     said = {dtype.name: word for word, dtype in matrix.named.items()}
     made = [["", *(said[name] for name in table.types)]]
     for row in table.types:
@@ -66,7 +66,7 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
 
 
 def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[Text]:
-    """Give each level and sentence that cells rest on, and which cells."""
+    """Yield each level and sentence that cells rest on, and which cells."""
     found: dict[tuple[str, str, str, str], tuple[_Foot, list[_Pair]]] = {}
     for pair, cell in table.cells.items():
         for foot in _of(cell):
@@ -79,7 +79,7 @@ def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[
 
 
 def _of(cell: MatrixCell) -> Iterator[_Foot]:
-    """Give what a cell rests on: for its type, and for its being refused, or accepted."""
+    """Yield what a cell rests on: for its type, and for its being refused, or accepted."""
     free, guarded = cell.free.ruling, cell.guarded
     yield free.level, free.cite, "type"
     for reading in guarded.readings:

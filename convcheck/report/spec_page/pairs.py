@@ -87,7 +87,7 @@ def _rectangles(
 def _products(
     chosen: Sequence[tuple[str, str]], row: Sequence[tuple[str, str]]
 ) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-    """Give the second words with the first words that they go with, as `_key` has them."""
+    """Return the second words with the first words that they go with, as `_key` has them."""
     mine, whole = _firsts(chosen), _firsts(row)
     grouped: dict[tuple[str, ...], list[str]] = {}
     for second, firsts in mine.items():

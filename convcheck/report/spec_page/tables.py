@@ -18,7 +18,7 @@ from convcheck.rules.types import Types
 
 
 def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
-    """Give a spec as a page: what it is, its types and attributes, its rules, its notes."""
+    """Yield a spec as a page: what it is, its types and attributes, its rules, its notes."""
     source = spec.sources["text"]
     yield Text.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
     yield from field("text", source.url, width)
@@ -73,7 +73,7 @@ def _combination(types: tuple[str, ...]) -> str:
 
 
 def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
-    """Give the supported pairs, a line a source in the spec's order."""
+    """Yield the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
     sources = sorted(pairs.listed.items(), key=lambda entry: order.index(entry[0]))
     said = [
@@ -175,7 +175,7 @@ def _said(cell: Cell, feet: dict[Foot, int]) -> str:
 
 
 def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[Text]:
-    """Give what changed between two versions: a heading a change, - what stood, + what stands."""
+    """Yield what changed between two versions: a heading a change, - what stood, + what stands."""
     yield Text.assemble((f"{old.id} → {new.id}", "bold"), f"  {len(found)} changes")
     for change in found:
         yield Text()
