@@ -112,14 +112,14 @@ class _Conformance:
 
     @property
     def nothing_judged(self) -> bool:
-        """Tell whether cases were asked, and none of them was judged."""
+        """Return whether cases were asked, and none of them was judged."""
         return self.outcomes == {"skipped"}
 
 
 def _select(address: str, patterns: tuple[str, ...]) -> tuple[list[Case], Corpus, tuple[str, ...]]:
-    """Give the cases, their vectors, and notes on those. Raises ConvcheckError."""
+    """Return the cases, their vectors, and notes on those. Raises ConvcheckError."""
     from convcheck.cli.options import catalog
-    from convcheck.cli.several import selected
+    from convcheck.cli.turns import selected
     from convcheck.plan.select import Selection
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
@@ -172,7 +172,7 @@ class Cases(pytest.Collector):
         self.cases, self.asker = cases, asker
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Give a test per case, in the plan's order."""
+        """Return a test per case, in the plan's order."""
         for case in self.cases:
             yield CaseTest.from_parent(self, name=case.id, case=case, asker=self.asker)
 
@@ -196,7 +196,7 @@ class CaseTest(pytest.Item):
             pytest.skip(_why(result))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Give the report of the failure; a traceback only of what is nobody's finding."""
+        """Return the report of the failure; a traceback only of what is nobody's finding."""
         from convcheck.errors import ConvcheckError
 
         if isinstance(excinfo.value, CaseFailedError | ConvcheckError):
@@ -217,7 +217,7 @@ def _why(result: CaseResult) -> str:
 
 
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Give what the terminal report shows of the failures of a run."""
+    """Return what the terminal report shows of the failures of a run."""
     from convcheck.report.draw.finding import plain_lines
     from convcheck.report.draw.layout import MAX_WIDTH
     from convcheck.report.make import findings

@@ -42,7 +42,7 @@ class MlDtypes:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Tell whether a run without a choice of specs asks this one."""
+        """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
 
     def support(self, case: Case) -> Declined | None:

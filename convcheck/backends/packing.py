@@ -52,12 +52,12 @@ def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
 
 
 def packed(fmt: Numeric) -> bool:
-    """Tell whether codes of a format share bytes: a bool has a byte of its own."""
+    """Return whether codes of a format share bytes: a bool has a byte of its own."""
     return fmt.bits < 8 and not isinstance(fmt, Bool)
 
 
 def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
-    """Tell whether an output has more elements than convcheck fetches or has a runtime make.
+    """Return whether an output has more elements than convcheck fetches or has a runtime make.
 
     One that is no larger than an input is as large as it was asked to be.
     """

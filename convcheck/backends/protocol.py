@@ -92,7 +92,7 @@ DEFAULT_TIMEOUT = 30.0
 
 
 def call_timeout() -> float:
-    """Give the seconds that one call may take: what the run said to this worker process."""
+    """Return the seconds that one call may take: what the run said to this worker process."""
     return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
 
 
@@ -132,7 +132,7 @@ class Backend(Protocol):
     version: str
 
     def support(self, case: Case) -> Declined | None:
-        """Say why this adapter cannot ask the case; None where it can. Cheap: no model is built."""
+        """Return why this adapter cannot ask the case, None where it can. Builds no model."""
         ...
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -162,7 +162,7 @@ Bound = Callable[[], Answer | None]
 
 
 def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
-    """Give a function that converts the codes in one buffer into another, again and again.
+    """Return a function that converts the codes in one buffer into another, again and again.
 
     For a case of one input. It returns None where the answer, well-formed, is in `out`, an array
     of the shape of `codes` and of the output's storage type, and any other answer as it is. A
@@ -239,7 +239,7 @@ def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog 
 
 
 def is_class(address: str) -> bool:
-    """Tell whether an address is MODULE:Class and no backend's: of a package, or a module here."""
+    """Return whether an address is MODULE:Class and no backend's, in a package or here."""
     name, _, attribute = address.partition(":")
     if not attribute or name in backend_names():
         return False
@@ -260,7 +260,7 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
 
 
 def takes(address: str, spec: Spec) -> bool:
-    """Tell whether a run without a choice of specs asks a backend this one.
+    """Return whether a run without a choice of specs asks a backend this one.
 
     A backend's class may say it in `takes`, a static method; without it, every spec is asked.
     """

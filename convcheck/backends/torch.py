@@ -48,7 +48,7 @@ class Torch:
         self._catalog = catalog or load(user_folders())
 
     def configured(self, choice: Mapping[str, str]) -> Torch:
-        """Give the same backend with other threads. Raises UsageError for another option."""
+        """Return the same backend with other threads. Raises UsageError for another option."""
         known = self.options["threads"]
         if set(choice) - {"threads"} or choice.get("threads", "1") not in known:
             raise UsageError("torch has one option, threads", hint=f"one of {', '.join(known)}")
@@ -60,7 +60,7 @@ class Torch:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Tell whether a run without a choice of specs asks this one."""
+        """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
 
     def support(self, case: Case) -> Declined | None:
@@ -93,7 +93,7 @@ class Torch:
         return Outputs(tuple(_codes(result) for result in results), names)
 
     def _type_name(self, tensor: torch.Tensor) -> str:
-        """Give convcheck's name of a tensor's type; torch's of an unknown one."""
+        """Return convcheck's name of a tensor's type; torch's of an unknown one."""
         dtype = self._names.get(tensor.dtype)
         return dtype.name if dtype else str(tensor.dtype)
 

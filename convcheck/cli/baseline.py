@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.asking import Asking, asking_options, corpus_of_run
+from convcheck.cli.ask_run import ask_run
 from convcheck.cli.options import catalog, complete_backends, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import every_id
-from convcheck.cli.running import ask_run
+from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EXAMPLE = """\b
 Examples:
   convcheck baseline --backend ort --out known.toml
   convcheck baseline --backend ort --out known.toml --update     after a new version of it
-  convcheck baseline --report run.json --out known.toml --prune  without asking again
+  convcheck baseline --report run.json --out known.toml --prune  without options again
 """
 
 
@@ -41,7 +41,7 @@ Examples:
 @click.option("--update", is_flag=True, help="Bring the list that is there up to date.")
 @click.option("--prune", is_flag=True, help="Only take out of it what is not true any more.")
 @selection_options
-@asking_options
+@run_options
 @specs
 def command(
     selection: Selection,
@@ -50,7 +50,7 @@ def command(
     out: str,
     update: bool,
     prune: bool,
-    asking: Asking,
+    options: RunOptions,
     specs: tuple[str, ...],
 ) -> int:
     """Write down what fails now, so that a run with --known fails on what is new.
@@ -62,9 +62,9 @@ def command(
     nothing written, 4 the backend could not be started.
     """
     loaded = catalog(specs)
-    _check(backend, report, asking)
+    _check(backend, report, options)
     _check_out(out, update, prune)
-    result = _result(loaded, selection, backend, report, asking)
+    result = _result(loaded, selection, backend, report, options)
     if result.interrupted:
         click.echo("interrupted: nothing was written", err=True)
         return INTERRUPTED
@@ -75,14 +75,14 @@ def command(
     return 0
 
 
-def _check(backend: str | None, report: str | None, asking: Asking) -> None:
+def _check(backend: str | None, report: str | None, options: RunOptions) -> None:
     """Refuse what does not go together."""
     if (backend is None) == (report is None):
         hint = "--backend ort; see `convcheck list backends`"
         raise UsageError("give --backend, or --report with a finished run", hint=hint)
     if report is not None and (given := _options_of_a_run()):
         raise UsageError(f"--report is of a run that has been: {given} says nothing about it")
-    if asking.inputs is not None:
+    if options.inputs is not None:
         hint = "leave --inputs out"
         raise UsageError("a list is of a tier's inputs, not of your own", hint=hint)
 
@@ -102,7 +102,7 @@ def _options_of_a_run() -> str:
 
 def _check_out(out: str, update: bool, prune: bool) -> None:
     """Refuse before the run what cannot be written after it, and a list that cannot be read."""
-    from convcheck.cli.several import writable
+    from convcheck.cli.turns import writable
     from convcheck.gate.known_file import read_known
 
     if update and prune:
@@ -117,7 +117,11 @@ def _check_out(out: str, update: bool, prune: bool) -> None:
 
 
 def _result(
-    loaded: Catalog, selection: Selection, backend: str | None, report: str | None, asking: Asking
+    loaded: Catalog,
+    selection: Selection,
+    backend: str | None,
+    report: str | None,
+    options: RunOptions,
 ) -> RunResult:
     if report is not None:
         from convcheck.report.json.decode import read
@@ -127,11 +131,11 @@ def _result(
             hint = "`convcheck merge` puts shards together" if result.shard else "run it again"
             raise UsageError(f"{report} is of a part of a run", hint=hint)
         return result
-    from convcheck.cli.several import selected
+    from convcheck.cli.turns import selected
 
     assert backend is not None  # noqa: S101
     cases = selected(loaded, selection, [backend])
-    return ask_run(backend, cases, corpus_of_run(loaded, asking, cases), asking)
+    return ask_run(backend, cases, corpus_of_run(loaded, options, cases), options)
 
 
 def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool) -> None:

@@ -15,7 +15,7 @@ from convcheck.cli.options import (
     selection_options,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import selected, writable
+from convcheck.cli.turns import selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def command(
     3 nothing was, 4 the backend could not be started.
     """
     from convcheck.backends.protocol import prepare_backend
-    from convcheck.plan.bench import one_core, spread
+    from convcheck.plan.bench import one_core, spread_spans
 
     if not address:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
@@ -79,7 +79,7 @@ def command(
     writable(json_path)
     prepare_backend(address, lambda text: click.echo(text, err=True))
     with one_core():  # before it is opened: its threads are kept there, too
-        backend, spans = _open(address, loaded), spread(values)
+        backend, spans = _open(address, loaded), spread_spans(values)
         bench = _bench(backend, loaded, cases, spans, left_out)
     _report(bench, json_path)
     return 0 if any(measured.parts for measured in bench.cases) else NOTHING_MEASURED

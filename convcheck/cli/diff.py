@@ -50,7 +50,7 @@ def command(
     from rich.console import Console
 
     from convcheck.files import write_text
-    from convcheck.plan.diff import check, diff
+    from convcheck.plan.diff import check_comparable, diff_runs
     from convcheck.report.draw import diff as page
     from convcheck.report.json.decode import read
     from convcheck.report.json.diff import text
@@ -60,8 +60,8 @@ def command(
     types = catalog(specs).types.types
     before, after = read(old, types), read(new, types)
     if not any_corpus:
-        check(before, after, (old, new))
-    found = diff(before, after)
+        check_comparable(before, after, (old, new))
+    found = diff_runs(before, after)
     console = Console(stderr=json_path == "-")
     show(page.show(found, width_of(console), verbose), console)
     if json_path:

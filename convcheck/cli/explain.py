@@ -186,11 +186,11 @@ def _put_to(
 ) -> int:
     """Put the input to a backend and show its answer; 1 where that fails."""
     from convcheck.judge.result import FAILURES
-    from convcheck.plan.one_input import ask
+    from convcheck.plan.one_input import ask_one_input
     from convcheck.report.draw import explain
     from convcheck.report.spec_page.lines import put, width_of
 
-    info, result = ask(address, vectors, timeout, loaded)
+    info, result = ask_one_input(address, vectors, timeout, loaded)
     put(explain.answer(info, result, width_of(console)), console)
     return int(result.verdict in FAILURES)
 
@@ -218,13 +218,13 @@ def _explain_call(
 
 
 def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:
-    """Give the dimensions of each input in the question, numbers or letters."""
+    """Return the dimensions of each input in the question, numbers or letters."""
     found = next(one for one in spec.layouts if case.layout in ("", one.name))
     return dict(found.shapes)
 
 
 def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:
-    """Give a word an input. Where the question is the type, the values may be left out."""
+    """Return a word an input. Where the question is the type, the values may be left out."""
     if not values and not case.outputs:
         return ("0",) * len(names)
     if len(values) != len(names):

@@ -125,7 +125,7 @@ def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
 
 
 def _is_one(asked: _Asked, out: str | None) -> bool:
-    """Tell whether one file is wanted: of one case, in a form that is one file, to no folder."""
+    """Return whether one file is wanted: of one case, in a form that is one file, to no folder."""
     if len(asked.cases) > 1 or asked.form == ONNX:
         return False
     if out in (None, "-"):
@@ -149,7 +149,7 @@ def _write_one(asked: _Asked, out: str | None) -> None:
 
 
 def _why_not(asked: _Asked, case: Case) -> str:
-    """Say why a case has no such form, '' where it has."""
+    """Return why a case has no such form, '' where it has."""
     from convcheck.vectors.export.safetensors import can_hold
 
     if asked.form == TEXT and case.whole_calls:
@@ -241,7 +241,7 @@ def _files(
 def _vector_files(
     asked: _Asked, corpus: Corpus, cases: Sequence[Case], counts: _Counts, done: Callable[[], None]
 ) -> Iterator[tuple[str, bytes]]:
-    """Give the files of a vectors folder: what versions have in common is there once."""
+    """Return the files of a vectors folder: what versions have in common is there once."""
     from convcheck.vectors.store.write import Files
 
     def of(spec: str) -> Iterator[Vectors]:
@@ -258,7 +258,7 @@ def _vector_files(
 
 
 def _test(case: Case, vectors: Vectors, counts: _Counts) -> Iterator[tuple[str, bytes]]:
-    """Give the files of an ONNX test; none, and the case counts as skipped, where nothing is
+    """Return the files of an ONNX test; none, and the case counts as skipped, where nothing is
     settled, or a runtime may refuse it.
     """
     from convcheck.backends.onnx.node_tests import test_files
@@ -273,7 +273,7 @@ def _test(case: Case, vectors: Vectors, counts: _Counts) -> Iterator[tuple[str, 
 
 
 def _data_sets(vectors: Vectors) -> tuple[list[tuple[Sequence[Bits], Sequence[Bits]]], int]:
-    """Give data sets of what is settled, and how many vectors that is."""
+    """Return data sets of what is settled, and how many vectors that is."""
     import numpy as np
 
     from convcheck.ask.elements import inputs_at

@@ -28,7 +28,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     import gc
 
     from convcheck.gate.known import released
-    from convcheck.plan.merge import merge
+    from convcheck.plan.merge import merge_shards
     from convcheck.report.json.decode import read
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
@@ -37,5 +37,5 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     loaded = catalog(specs)
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     shards = [(path, released(read(path, loaded.types.types, corpus.conversion))) for path in paths]
-    result = merge(shards, corpus.conversion)
+    result = merge_shards(shards, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.several import writable
+from convcheck.cli.turns import writable
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.report.formats import FORMATS
@@ -89,7 +89,7 @@ def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | N
 
 
 def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
-    """Give the ids of all cases of specs whose names begin with one of some texts."""
+    """Return the ids of all cases of specs whose names begin with one of some texts."""
     from convcheck.rules.cases import cases
 
     def every(starts: tuple[str, ...]) -> Iterable[str]:
@@ -123,7 +123,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
 
 
 def exit_code(result: RunResult) -> int:
-    """Give the exit code of a run: 0, 1, 3, or 130 if it was interrupted."""
+    """Return the exit code of a run: 0, 1, 3, or 130 if it was interrupted."""
     if result.interrupted:
         return INTERRUPTED
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

@@ -10,7 +10,7 @@ import click
 
 from convcheck.cli.options import catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import writable
+from convcheck.cli.turns import writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> Non
 
 
 def _url(loaded: Catalog, witness: Witness) -> str:
-    """Give the address of the document that is quoted, '' where no spec has it."""
+    """Return the address of the document that is quoted, '' where no spec has it."""
     own = loaded.specs[witness.case.spec]
     for spec in (own, *loaded.specs.values()):
         for source in spec.sources.values():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.asking import Asking, asking_options, corpus_of_run
+from convcheck.cli.ask_run import ask_run, shared
 from convcheck.cli.options import backends_option, catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
@@ -24,8 +24,8 @@ from convcheck.cli.reports import (
     report_options,
     write_reports,
 )
-from convcheck.cli.running import ask_run, shared
-from convcheck.cli.several import Turn, each, selected
+from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
+from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _part(
 @backends_option
 @selection_options
 @click.option("--capabilities", metavar="FILE", help="What the backend claims to support, TOML.")
-@asking_options
+@run_options
 @click.option(
     "--shard",
     "part",
@@ -90,7 +90,7 @@ def command(
     selection: Selection,
     backends: tuple[str, ...],
     capabilities: str | None,
-    asking: Asking,
+    options: RunOptions,
     part: tuple[int, int] | None,
     resume: str | None,
     fail_fast: bool,
@@ -111,7 +111,7 @@ def command(
     cases = selected(loaded, selection, backends)
     claims, chosen = _claims(capabilities, loaded), len(cases)
     cases = _applying(claims, cases)
-    corpus = corpus_of_run(loaded, asking, cases)
+    corpus = corpus_of_run(loaded, options, cases)
     most = 1 if fail_fast else max_failures
     if dry_run:
         return _dry_run(cases, corpus, part)
@@ -119,11 +119,11 @@ def command(
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     if len(set(backends)) > 1:
         _one_only(reports, resume, claims)
-        return _side_by_side(backends, cases, corpus, asking, most, part, reports)
+        return _side_by_side(backends, cases, corpus, options, most, part, reports)
     _check_files(resume, reports)
-    known = _known(reports.known, asking.inputs, fail_fast, max_failures)
-    journal = _journal(resume, backends[0], cases, corpus, asking, part, loaded)
-    result = ask_run(backends[0], cases, corpus, asking, most=most, part=part, journal=journal)
+    known = _known(reports.known, options.inputs, fail_fast, max_failures)
+    journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
+    result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
     code = _report(_claimed(claims, result, chosen), loaded, reports, known)
     return _kept_until_done(journal, code)
 
@@ -169,7 +169,7 @@ def _claims(path: str | None, loaded: Catalog) -> Claims | None:
 
 
 def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
-    """Give the cases that the backend claims to support. Raises UsageError where none is."""
+    """Return the cases that the backend claims to support. Raises UsageError where none is."""
     if claims is None:
         return cases
     from convcheck.gate.claims import claimed
@@ -190,7 +190,7 @@ def _claimed(claims: Claims | None, result: RunResult, chosen: int) -> RunResult
 
 
 def _journal(
-    path: str | None, backend: str, cases: Sequence[Case], corpus: Corpus, asking: Asking,
+    path: str | None, backend: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions,
     part: tuple[int, int] | None, loaded: Catalog,
 ) -> Journal | None:  # fmt: skip
     if path is None:
@@ -203,7 +203,7 @@ def _journal(
     run = {
         "address": backend,
         "tier": corpus.tier,
-        "consistency": asking.consistency,
+        "consistency": options.consistency,
         "corpora": dict(corpus.digests(cases)),
         "shard": [shard.index, shard.of, shard.plan] if shard else None,
         "plan": plan_digest([unit.id for unit in plan]),
@@ -262,13 +262,13 @@ def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> No
 
 
 def _side_by_side(
-    backends: tuple[str, ...], cases: list[Case], corpus: Corpus, asking: Asking,
+    backends: tuple[str, ...], cases: list[Case], corpus: Corpus, options: RunOptions,
     most: int | None, part: tuple[int, int] | None, reports: Reports,
 ) -> int:  # fmt: skip
     """Ask several backends and report them at once. The gravest exit code is the run's."""
 
     def asked(backend: str) -> RunResult:
-        return ask_run(backend, cases, corpus, asking, most=most, part=part)
+        return ask_run(backend, cases, corpus, options, most=most, part=part)
 
     def ends(result: RunResult) -> bool:
         return result.interrupted or (most == 1 and result.outcome == "fail")

@@ -13,7 +13,7 @@ from convcheck.cli.options import (
     selection_options,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.several import Turn, each, selected, writable
+from convcheck.cli.turns import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ _NARROWER = ("unmatched", "too broad")
 
 
 def _edit(finding: Finding, comparison: Comparison, prune: bool) -> _Edit | None:
-    """Say what becomes of an entry, None where it stays as it is."""
+    """Return what becomes of an entry, None where it stays as it is."""
     if finding.fault == "stale" or len(finding.unmatched) == len(finding.entry.globs):
         return _Edit(finding, "")
     if not finding.now.ids and not finding.unmatched:

@@ -32,7 +32,7 @@ class Claim:
     where: tuple[tuple[str, Names], ...]
 
     def covers(self, case: Case) -> bool:
-        """Tell whether a case is claimed."""
+        """Return whether a case is claimed."""
         if case.spec not in self.specs:
             return False
         of_types = all(_within(*pair) for pair in ((case.sources, self.sources),
@@ -65,12 +65,12 @@ class Claims:
     claims: tuple[Claim, ...]
 
     def of(self, case: Case) -> Claim | None:
-        """Give the first claim of a case."""
+        """Return the first claim of a case."""
         return next((claim for claim in self.claims if claim.covers(case)), None)
 
 
 def claimed(claims: Claims, asked: Iterable[Case]) -> list[Case]:
-    """Give the cases that are claimed, in their order."""
+    """Return the cases that are claimed, in their order."""
     return [case for case in asked if claims.of(case)]
 
 
@@ -149,7 +149,7 @@ def _specs(table: Table, catalog: Catalog) -> list[Spec]:
 
 
 def _types(table: Table, key: str, words: Iterable[str], catalog: Catalog) -> Names | None:
-    """Give the names of types and of the members of families; None where the key is left out."""
+    """Return the names of types and of the members of families; None where the key is left out."""
     if key not in table.values:
         return None
     known = [*catalog.types.types, *catalog.types.sets]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
 from convcheck.gate.entry_text import rewritten
-from convcheck.gate.failures import Every, Failures, Key, Tally
+from convcheck.gate.failures import Every, FailureCounts, Failures, Key
 from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
-from convcheck.gate.known_file import Entry, KnownList
+from convcheck.gate.known_file import KnownEntry, KnownList
 from convcheck.judge.result import Fault, RunResult
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ class Finding:
     that takes what it lists. `excused` tells whether its failures are, whatever its `fault`.
     """
 
-    entry: Entry
+    entry: KnownEntry
     here: tuple[str, ...]
     corpus: str
-    now: Tally
+    now: FailureCounts
     partly: bool
     unmatched: tuple[str, ...]
     free: tuple[str, ...]
-    by: Entry | None
+    by: KnownEntry | None
     fault: Fault | None = None
     excused: bool = False
 
@@ -75,7 +75,7 @@ class Comparison:
     failures: Failures
     index: Index
     findings: tuple[Finding, ...]
-    taken: Mapping[tuple[str, Key], Entry]
+    taken: Mapping[tuple[str, Key], KnownEntry]
 
     def corpus(self, globs: Iterable[str]) -> str:
         """Hash the vectors of the specs of the run's cases that globs match."""
@@ -92,7 +92,7 @@ class Comparison:
         return rewritten(finding.entry, globs, finding.now, self.corpus(globs), late)
 
     def narrowed(self, finding: Finding) -> tuple[str, ...]:
-        """Give the globs that an entry ought to have: of its own those that fit, and others for
+        """Return the globs that an entry ought to have: of its own those that fit, and others for
         the cases that these leave.
         """
         found = {glob: self.index.matches(glob) for glob in finding.entry.globs}
@@ -117,13 +117,13 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)
     index = _index(entries, failures, every) if entries else Index(())
-    taken: dict[tuple[str, Key], Entry] = {}
+    taken: dict[tuple[str, Key], KnownEntry] = {}
     findings = [_judged(_find(entry, failures, index, taken), today) for entry in entries]
     return Comparison(failures, index, tuple(findings), taken)
 
 
 def version_of(text: str) -> Version | None:
-    """Give the first version number in a backend's version text, None where there is none."""
+    """Return the first version number in a backend's version text, None where there is none."""
     from packaging.version import InvalidVersion, Version
 
     found = _VERSION.search(text)
@@ -133,7 +133,7 @@ def version_of(text: str) -> Version | None:
         return None
 
 
-def _index(entries: Iterable[Entry], failures: Failures, every: Every) -> Index:
+def _index(entries: Iterable[KnownEntry], failures: Failures, every: Every) -> Index:
     """Index the cases of the operators that the entries name, and those of the run."""
     heads = {re.split(r"[*?\[/-]", glob)[0] for entry in entries for glob in entry.globs}
     start = tuple(heads)
@@ -141,7 +141,7 @@ def _index(entries: Iterable[Entry], failures: Failures, every: Every) -> Index:
 
 
 def _find(
-    entry: Entry, failures: Failures, index: Index, taken: dict[tuple[str, Key], Entry]
+    entry: KnownEntry, failures: Failures, index: Index, taken: dict[tuple[str, Key], KnownEntry]
 ) -> Finding:
     """Find an entry's failures among those that no entry before it has taken."""
     found = {glob: index.matches(glob) for glob in entry.globs}
@@ -167,7 +167,7 @@ def _judged(finding: Finding, today: date) -> Finding:
 
 
 def _fault(finding: Finding, today: date) -> Fault | None:
-    """Say what is wrong with an entry. Of one with a part of its cases in the run, only what
+    """Return what is wrong with an entry. Of one with a part of its cases in the run, only what
     the others cannot change.
     """
     entry, now = finding.entry, finding.now

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from convcheck.gate.failures import Key, Tally
-from convcheck.gate.known_file import KNOWN, Entry
+from convcheck.gate.failures import FailureCounts, Key
+from convcheck.gate.known_file import KNOWN, KnownEntry
 from convcheck.judge.result import EVER
 
 UNSEEN = "not yet looked into"
@@ -16,7 +16,7 @@ LATE = "this day is past: fix it, or set another"
 _LONGEST = 70  # of what a comment says
 
 
-def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: Tally) -> str:
+def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: FailureCounts) -> str:
     """Write the entry of a new failure."""
     (rule, verdict), said = key, _ways(now.kinds)
     lines = [
@@ -35,7 +35,7 @@ def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: Tally) ->
 
 
 def _ways(kinds: Sequence[str]) -> str:
-    """Say what is wrong, for who reads the list: as many kinds as there is room for."""
+    """Return what is wrong, for who reads the list: as many kinds as there is room for."""
     said = [kind for kind in kinds if kind]
     shown = said[:1]
     while len(shown) < len(said) and len(", ".join(said[: len(shown) + 1])) <= _LONGEST:
@@ -57,7 +57,7 @@ def _quoted(text: str) -> str:
 
 
 def rewritten(
-    entry: Entry, globs: Sequence[str], now: Tally | None, corpus: str, late: bool
+    entry: KnownEntry, globs: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
     """Write an entry with other globs, tally and corpus; what need not change stays as it is,
     comments too.
@@ -83,7 +83,7 @@ def rewritten(
     return tomlkit.dumps(document)
 
 
-def _values(now: Tally, corpus: str) -> Mapping[str, str | int]:
+def _values(now: FailureCounts, corpus: str) -> Mapping[str, str | int]:
     return {"corpus": corpus, "count": now.count, "digest": now.digest}
 
 

@@ -16,7 +16,7 @@ _DIGITS = 16  # of a corpus, in a list
 
 
 @dataclass(frozen=True)
-class Tally:
+class FailureCounts:
     """A failure, merged over cases: how many values (of whole cases: cases), and which.
 
     `digest` is that of all their values, in 32 hexadecimal digits, '' of whole cases.
@@ -62,12 +62,12 @@ class Failures:
         """The cases that were declined: they neither fail nor pass."""
         return frozenset(i for i, case in self.cases.items() if case.verdict == "unsupported")
 
-    def tally(self, key: Key, ids: Iterable[str]) -> Tally:
+    def tally(self, key: Key, ids: Iterable[str]) -> FailureCounts:
         """Merge a failure over some of its cases."""
         names = tuple(ids)
         found = [self.by_key[key][name] for name in names]
         groups = [group for here in found for group in here]
-        return Tally(
+        return FailureCounts(
             names,
             sum(group.count for group in groups) if key[0] else len(names),
             spelled(added(int(group.digest, 16) for group in groups)) if key[0] else "",

@@ -30,20 +30,20 @@ class Index:
                 self._having.setdefault(word, set()).add(name)
 
     def matches(self, glob: str) -> frozenset[str]:
-        """Give the ids that a glob matches, as fnmatch does."""
+        """Return the ids that a glob matches, as fnmatch does."""
         if not _SPECIAL.search(glob):
             return self.ids & {glob}
         like = re.compile(translate(glob)).match
         return frozenset(name for name in self.candidates(glob) if like(name))
 
     def candidates(self, glob: str) -> frozenset[str]:
-        """Give the ids that have all the words of a glob: those that it matches, or more."""
+        """Return the ids that have all the words of a glob: those that it matches, or more."""
         words = [w for w in words_of(_BRACKETS.sub("*", glob)) if not _SPECIAL.search(w)]
         having = sorted((self._having.get(word, set()) for word in words), key=len)
         return frozenset(having[0].intersection(*having[1:])) if having else self.ids
 
     def nearest(self, glob: str) -> str:
-        """Give an id that is spelled nearly like a glob, '' where none is."""
+        """Return an id that is spelled nearly like a glob, '' where none is."""
         shared: Counter[str] = Counter()
         for word in words_of(glob):
             having = self._having.get(word, set())

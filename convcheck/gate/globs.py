@@ -12,7 +12,7 @@ _KEPT = frozenset(("", "to"))  # words that are no choice of the case
 
 
 def globs_of(wanted: Sequence[str], free: frozenset[str], index: Index) -> tuple[str, ...]:
-    """Give globs that match the wanted ids and no other of the index but `free` ones, in order.
+    """Return globs that match the wanted ids and no other of the index but `free` ones, in order.
 
     Each is made of the first id that none has matched so far, with '*' for the words (version,
     types, attribute values) that bring most of the others in.
@@ -31,7 +31,7 @@ def globs_of(wanted: Sequence[str], free: frozenset[str], index: Index) -> tuple
 
 
 def _wider(name: str, allowed: frozenset[str], index: Index) -> Iterator[str]:
-    """Give the id, and with '*' for some of its words what matches none but the allowed.
+    """Return the id, and with '*' for some of its words what matches none but the allowed.
 
     A glob that matches too much does so with one more '*', too.
     """

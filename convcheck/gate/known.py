@@ -10,7 +10,7 @@ from datetime import date
 
 from convcheck.gate.compare import compare, version_of
 from convcheck.gate.failures import Every, Key, key_of
-from convcheck.gate.known_file import Entry, KnownList, read_known
+from convcheck.gate.known_file import KnownEntry, KnownList, read_known
 from convcheck.gate.repairs import ABOUT, notes, problem
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
@@ -19,7 +19,7 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Give the result with the excuses of a list, and with what is wrong with the list.
+    """Return the result with the excuses of a list, and with what is wrong with the list.
 
     `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
     which the run has not all cases is told from one that is not true any more. It is called once
@@ -43,7 +43,7 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
 
 
 def released(result: RunResult) -> RunResult:
-    """Give a result without what a list of known failures said of it."""
+    """Return a result without what a list of known failures said of it."""
     cases = tuple(_released(case) for case in result.cases)
     said = tuple(note for note in result.notes if not note.startswith(ABOUT))
     return replace(result, cases=cases, notes=said, known="", problems=())
@@ -56,7 +56,7 @@ def _released(case: CaseResult) -> CaseResult:
     return replace(case, groups=groups, excuse=None)
 
 
-def _excuse(entry: Entry) -> Excuse:
+def _excuse(entry: KnownEntry) -> Excuse:
     return Excuse(entry.tolerance, entry.reason, entry.issue, entry.place)
 
 

@@ -25,7 +25,7 @@ _WRITES = "`convcheck baseline` writes it"
 
 
 @dataclass(frozen=True)
-class Entry:
+class KnownEntry:
     """A listed failure. What the file leaves out is '' or None.
 
     `globs` are of case ids. `rule` is rule and row as reports print them, '' for a case that
@@ -56,7 +56,7 @@ class Entry:
         return self.table.place
 
     def concerns(self, tier: str, version: Version | None) -> bool:
-        """Tell whether a run of this tier, of a backend of this version, is its business."""
+        """Return whether a run of this tier, of a backend of this version, is its business."""
         if self.tier not in ("", tier):
             return False
         if self.backend is None:
@@ -70,7 +70,7 @@ class KnownList:
 
     path: str
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[KnownEntry, ...]
 
 
 def read_known(path: str) -> KnownList:
@@ -79,13 +79,13 @@ def read_known(path: str) -> KnownList:
     return KnownList(path, text, tuple(map(_entry, tables)))
 
 
-def _entry(table: Table) -> Entry:
+def _entry(table: Table) -> KnownEntry:
     if table.name == WAIVER and "until" in table.values:
         hint = "a waiver is for good; what is to be fixed is [[known]]"
         raise table.wrong("until", "a waiver has no 'until'", hint)
     known = table.name == KNOWN
     check_keys(table, *(REQUIRED, OPTIONAL) if known else (WAIVER_REQUIRED, WAIVER_OPTIONAL))
-    return Entry(
+    return KnownEntry(
         table,
         texts_of(table, "case", "ids or globs of cases, as `convcheck list cases` prints them"),
         _rule(table),

@@ -12,7 +12,7 @@ _SHOWN = 3
 
 
 def problem(finding: Finding, fault: Fault, comparison: Comparison) -> Problem:
-    """Make the problem of a finding's fault."""
+    """Return the problem of a finding's fault."""
     message, repair = {
         "stale": _stale, "unmatched": _unmatched, "expired": _expired,
         "changed": _changed, "too broad": _too_broad,

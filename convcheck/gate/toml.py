@@ -37,7 +37,7 @@ class Table:
         return f"{self.place.file}:{self.place.line}-{self.last}"
 
     def wrong(self, key: str, message: str, hint: str = "") -> UsageError:
-        """Make the error of a key, with the key's line."""
+        """Return the error of a key, with the key's line."""
         spelled = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]")
         found = (i for i, line in enumerate(self.lines) if spelled.match(line))
         place = Place(self.place.file, self.place.line + next(found, 0))
@@ -155,7 +155,7 @@ def check_keys(table: Table, required: Sequence[str], optional: Sequence[str]) -
 
 
 def text_of(table: Table, key: str, hint: str = "") -> str:
-    """Give a text, '' where there is none. Raises UsageError for anything else."""
+    """Return a text, '' where there is none. Raises UsageError for anything else."""
     value = table.values.get(key, "")
     if not isinstance(value, str):
         raise table.wrong(key, f"{key!r} is a text, in quotes", hint)
@@ -163,7 +163,7 @@ def text_of(table: Table, key: str, hint: str = "") -> str:
 
 
 def texts_of(table: Table, key: str, hint: str = "") -> tuple[str, ...]:
-    """Give a text or a list of texts as a tuple, () where there is none. Raises UsageError."""
+    """Return a text or a list of texts as a tuple, () where there is none. Raises UsageError."""
     value = table.values.get(key, [])
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):

@@ -34,7 +34,7 @@ _ARRAYS = 96 << 20  # bytes of the arrays that are converted whole
 
 
 @dataclass(frozen=True)
-class Part:
+class MeasuredPart:
     """The seconds that one part took: the inputs alone, the backend's calls alone, asked and
     judged; by hand, in chunks and in one array, None where there is nothing to do it with.
     """
@@ -52,7 +52,7 @@ class Measured:
     """A case and what was measured of it; no parts where nothing was, and why not."""
 
     case: Case
-    parts: tuple[Part, ...]
+    parts: tuple[MeasuredPart, ...]
     why_not: str = ""
 
     @property
@@ -118,7 +118,7 @@ class Bench:
 
 
 def why_not_swept(case: Case) -> str:
-    """Say why a case's source is not streamed, and so not measured; '' where it is."""
+    """Return why a case's source is not streamed, and so not measured; '' where it is."""
     if is_swept(case):
         return ""
     if case.whole_calls:
@@ -136,7 +136,7 @@ def why_not_swept(case: Case) -> str:
     return "it has a second input, for its type alone"
 
 
-def spread(values: int) -> tuple[Span, ...]:
+def spread_spans(values: int) -> tuple[Span, ...]:
     """Choose parts of a source of 32 bits, as far apart as they can be, both ends among them.
 
     They hold at least so many values. A part is as long as in a run, or a smaller power of two,
@@ -202,13 +202,13 @@ class _Turns:
         self.ask(self.call)  # what is made for the first call is not measured
         self.by_hand = by_hand if by_hand and self._converts(by_hand) else None
 
-    def part(self, span: Span, backwards: bool) -> Part:
+    def part(self, span: Span, backwards: bool) -> MeasuredPart:
         """Measure a part; every other one in the opposite order."""
         seconds: dict[str, float | None] = {}
         turns = [self.alone, self.whole, self.chunks, self.arrays]
         for turn in reversed(turns) if backwards else turns:
             seconds |= turn(span)
-        return Part(span.count, **seconds)  # type: ignore[arg-type]
+        return MeasuredPart(span.count, **seconds)  # type: ignore[arg-type]
 
     def alone(self, span: Span) -> dict[str, float | None]:
         """Time the calls, and the inputs between them."""
@@ -258,7 +258,7 @@ class _Turns:
             yield
 
     def _converts(self, by_hand: Backend) -> bool:
-        """Tell whether there is something to do it by hand with."""
+        """Return whether there is something to do it by hand with."""
         if not all(t.name_in(by_hand.name) for t in (*self.case.inputs, *self.case.outputs)):
             return False
         answer = by_hand.answer(self.case, [self.codes])
@@ -282,7 +282,7 @@ class _Turns:
         return right
 
     def _longest(self) -> int:
-        """Give the length of arrays, a power of two, that keeps the memory of all flat."""
+        """Return the length of arrays, a power of two, that keeps the memory of all flat."""
         value = self.codes.itemsize + 2 * self.out.itemsize + 1  # and what a comparison gives
         return 1 << (_ARRAYS // value).bit_length() - 1
 

@@ -22,7 +22,7 @@ CHANGES: tuple[Change, ...] = ("new", "changed", "fixed", "not asked")
 
 
 @dataclass(frozen=True)
-class Failure:
+class ComparedFailure:
     """A failing group of a case; of a case that fails as a whole there is none."""
 
     verdict: Verdict
@@ -47,13 +47,13 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Finding:
+class FailureChange:
     """One failure of a case in one run, the other, or both."""
 
     change: Change
     case: Case
-    before: Failure | None
-    after: Failure | None
+    before: ComparedFailure | None
+    after: ComparedFailure | None
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Turned:
 
 
 @dataclass(frozen=True)
-class Difference:
+class RunDifference:
     """What changed from a run to another, in the order of their plans.
 
     `added` and `removed` are cases of one run only: of the new one, of the old one. `free` are
@@ -77,15 +77,15 @@ class Difference:
     old: RunResult
     new: RunResult
     compared: int
-    findings: tuple[Finding, ...]
+    findings: tuple[FailureChange, ...]
     turned: tuple[Turned, ...]
     free: tuple[Case, ...]
     added: tuple[CaseResult, ...]
     removed: tuple[CaseResult, ...]
     loose: tuple[str, ...] = ()
 
-    def of(self, change: Change) -> tuple[Finding, ...]:
-        """Give the findings of one sort."""
+    def of(self, change: Change) -> tuple[FailureChange, ...]:
+        """Return the findings of one sort."""
         return tuple(f for f in self.findings if f.change == change)
 
     @property
@@ -101,17 +101,17 @@ class Difference:
 
     @property
     def worse(self) -> bool:
-        """Tell whether anything fails that did not, or otherwise than it did, added cases too."""
+        """Return whether anything fails that did not, or otherwise than it did, added cases too."""
         added = any(case.verdict in FAILURES for case in self.added)
         return added or any(f.change in ("new", "changed") for f in self.findings)
 
     @property
     def nothing(self) -> bool:
-        """Tell whether the runs are the same."""
+        """Return whether the runs are the same."""
         return not (self.findings or self.turned or self.free or self.added or self.removed)
 
 
-def check(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
+def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
     """Raise UsageError where the runs, of the files `names`, asked other vectors."""
     said = []
     if old.tier != new.tier:
@@ -127,18 +127,18 @@ def check(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
-    """Name the specs that both runs ask, with other vectors."""
+    """Return the names of the specs that both runs ask, with other vectors."""
     before = dict(old.corpora)
     return tuple(name for name, sha in new.corpora if before.get(name, sha) != sha)
 
 
-def diff(old: RunResult, new: RunResult) -> Difference:
+def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     """Compare two runs. Of specs with other vectors only the kinds of failures are compared."""
     before = {case.case.id: case for case in old.cases}
     after = {case.case.id: case for case in new.cases}
     both = [(before[name], after[name]) for name in after if name in before]
     specs = loose(old, new)
-    return Difference(
+    return RunDifference(
         old, new, len(both),
         tuple(f for a, b in both for f in _findings(a, b, b.case.spec not in specs)),
         tuple(Turned(b.case, a.verdict, b.verdict) for a, b in both if _turned(a, b)),
@@ -149,33 +149,35 @@ def diff(old: RunResult, new: RunResult) -> Difference:
     )  # fmt: skip
 
 
-def failures(case: CaseResult) -> list[Failure]:
-    """Give the failures of a case."""
-    found = [Failure(g.verdict, g, excuse=g.excuse) for g in case.groups if g.verdict in FAILURES]
+def failures(case: CaseResult) -> list[ComparedFailure]:
+    """Return the failures of a case."""
+    found = [
+        ComparedFailure(g.verdict, g, excuse=g.excuse) for g in case.groups if g.verdict in FAILURES
+    ]
     if fails_whole(case):
-        found.append(Failure(case.verdict, None, case.message, case.excuse))
+        found.append(ComparedFailure(case.verdict, None, case.message, case.excuse))
     return found
 
 
-def _findings(old: CaseResult, new: CaseResult, exactly: bool) -> Iterator[Finding]:
+def _findings(old: CaseResult, new: CaseResult, exactly: bool) -> Iterator[FailureChange]:
     """Compare the failures of a case: the same ones, then those by the same row, then the rest."""
     before, after = failures(old), failures(new)
     for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
         if a.key != b.key or (exactly and _symptom(a) != _symptom(b)):
-            yield Finding("changed", new.case, a, b)
+            yield FailureChange("changed", new.case, a, b)
     for a in before:
         if _asked(a, new, old.checked if exactly else 1):
-            yield Finding("fixed", new.case, a, None)
+            yield FailureChange("fixed", new.case, a, None)
         elif after:  # it hides behind what fails now
-            yield Finding("changed", new.case, a, after.pop(0))
+            yield FailureChange("changed", new.case, a, after.pop(0))
         else:
-            yield Finding("not asked", new.case, a, None)
-    yield from (Finding("new", new.case, None, b) for b in after)
+            yield FailureChange("not asked", new.case, a, None)
+    yield from (FailureChange("new", new.case, None, b) for b in after)
 
 
 def _pairs(
-    before: list[Failure], after: list[Failure], *, same_row: bool
-) -> Iterator[tuple[Failure, Failure]]:
+    before: list[ComparedFailure], after: list[ComparedFailure], *, same_row: bool
+) -> Iterator[tuple[ComparedFailure, ComparedFailure]]:
     """Take out of both lists, pair by pair, what is the same failure, or breaks the same row."""
     for a in list(before):
         same = (b for b in after if (a.row == b.row if same_row else a.key == b.key))
@@ -185,13 +187,13 @@ def _pairs(
             yield a, b
 
 
-def _symptom(failure: Failure) -> tuple[int, str]:
-    """Tell which inputs fail and with which answers."""
+def _symptom(failure: ComparedFailure) -> tuple[int, str]:
+    """Return which inputs fail and with which answers."""
     return (failure.group.count, failure.group.digest) if failure.group else (0, "")
 
 
-def _asked(failure: Failure, new: CaseResult, checked: int) -> bool:
-    """Tell whether a failure that is gone was looked for: a case that dies early hides others."""
+def _asked(failure: ComparedFailure, new: CaseResult, checked: int) -> bool:
+    """Return whether a failure that is gone was looked for: a case that dies early hides others."""
     rows = {(g.decision.rule, g.decision.row) for g in new.groups}
     return failure.row in rows or new.checked >= max(checked, 1)
 
@@ -202,7 +204,7 @@ def _turned(old: CaseResult, new: CaseResult) -> bool:
 
 
 def _free(old: CaseResult, new: CaseResult) -> bool:
-    """Tell whether answers differ where several are allowed."""
+    """Return whether answers differ where several are allowed."""
     return old.verdict == new.verdict and _allowed(old.groups) != _allowed(new.groups)
 
 

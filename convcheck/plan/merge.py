@@ -29,7 +29,7 @@ def plan_digest(ids: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
 
 
-def merge(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
+def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
     """Merge the shards of a run, named for what is said of them; `rules` are those of their cases.
 
     They were held against no list of known failures: that is for the whole. Raises UsageError

@@ -22,11 +22,11 @@ class Single:
     one: Vectors
 
     def vectors(self, case: Case) -> Vectors:
-        """Give the vectors, of whichever case."""
+        """Return the vectors, of whichever case."""
         return self.one
 
 
-def ask(
+def ask_one_input(
     address: str, vectors: Vectors, timeout: float, catalog: Catalog
 ) -> tuple[BackendInfo, CaseResult]:
     """Put one input to a backend. Every group of the result has an example with the answer.

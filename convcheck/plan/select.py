@@ -28,7 +28,7 @@ class Selection:
 
 
 def select(catalog: Catalog, selection: Selection) -> list[Case]:
-    """Give the selected cases in order. Raises UsageError for a pattern that matches nothing."""
+    """Return the selected cases in order. Raises UsageError for a pattern that matches nothing."""
     found = [case for spec in select_specs(catalog, selection.specs) for case in cases(spec)]
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
@@ -49,7 +49,7 @@ def select(catalog: Catalog, selection: Selection) -> list[Case]:
 
 
 def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
-    """Give the specs that match any of the globs, all without one. Raises UsageError."""
+    """Return the specs that match any of the globs, all without one. Raises UsageError."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in catalog.specs):
             close = get_close_matches(pattern, catalog.specs, 3, 0.3) or list(catalog.specs)
@@ -98,7 +98,7 @@ def _has_value(catalog: Catalog, word: str) -> Callable[[Case], bool]:
 
 
 def _where(case: Case, where: Sequence[str]) -> bool:
-    """Tell whether, for every attribute named, one of the values named for it is the case's."""
+    """Return whether, for every attribute named, one of the values named for it is the case's."""
     wanted: dict[str, set[str]] = {}
     for word in where:
         name, _, value = word.partition("=")

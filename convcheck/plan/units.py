@@ -36,7 +36,7 @@ class Unit:
 
     @property
     def id(self) -> str:
-        """Name the unit."""
+        """Return the id of the unit."""
         return _name(self.case, self.span.first if self.span else None)
 
     @property
@@ -50,7 +50,7 @@ class Unit:
 
 
 def unit_ids(part: Part) -> list[str]:
-    """Name all units of a part's case, in order."""
+    """Return the ids of all units of a part's case, in order."""
     return [_name(part.case), *(_name(part.case, first) for first in part.firsts)]
 
 
@@ -59,7 +59,7 @@ def _name(case: Case, first: int | None = None) -> str:
 
 
 def units(cases: Iterable[Case], spans: Callable[[Case], Sequence[Span]]) -> list[Unit]:
-    """Give the units of cases, in order."""
+    """Return the units of cases, in order."""
     found = []
     for case in cases:
         parts = spans(case)
@@ -94,7 +94,7 @@ def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
 
 
 def result_of(part: Part, rules: Rules) -> CaseResult:
-    """Give the case's result as far as it is known."""
+    """Return the case's result as far as it is known."""
     tally = part.tally
     if tally is None or not tally.answered:
         return part.lost or part.vectors or CaseResult(part.case, "unsupported", 0, "partial", ())
@@ -160,11 +160,11 @@ class Gathering:
         return len(self._failing)
 
     def results(self) -> tuple[CaseResult, ...]:
-        """Give the results of cases in order, as far as they are known."""
+        """Return the results of cases in order, as far as they are known."""
         return tuple(result_of(part, self._rules) for part in self._known())
 
     def parts(self, shard: bool) -> tuple[Part, ...]:
-        """Give, in order, what there is of cases that have not all of theirs; of a shard, of all
+        """Return, in order, what there is of cases that have not all of theirs; of a shard, of all
         that have spans.
         """
         left = (p for p in self._known() if not p.complete or (shard and p.codes))

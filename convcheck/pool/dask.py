@@ -15,7 +15,7 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import last_words, max_elements
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo
-from convcheck.pool.dask_worker import Order, Part, ask, given, order
+from convcheck.pool.dask_worker import BatchResult, Order, ask_batch, given, order
 from convcheck.pool.lane import Report, Restarts
 from convcheck.pool.messages import Setup
 
@@ -53,7 +53,7 @@ def on_cluster(
 
 
 def address_of(url: str) -> str:
-    """Give the address by which Dask knows dask://HOST:PORT. Raises UsageError for another."""
+    """Return the address by which Dask knows dask://HOST:PORT. Raises UsageError for another."""
     with contextlib.suppress(ValueError):  # a port that is no number, a bracket left open
         parts = urlsplit(url)
         bare = parts.geturl().rstrip("/") == f"dask://{parts.netloc}" and "@" not in parts.netloc
@@ -126,32 +126,34 @@ class _Asked:
 
     def __init__(self, client: Client, url: str, setup: Setup, orders: list[Order]) -> None:
         self.client, self.url = client, url
-        self.done: SimpleQueue[Future[Part]] = SimpleQueue()
+        self.done: SimpleQueue[Future[BatchResult]] = SimpleQueue()
         self.lonely: float | None = None
         # a task's result and not scattered: it travels once, and can be had again if it is lost
         shared = client.submit(given, setup, pure=False)
-        self.left = {client.submit(ask, shared, o, pure=False, retries=RETRIES) for o in orders}
+        self.left = {
+            client.submit(ask_batch, shared, o, pure=False, retries=RETRIES) for o in orders
+        }
         for future in self.left:
             future.add_done_callback(self.done.put)
 
-    def parts(self) -> Iterator[Part]:
-        """Give what comes back, as it comes. Raises UnavailableError for what never will."""
+    def parts(self) -> Iterator[BatchResult]:
+        """Return what comes back, as it comes. Raises UnavailableError for what never will."""
         while self.left:
             future = self._next()
             yield self._part(future)
             self.left.discard(future)
 
-    def _next(self) -> Future[Part]:
+    def _next(self) -> Future[BatchResult]:
         while True:
             try:
                 return self.done.get(timeout=LOOKING)
             except Empty:
                 self._check()
 
-    def _part(self, future: Future[Part]) -> Part:
+    def _part(self, future: Future[BatchResult]) -> BatchResult:
         while True:
             try:
-                part: Part = future.result(timeout=LOOKING)
+                part: BatchResult = future.result(timeout=LOOKING)
                 return part
             except Exception as error:
                 # lost after it was done: the cluster does it again
@@ -196,8 +198,8 @@ class _Alike:
         self.info: BackendInfo | None = None
         self.worker = ""
 
-    def checked(self, part: Part) -> Iterator[Report]:
-        """Give a part's reports, with how the backend names itself only the first time."""
+    def checked(self, part: BatchResult) -> Iterator[Report]:
+        """Return a part's reports, with how the backend names itself only the first time."""
         _same("convcheck", __version__, "this machine", part.version, part.worker)
         if part.error:
             raise _there(part.error, part.worker)

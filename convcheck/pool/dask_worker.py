@@ -32,7 +32,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.judge.result import BackendInfo
-from convcheck.pool.lane import Desk, Lane, Report, Reported, Restarts, Stopped
+from convcheck.pool.lane import Lane, Report, Reported, Restarts, Stopped, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING
 from convcheck.rules.load import SPECS_VARIABLE
@@ -42,7 +42,7 @@ LOOKING = 0.5  # seconds between two looks at whether a batch is still wanted
 VARIABLES = (SPECS_VARIABLE, LIMIT_VARIABLE, TIMEOUT_VARIABLE)
 PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
-    "from convcheck.pool.dask_worker import serve; serve(int(sys.argv[1]))"
+    "from convcheck.pool.dask_worker import serve_batch; serve_batch(int(sys.argv[1]))"
 )
 
 
@@ -57,7 +57,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchResult:
     """What came of a batch, where: the reports, or the error that ended it."""
 
     version: str
@@ -67,17 +67,17 @@ class Part:
 
 
 def order(jobs: Sequence[Job], timeout: float) -> Order:
-    """Make an order of jobs, to be done as if it were in this process's folder."""
+    """Return an order of jobs, to be done as if it were in this process's folder."""
     said = tuple((name, os.environ[name]) for name in VARIABLES if name in os.environ)
     return Order(tuple(jobs), timeout, os.getcwd(), said)
 
 
 def given(setup: Setup) -> Setup:
-    """Give what all batches share (a task of the cluster)."""
+    """Return what all batches share (a task of the cluster)."""
     return setup
 
 
-def ask(setup: Setup, wanted: Order) -> Part:
+def ask_batch(setup: Setup, wanted: Order) -> BatchResult:
     """Do a batch in a program of its own (a task of the cluster).
 
     Raises Reschedule where the cluster wants it no more, and OSError or EOFError where the
@@ -92,7 +92,7 @@ def ask(setup: Setup, wanted: Order) -> Part:
         while not connection.poll(LOOKING):
             if task is None or task.state == "cancelled":
                 raise Reschedule
-        part: Part = connection.recv()
+        part: BatchResult = connection.recv()
     return replace(part, worker=worker.address)
 
 
@@ -134,7 +134,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 # What runs in that program
 
 
-def serve(descriptor: int) -> None:
+def serve_batch(descriptor: int) -> None:
     """Do the one batch that is asked for on the other end of a pipe, or end when it closes."""
     connection = Connection(descriptor)
     setup, wanted = connection.recv()
@@ -148,30 +148,30 @@ def _end_with(descriptor: int) -> None:
     os._exit(1)  # the backend's process sees it
 
 
-def _done(setup: Setup, wanted: Order) -> Part:
+def _done(setup: Setup, wanted: Order) -> BatchResult:
     try:
-        return Part(__version__, tuple(part(setup, wanted.jobs, wanted.timeout)))
+        return BatchResult(__version__, tuple(do_batch(setup, wanted.jobs, wanted.timeout)))
     except ConvcheckError as error:
-        return Part(__version__, (), error)
+        return BatchResult(__version__, (), error)
     except Exception as error:  # else nobody is told what it was
         message = f"a batch could not be done: {last_words(error)}"
-        return Part(__version__, (), UnavailableError(message))
+        return BatchResult(__version__, (), UnavailableError(message))
 
 
-def part(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:
+def do_batch(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:
     """Do jobs with one backend and its replacements. Raises what `execute` raises."""
     max_elements()
     prepare_backend(setup.address, lambda line: print(line, file=sys.stderr, flush=True))
     with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
-        desk = Desk(setup, Path(folder), timeout, deque([list(jobs)]))
-        Lane(desk).run()  # by this thread: there is nothing else to do
-    return [*_heard(desk), Restarts(desk.restarts)]
+        queue = WorkQueue(setup, Path(folder), timeout, deque([list(jobs)]))
+        Lane(queue).run()  # by this thread: there is nothing else to do
+    return [*_heard(queue), Restarts(queue.restarts)]
 
 
-def _heard(desk: Desk) -> Iterator[BackendInfo | Reported]:
+def _heard(queue: WorkQueue) -> Iterator[BackendInfo | Reported]:
     with contextlib.suppress(Empty):
         while True:
-            report = desk.reports.get_nowait()
+            report = queue.reports.get_nowait()
             if not isinstance(report, Stopped):
                 yield report
             elif report.error:

@@ -15,9 +15,9 @@ from convcheck.errors import UnavailableError
 from convcheck.judge.answers import EVERYWHERE, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
-from convcheck.pool.messages import Call, Finished, Setup, Sweep
+from convcheck.pool.messages import Finished, NotedCall, Replay, Setup
 from convcheck.pool.narrow import NOTHING, give_up, narrow
-from convcheck.pool.process import LEAVING, Child, Death
+from convcheck.pool.process import LEAVING, Death, WorkerProcess
 
 MOST_RESTARTS = 64  # a case by its vectors, or a span of it
 MOST_OF_CASE = 256  # a case with all its spans
@@ -57,7 +57,7 @@ class _StopError(Exception):
 
 
 @dataclass
-class Desk:
+class WorkQueue:
     """What the lanes share: the jobs to do, what they report, and whether to go on."""
 
     setup: Setup
@@ -72,7 +72,7 @@ class Desk:
     opened: threading.Event = field(default_factory=threading.Event)
     drained: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _children: set[Child] = field(default_factory=set)
+    _processes: set[WorkerProcess] = field(default_factory=set)
 
     def take(self) -> list[Job]:
         """Take the next batch, empty where there is none."""
@@ -83,10 +83,10 @@ class Desk:
             return batch
 
     def known(self, job: Job) -> Job:
-        """Give the job; of a case that was given up, as one of which nothing is asked."""
+        """Return the job; of a case that was given up, as one of which nothing is asked."""
         if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
             return job
-        return give_up(job, Call("bulk", NOTHING), self.given_up[job.case.id])
+        return give_up(job, NotedCall("bulk", NOTHING), self.given_up[job.case.id])
 
     def put_back(self, jobs: Iterable[Job]) -> None:
         """Leave jobs to whichever lane comes first."""
@@ -94,12 +94,12 @@ class Desk:
             with self._lock:
                 self.batches.appendleft(batch)
 
-    def enter(self, child: Child) -> None:
+    def enter(self, process: WorkerProcess) -> None:
         """Register a worker, so that `stop` ends it too."""
         with self._lock:
-            self._children.add(child)
+            self._processes.add(process)
         if self.stopped:
-            child.kill()
+            process.kill()
 
     def introduce(self, info: BackendInfo) -> None:
         """Tell what the backend says that it is, the first time that it says so."""
@@ -108,10 +108,10 @@ class Desk:
                 self.opened.set()
                 self.reports.put(info)
 
-    def leave(self, child: Child) -> None:
+    def leave(self, process: WorkerProcess) -> None:
         """Forget a worker that has ended."""
         with self._lock:
-            self._children.discard(child)
+            self._processes.discard(process)
 
     def died(self, job: Job, cost: int) -> tuple[int, int]:
         """Count a worker that died of a job; give what the job, and its case, have cost so far."""
@@ -127,80 +127,80 @@ class Desk:
             self.stopped = True
             self.opened.set()
             self.drained.set()
-            children = list(self._children)
-        for child in children:
-            child.kill()
+            processes = list(self._processes)
+        for process in processes:
+            process.kill()
 
 
 class Lane(threading.Thread):
     """Does batches with one worker after the other. A thread: it only ever waits."""
 
-    def __init__(self, desk: Desk, late: bool = False) -> None:
+    def __init__(self, queue: WorkQueue, late: bool = False) -> None:
         """Make a lane; a `late` one leaves a plan that is soon done to the others."""
         super().__init__(daemon=True)
-        self.desk, self.late = desk, late
-        self.child: Child | None = None
+        self.queue, self.late = queue, late
+        self.process: WorkerProcess | None = None
 
     def run(self) -> None:
         """Work until there is nothing left to do."""
         error: BaseException | None = None
         try:
             if self.late:
-                self.desk.opened.wait()
-                self.desk.drained.wait(PATIENCE)
+                self.queue.opened.wait()
+                self.queue.drained.wait(PATIENCE)
             self.work()
         except _StopError:
             pass
         except BaseException as failure:  # for the main thread to raise
             error = failure
         finally:
-            self.drop(0.0 if self.desk.stopped or error else LEAVING)
-            self.desk.reports.put(Stopped(error))
+            self.drop(0.0 if self.queue.stopped or error else LEAVING)
+            self.queue.reports.put(Stopped(error))
 
     def work(self) -> None:
         """Do the batches that there are. The worker stays. Raises what opening one raises."""
-        while batch := self.desk.take():
+        while batch := self.queue.take():
             self._batch(deque(batch))
 
-    def worker(self) -> Child:
-        """Give the worker, a new one where there is none."""
-        child = self.child or self._opened(TRIES)
-        if self.desk.stopped:
+    def worker(self) -> WorkerProcess:
+        """Return the worker, a new one where there is none."""
+        process = self.process or self._opened(TRIES)
+        if self.queue.stopped:
             raise _StopError
-        return child
+        return process
 
-    def _opened(self, tries: int) -> Child:
-        child = self.child = Child(self.desk.folder)
-        self.desk.enter(child)
+    def _opened(self, tries: int) -> WorkerProcess:
+        process = self.process = WorkerProcess(self.queue.folder)
+        self.queue.enter(process)
         try:
-            setup = replace(self.desk.setup, timeout=self.desk.timeout)
-            self.desk.introduce(child.open(setup))
+            setup = replace(self.queue.setup, timeout=self.queue.timeout)
+            self.queue.introduce(process.open(setup))
         except UnavailableError:
             self.drop()
-            if self.desk.stopped:
+            if self.queue.stopped:
                 raise _StopError from None
-            if tries == 1 or not self.desk.opened.is_set():
+            if tries == 1 or not self.queue.opened.is_set():
                 raise
             return self._opened(tries - 1)
-        return child
+        return process
 
     def drop(self, patience: float = 0.0) -> None:
         """Do without the worker."""
-        if self.child is not None:
-            self.child.close(patience)
-            self.desk.leave(self.child)
-            self.child = None
+        if self.process is not None:
+            self.process.close(patience)
+            self.queue.leave(self.process)
+            self.process = None
 
     def _batch(self, jobs: deque[Job]) -> None:
-        child = self.worker()
-        jobs = deque(map(self.desk.known, jobs))
-        child.send(tuple(jobs))
+        process = self.worker()
+        jobs = deque(map(self.queue.known, jobs))
+        process.send(tuple(jobs))
         while jobs:
-            heard = child.receive(self.desk.timeout)
+            heard = process.receive(self.queue.timeout)
             if isinstance(heard, Finished):
                 jobs.popleft()
-                self.desk.reports.put(Reported(heard.position, heard.result))
-            if self.desk.stopped:
+                self.queue.reports.put(Reported(heard.position, heard.result))
+            if self.queue.stopped:
                 raise _StopError
             if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
                 self.drop()
@@ -210,43 +210,43 @@ class Lane(threading.Thread):
     def _after(self, jobs: deque[Job], heard: Finished | Death) -> None:
         """Go on after a worker's end: the case that it died of is this lane's to look into."""
         if isinstance(heard, Finished):
-            self.desk.put_back(jobs)
+            self.queue.put_back(jobs)
             return
         job = jobs.popleft()
-        self.desk.put_back(jobs)
+        self.queue.put_back(jobs)
         if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
             result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
-            self.desk.reports.put(Reported(job.position, result))
+            self.queue.reports.put(Reported(job.position, result))
             return
-        self.desk.put_back([self._looked_into(job, heard)])
+        self.queue.put_back([self._looked_into(job, heard)])
 
     def _looked_into(self, job: Job, death: Death) -> Job:
-        """Give the job as it is to be done after a death."""
-        sweeper = _Replays(self, job, death)
+        """Return the job as it is to be done after a death."""
+        replayer = _LaneReplayer(self, job, death)
         call = death.call
         if job.span is None:
-            job = narrow(job, call, sweeper)
+            job = narrow(job, call, replayer)
         elif call.placement == "sweep":  # to be found out is which of the chunk it was
             job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
         elif call.placement in ("", "support"):
-            job = narrow(job, call, sweeper)
+            job = narrow(job, call, replayer)
         else:
-            chunk = sweeper.chunk = chunk_of(job, call.index)
+            chunk = replayer.chunk = chunk_of(job, call.index)
             inside = replace(call, index=call.index - chunk.first)
-            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, sweeper)
+            found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, replayer)
             job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
-        if sweeper.spent and not job.avoid.placements >= EVERYWHERE:
-            count = MOST_OF_CASE if sweeper.hopeless else MOST_RESTARTS
+        if replayer.spent and not job.avoid.placements >= EVERYWHERE:
+            count = MOST_OF_CASE if replayer.hopeless else MOST_RESTARTS
             said = f"{death.how}; gave up after {count} restarts"
-            if sweeper.hopeless:
-                self.desk.given_up[job.case.id] = said
+            if replayer.hopeless:
+                self.queue.given_up[job.case.id] = said
             shown = _SHOWN.get(call.placement, call.placement)
             job = give_up(job, replace(call, placement=shown), said)
         return job
 
 
-class _Replays:
-    """Makes calls of a case, in a lane's worker and its replacements (a narrow.Sweeper)."""
+class _LaneReplayer:
+    """Makes calls of a case, in a lane's worker and its replacements (a narrow.Replayer)."""
 
     def __init__(self, lane: Lane, job: Job, death: Death) -> None:
         self.lane, self.job = lane, job
@@ -255,7 +255,9 @@ class _Replays:
 
     def _count(self, death: Death) -> None:
         self.how, self.hung = death.how, death.timed_out
-        self.count, self.of_case = self.lane.desk.died(self.job, TIME_OUT if death.timed_out else 1)
+        self.count, self.of_case = self.lane.queue.died(
+            self.job, TIME_OUT if death.timed_out else 1
+        )
 
     @property
     def spent(self) -> bool:
@@ -265,15 +267,15 @@ class _Replays:
     def hopeless(self) -> bool:
         return self.of_case >= MOST_OF_CASE
 
-    def sweep(self, calls: list[Index], *, fresh: bool = False) -> int | None:
+    def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         if fresh:
             self.lane.drop()
-        child = self.lane.worker()
+        process = self.lane.worker()
         span = self.job.span
         chunk = span.chunk(self.chunk.first) if span and self.chunk else None
-        child.send(Sweep(self.job.case, tuple(calls), chunk))
-        heard = child.receive(self.lane.desk.timeout)
-        if self.lane.desk.stopped:
+        process.send(Replay(self.job.case, tuple(calls), chunk))
+        heard = process.receive(self.lane.queue.timeout)
+        if self.lane.queue.stopped:
             raise _StopError
         if not isinstance(heard, Death):
             return None
@@ -282,8 +284,8 @@ class _Replays:
         return _position(heard.call, calls)
 
 
-def _position(call: Call, calls: list[Index]) -> int | None:
-    """Tell which of the calls a worker died in; None where it was in none of them."""
+def _position(call: NotedCall, calls: list[Index]) -> int | None:
+    """Return which of the calls a worker died in; None where it was in none of them."""
     same = (n for n, index in enumerate(calls) if _same(index, call.index))
     return next(same, None) if call.placement else None
 

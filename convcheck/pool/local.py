@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 from convcheck.ask.jobs import Job
-from convcheck.pool.lane import Desk, Lane, Report, Restarts, Stopped
+from convcheck.pool.lane import Lane, Report, Restarts, Stopped, WorkQueue
 from convcheck.pool.messages import Setup
 
 LARGEST_BATCH = 32
@@ -27,27 +27,27 @@ def locally(
     """
     with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
         batches = _batches(jobs, lanes)
-        desk = Desk(setup, Path(folder), timeout, batches)
+        queue = WorkQueue(setup, Path(folder), timeout, batches)
         at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
-        threads = [Lane(desk, late=n >= at_once) for n in range(min(lanes, len(batches)))]
+        threads = [Lane(queue, late=n >= at_once) for n in range(min(lanes, len(batches)))]
         try:
-            yield from _heard(desk, threads)
+            yield from _heard(queue, threads)
         finally:
-            desk.stop()
+            queue.stop()
             for thread in threads:
                 if thread.ident is not None:
                     thread.join()
 
 
-def _heard(desk: Desk, lanes: list[Lane]) -> Iterator[Report]:
-    """Give every report until the last lane has stopped."""
+def _heard(queue: WorkQueue, lanes: list[Lane]) -> Iterator[Report]:
+    """Return every report until the last lane has stopped."""
     for lane in lanes:
         lane.start()
     running, restarts = len(lanes), 0
     while running:
-        report = desk.reports.get()
-        if desk.restarts != restarts:
-            restarts = desk.restarts
+        report = queue.reports.get()
+        if queue.restarts != restarts:
+            restarts = queue.restarts
             yield Restarts(restarts)
         if isinstance(report, Stopped):
             running -= 1

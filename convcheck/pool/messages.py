@@ -29,7 +29,7 @@ class Corpus(Protocol):
     """Where vectors come from; it travels to the workers."""
 
     def vectors(self, case: Case) -> Vectors:
-        """Give a case's inputs and expectations."""
+        """Return a case's inputs and expectations."""
         ...
 
 
@@ -37,7 +37,7 @@ class Conversions(Corpus, Protocol):
     """A corpus of which some cases are asked in spans of codes, too."""
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Give the rules of a case, and what an answer's form is held against."""
+        """Return the rules of a case, and what an answer's form is held against."""
         ...
 
 
@@ -59,7 +59,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Replay:
     """To a worker: only make these calls, one after the other. The answers do not matter."""
 
     case: Case
@@ -94,7 +94,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Survived:
-    """From a worker: every call of a sweep was made."""
+    """From a worker: every call of a replay was made."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ Message = Opened | Aborted | Finished | Survived | Lost
 
 
 @dataclass(frozen=True)
-class Call:
+class NotedCall:
     """A call to the backend: the placement and the elements, in the shape in which they went."""
 
     placement: str
@@ -148,16 +148,16 @@ class Notes:
         self._cells[BUSY] = 0
 
     def waiting(self) -> float | None:
-        """Give the seconds since the call began (one clock for all processes); None between."""
+        """Return the seconds since the call began (one clock for all processes); None between."""
         if not self._cells[BUSY]:
             return None
         return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
 
-    def call(self) -> Call:
-        """Give the call that was being made; under placement '' where there was none."""
+    def call(self) -> NotedCall:
+        """Return the call that was being made; under placement '' where there was none."""
         if not self._cells[BUSY]:
-            return Call("", np.zeros(0, np.intp))
+            return NotedCall("", np.zeros(0, np.intp))
         dimensions = int(self._cells[DIMENSIONS])
         shape = tuple(self._cells[SHAPE : SHAPE + dimensions].tolist())
         index = self._cells[HEAD : HEAD + int(np.prod(shape, dtype=np.intp))].astype(np.intp)
-        return Call(PLACEMENTS[int(self._cells[PLACEMENT])], index.reshape(shape))
+        return NotedCall(PLACEMENTS[int(self._cells[PLACEMENT])], index.reshape(shape))

@@ -9,7 +9,7 @@ import numpy as np
 
 from convcheck.ask.jobs import Job
 from convcheck.judge.answers import EVERYWHERE, Fault, Index
-from convcheck.pool.messages import Call
+from convcheck.pool.messages import NotedCall
 
 PIECE = 256  # of a call that is larger, the piece is found before the elements in it
 HOPELESS = 8  # so many deadly inputs, with none tried between them that is not
@@ -18,7 +18,7 @@ NOTHING: Index = np.zeros(0, np.intp)
 MOST_REPLAYS = 48  # to make a set of inputs smaller that does it only together
 
 
-class Sweeper(Protocol):
+class Replayer(Protocol):
     """Makes calls in a worker process, and counts the workers that this costs."""
 
     how: str  # what became of the worker the last time that one died
@@ -29,29 +29,29 @@ class Sweeper(Protocol):
         """Whether the case has cost all the restarts that it may."""
         ...
 
-    def sweep(self, calls: list[Index], *, fresh: bool = False) -> int | None:
+    def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         """Make calls in order, give the position of the deadly one; `fresh`: in a new worker."""
         ...
 
 
-def narrow(job: Job, call: Call, sweeper: Sweeper) -> Job:
-    """Give the job with what is to be avoided, and reported, so that it can go on."""
+def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
+    """Return the job with what is to be avoided, and reported, so that it can go on."""
     if call.placement in ("", "support"):
-        return _unexplained(job, call, sweeper.how)
+        return _unexplained(job, call, replayer.how)
     inputs = call.index.reshape(-1)
-    culprits, hopeless = _culprits(inputs, sweeper)
+    culprits, hopeless = _culprits(inputs, replayer)
     job = replace(job, skip={**job.skip, **culprits})
     if hopeless:
-        message = f"{sweeper.how} on each of the first {len(culprits)} inputs tried alone"
+        message = f"{replayer.how} on each of the first {len(culprits)} inputs tried alone"
         return give_up(job, call, message)
-    if culprits and job.case.whole_calls and _none_survived(job, sweeper):
-        return give_up(job, call, f"{sweeper.how} on each of the first {len(job.skip)} calls")
-    if culprits or sweeper.spent:
+    if culprits and job.case.whole_calls and _none_survived(job, replayer):
+        return give_up(job, call, f"{replayer.how} on each of the first {len(job.skip)} calls")
+    if culprits or replayer.spent:
         return job
-    return _not_one_alone(job, call, sweeper)
+    return _not_one_alone(job, call, replayer)
 
 
-def _culprits(inputs: Index, sweeper: Sweeper) -> tuple[dict[int, str], bool]:
+def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
     """Find inputs that kill a worker alone, and tell whether every input tried did.
 
     They are tried in a shuffled order, so that the first few speak for all of them, and those
@@ -59,49 +59,49 @@ def _culprits(inputs: Index, sweeper: Sweeper) -> tuple[dict[int, str], bool]:
     """
     if len(inputs) > PIECE:
         pieces = np.array_split(inputs, -(-len(inputs) // PIECE))
-        deadly = sweeper.sweep(pieces)
+        deadly = replayer.replay(pieces)
         if deadly is None:
             return {}, False
         inputs = pieces[deadly]
     found: dict[int, str] = {}
     queue = [inputs[i : i + 1] for i in np.random.default_rng(0).permutation(len(inputs))]
     survivors = 0
-    while queue and not sweeper.spent and (deadly := sweeper.sweep(queue)) is not None:
+    while queue and not replayer.spent and (deadly := replayer.replay(queue)) is not None:
         # the first was tried in a fresh worker, as after every death
-        if deadly and sweeper.sweep([queue[deadly]], fresh=True) is None:
+        if deadly and replayer.replay([queue[deadly]], fresh=True) is None:
             break
         survivors += deadly
-        found[int(queue[deadly][0])] = sweeper.how
+        found[int(queue[deadly][0])] = replayer.how
         queue = queue[deadly + 1 :]
-        if len(found) >= (HOPELESS_HUNG if sweeper.hung else HOPELESS) and not survivors:
+        if len(found) >= (HOPELESS_HUNG if replayer.hung else HOPELESS) and not survivors:
             return found, True
     return found, False
 
 
-def _none_survived(job: Job, sweeper: Sweeper) -> bool:
-    """Tell whether the first calls, which are made in order, were deadly all of them."""
-    first = range(HOPELESS_HUNG if sweeper.hung else HOPELESS)
+def _none_survived(job: Job, replayer: Replayer) -> bool:
+    """Return whether the first calls, which are made in order, were deadly all of them."""
+    first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
     return all(i in job.skip for i in first)
 
 
-def _not_one_alone(job: Job, call: Call, sweeper: Sweeper) -> Job:
+def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     """Tell inputs that do it together from a shape that does it, and from neither."""
     inputs = call.index.reshape(-1)
-    if len(inputs) > 1 and sweeper.sweep([inputs], fresh=True) is not None:
-        together = _smallest(inputs, sweeper)
-        message = f"{sweeper.how}; needs {len(together)} inputs together"
+    if len(inputs) > 1 and replayer.replay([inputs], fresh=True) is not None:
+        together = _smallest(inputs, replayer)
+        message = f"{replayer.how}; needs {len(together)} inputs together"
         job = _with_fault(job, call.placement, message, together[0])
         sets = (*job.avoid.together, tuple(together))
         return replace(job, avoid=replace(job.avoid, together=sets))
     odd_shape = call.index.ndim != 1 or not len(inputs)
-    if odd_shape and sweeper.sweep([call.index], fresh=True) is not None:
-        message = f"{sweeper.how} when asked in shape {call.index.shape}"
+    if odd_shape and replayer.replay([call.index], fresh=True) is not None:
+        message = f"{replayer.how} when asked in shape {call.index.shape}"
         job = _with_fault(job, call.placement, message, _first(call))
         return _without(job, call.placement)
-    return _unexplained(job, call, sweeper.how)
+    return _unexplained(job, call, replayer.how)
 
 
-def _unexplained(job: Job, call: Call, how: str) -> Job:
+def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
     """Note a death that no call repeats; the second time, do without the placement."""
     where = {"": " between two calls", "support": " when asked whether it supports the case"}
     message = how + where.get(call.placement, "; not reproduced alone")
@@ -114,25 +114,25 @@ def _unexplained(job: Job, call: Call, how: str) -> Job:
     return _without(job, call.placement)
 
 
-def give_up(job: Job, call: Call, why: str) -> Job:
+def give_up(job: Job, call: NotedCall, why: str) -> Job:
     """Ask nothing more of the case, and say so."""
     fault = Fault("crashed", call.placement, f"{why}; the rest was not asked", _first(call))
     faults = tuple(f for f in job.avoid.faults if f.message != why)
     return replace(job, avoid=replace(job.avoid, placements=EVERYWHERE, faults=(*faults, fault)))
 
 
-def _smallest(inputs: Index, sweeper: Sweeper) -> list[int]:
+def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
     """Make a deadly set smaller (QuickXplain): no input can be left out, but for the budget."""
     replays = 0
 
     def dies(elements: list[int]) -> bool:
         nonlocal replays
         replays += 1
-        return sweeper.sweep([np.array(sorted(elements), np.intp)]) is not None
+        return replayer.replay([np.array(sorted(elements), np.intp)]) is not None
 
     def needed(rest: list[int], elements: list[int], changed: bool) -> list[int]:
-        """Give the elements needed besides the rest. `changed`: the rest has grown."""
-        if replays >= MOST_REPLAYS or sweeper.spent:
+        """Return the elements needed besides the rest. `changed`: the rest has grown."""
+        if replays >= MOST_REPLAYS or replayer.spent:
             return elements
         if changed and dies(rest):
             return []
@@ -157,5 +157,5 @@ def _without(job: Job, placement: str) -> Job:
     return replace(job, avoid=replace(job.avoid, placements=placements))
 
 
-def _first(call: Call) -> int:
+def _first(call: NotedCall) -> int:
     return int(call.index.reshape(-1)[0]) if call.index.size else 0

@@ -19,7 +19,7 @@ from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool import messages, worker
-from convcheck.pool.messages import Aborted, Call, Lost, Message, Opened, Setup
+from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Opened, Setup
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
@@ -35,11 +35,11 @@ class Death:
     """What became of a worker, and the call that it was making."""
 
     how: str
-    call: Call
+    call: NotedCall
     timed_out: bool
 
 
-class Child:
+class WorkerProcess:
     """A worker process, from its start to its end."""
 
     def __init__(self, folder: Path) -> None:

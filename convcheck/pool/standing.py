@@ -11,7 +11,7 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally, finish_whole
-from convcheck.pool.lane import Desk, Lane, Reported
+from convcheck.pool.lane import Lane, Reported, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING
 from convcheck.rules.model import Case
@@ -27,8 +27,8 @@ class Standing:
     def __init__(self, address: str, corpus: Corpus, timeout: float) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="convcheck-")
         setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog)
-        self._desk = Desk(setup, Path(self._folder.name), timeout, deque())
-        self._lane = Lane(self._desk)  # never started: this thread does its work
+        self._queue = WorkQueue(setup, Path(self._folder.name), timeout, deque())
+        self._lane = Lane(self._queue)  # never started: this thread does its work
         self._asked = 0
 
     def open(self, say: Callable[[str], None]) -> BackendInfo:
@@ -37,9 +37,9 @@ class Standing:
         Raises UnavailableError or UsageError where it cannot be opened.
         """
         max_elements()  # what is wrong in the environment is an error here, once
-        prepare_backend(self._desk.setup.address, say)
+        prepare_backend(self._queue.setup.address, say)
         self._lane.worker()
-        info = self._desk.reports.get()
+        info = self._queue.reports.get()
         assert isinstance(info, BackendInfo)  # noqa: S101
         return info
 
@@ -47,15 +47,15 @@ class Standing:
         """Ask a case of a backend that was opened. Raises UnavailableError if it opens
         no more."""
         self._asked += 1
-        self._desk.put_back([Job(self._asked, case)])
+        self._queue.put_back([Job(self._asked, case)])
         try:
             self._lane.work()
         except BaseException:  # what the worker has to say yet is of no other case
-            self._desk.batches.clear()
+            self._queue.batches.clear()
             self._lane.drop()
             raise
         while True:
-            report = self._desk.reports.get()
+            report = self._queue.reports.get()
             if isinstance(report, Reported) and report.position == self._asked:
                 found = report.result
                 return finish_whole(case, found) if isinstance(found, Tally) else found
@@ -63,5 +63,5 @@ class Standing:
     def close(self) -> None:
         """End the worker. More than once is no harm."""
         self._lane.drop(LEAVING)
-        self._desk.stop()
+        self._queue.stop()
         self._folder.cleanup()

@@ -52,9 +52,9 @@ from convcheck.pool.messages import (
     Lost,
     Notes,
     Opened,
+    Replay,
     Setup,
     Survived,
-    Sweep,
 )
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors
@@ -222,10 +222,10 @@ class _Worker:
         self.judge, self.consistency = setup.judge, setup.consistency
         self.backend, self.connection = backend, connection
 
-    def serve(self, request: Sequence[Job] | Sweep) -> bool:
+    def serve(self, request: Sequence[Job] | Replay) -> bool:
         """Do one request; False where the backend is not to be used any more."""
-        if isinstance(request, Sweep):
-            self.sweep(request)
+        if isinstance(request, Replay):
+            self.replay(request)
             self.connection.send(Survived())
             return True
         return all(self.serve_job(job) for job in request)
@@ -279,12 +279,12 @@ class _Worker:
             self.backend, job, span, *corpus.conversion(job.case), self.backend.notes.begin
         )
 
-    def sweep(self, request: Sweep) -> None:
+    def replay(self, request: Replay) -> None:
         vectors = self.vectors(request)
         for index in request.calls:
             self.note_and_ask(request.case, inputs_at(vectors, index), index)
 
-    def vectors(self, request: Sweep) -> Vectors:
+    def vectors(self, request: Replay) -> Vectors:
         if request.chunk is None:
             return self.corpus.vectors(request.case)
         program, form = cast(Conversions, self.corpus).conversion(request.case)

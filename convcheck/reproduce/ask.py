@@ -119,6 +119,6 @@ def _reply(answers: CallAnswers, i: int) -> Reply:
 
 
 def answers_of(reply: Reply) -> CallAnswers:
-    """Give a reply as the answers of a set of one call."""
+    """Return a reply as the answers of a set of one call."""
     messages = {0: reply.message} if reply.message else {}
     return CallAnswers((reply.outputs,), np.array([reply.state], np.uint8), messages)

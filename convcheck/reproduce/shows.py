@@ -44,12 +44,12 @@ Index = NDArray[np.intp]
 
 
 def shows(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> bool:
-    """Tell whether the answer to elements, in the index's shape, shows a group."""
+    """Return whether the answer to elements, in the index's shape, shows a group."""
     return _shown(vectors, index, reply, group) is not None
 
 
 def _shown(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> Group | None:
-    """Give what an answer is judged to show, None where it is not what the group is about."""
+    """Return what an answer is judged to show, None where it is not what the group is about."""
     if reply.state == ANSWERED:
         wrong = complaint(reply.outputs, vectors.case, index.shape)
         if wrong:
@@ -82,7 +82,7 @@ def _answers(vectors: VectorSet, index: Index, reply: Reply) -> Answers:
 def of_elements(
     backend: BackendInfo, vectors: VectorSet, index: Index, reply: Reply, group: Group
 ) -> Witness:
-    """Make the witness of elements in the index's shape. The answer `shows` the group."""
+    """Return the witness of elements in the index's shape. The answer `shows` the group."""
     case, some = vectors.case, _part(vectors, index)
     inputs = zip(case.inputs, inputs_at(vectors, index), strict=True)
     at = _first_wrong(some, index, reply)
@@ -98,7 +98,7 @@ def of_elements(
 
 
 def _first_wrong(some: VectorSet, index: Index, reply: Reply) -> int:
-    """Give the first element that is not as the first reading wants it, 0 where every one is."""
+    """Return the first element that is not as the first reading wants it, 0 where every one is."""
     from convcheck.judge.matching import matching
 
     got = reply.outputs
@@ -137,7 +137,7 @@ def _formats(types: tuple[DType, ...]) -> dict[str, Format]:
 
 
 def of_call(backend: BackendInfo, one: CallSet, reply: Reply, group: Group) -> Witness | None:
-    """Make the witness of a set of one call; None where its answer does not show the group."""
+    """Return the witness of a set of one call; None where its answer does not show the group."""
     [expected], [call] = one.expected, one.calls
     if reply.state == ANSWERED and reply.outputs is None:
         return None
@@ -184,7 +184,7 @@ def with_readings(spec: Spec, witness: Witness) -> Witness:
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
-    """Tell whether an answer that a report has all of is right under one of the readings."""
+    """Return whether an answer that a report has all of is right under one of the readings."""
     if got is None or any(s.format is None or len(s.words) != prod(s.shape) for s in got):
         return False
     answer = Outputs(tuple(map(_tensor, got)), tuple(s.type for s in got))
@@ -198,7 +198,7 @@ def _tensor(strip: Strip) -> Bits:
 
 
 def _wants(reading: CallReading, shown: tuple[Strip, ...]) -> bool:
-    """Tell whether a reading wants what a report has a part of."""
+    """Return whether a reading wants what a report has a part of."""
     if reading.pattern != EXACT or len(reading.outputs) != len(shown):
         return False
     for due, strip in zip(reading.outputs, shown, strict=True):
@@ -238,7 +238,7 @@ def _returned(one: CallSet, reply: Reply, output: int, at: int) -> tuple[Strip, 
 
 
 def _bounds(expected: ExpectedCall, at: int) -> tuple[tuple[Strip, Strip], ...]:
-    """Give the least and the greatest elements of the readings, a pair for each shape."""
+    """Return the least and the greatest elements of the readings, a pair for each shape."""
     exact = [r.outputs for r in expected.readings if r.pattern == EXACT]
     if not expected.between or any(len(outputs) != 1 for outputs in exact):
         return ()

@@ -96,7 +96,7 @@ def _of_elements(found: Found, vectors: VectorSet, group: Group) -> Witness | No
 
 
 def _needed(found: Found, vectors: VectorSet, group: Group) -> list[int]:
-    """Give the element of a group's example, and others that rule out what it could be read as.
+    """Return the element of a group's example, and others that rule out what it could be read as.
 
     One reading has to hold for a case as a whole: an answer that is right under another than the
     one that the rest is read by is wrong only beside an element that is not.
@@ -131,7 +131,7 @@ def _against(vectors: VectorSet, answers: Answers, x: int) -> Iterator[int]:
 
 
 def _tries(vectors: VectorSet, elements: list[int], group: Group) -> Iterator[Index]:
-    """Give elements in shapes, from the smallest on: copies of the element, and its neighbours."""
+    """Return elements in shapes, the smallest first: copies of the element, and its neighbours."""
     if group.placement == "empty" or not elements:
         yield np.zeros(0, np.intp)
         return

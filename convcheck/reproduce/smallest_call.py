@@ -34,7 +34,7 @@ def smallest_call(found: Found, calls: CallSet, group: Group) -> Witness | None:
 
 
 def _members(calls: CallSet, answers: CallAnswers, group: Group) -> list[int]:
-    """Name the calls of a group, the smallest first."""
+    """Return the indices of the calls of a group, the smallest first."""
     found = []
     for i in range(len(calls)):
         if any(_alike(one, group) for one in _judged(calls, answers, i)):
@@ -96,7 +96,7 @@ def _tried(
 
 
 def _one_element(call: Call, group: Group) -> Call | None:
-    """Give the call of the one element that differs, ranks as they are; None where it is that."""
+    """Return the call of the one element that differs, ranks as they are; None where it is that."""
     if all(tensor.size <= 1 for tensor in call):
         return None
     example = group.examples[0] if group.examples else None
@@ -115,7 +115,7 @@ def _filled(tensor: Bits, one: object) -> Bits:
 
 
 def _halves(call: Call) -> Iterator[Call]:
-    """Give a call with half of one axis, counted from the right, in each tensor that has it."""
+    """Return a call with half of one axis, counted from the right, in each tensor that has it."""
     for axis in range(1, max(tensor.ndim for tensor in call) + 1):
         sizes = {t.shape[-axis] for t in call if t.ndim >= axis}
         size = max(sizes, default=0)

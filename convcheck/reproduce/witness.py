@@ -60,17 +60,17 @@ class Witness:
 
 
 def failing(result: CaseResult) -> list[Group]:
-    """Give the groups of a case that are findings, in the report's order."""
+    """Return the groups of a case that are findings, in the report's order."""
     return [group for group in result.groups if group.verdict in FAILURES]
 
 
 def whole(dtype: DType, bits: Bits) -> Strip:
-    """Give a tensor with all its elements."""
+    """Return a tensor with all its elements."""
     return Strip(dtype.name, dtype.format, bits.shape, 0, tuple(map(word, bits.reshape(-1))))
 
 
 def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | None = None) -> Strip:
-    """Give a tensor, of a long one the elements about element `at`; patterns are words in <>."""
+    """Return a tensor, of a long one the elements about element `at`; patterns are words in <>."""
     first = max(0, at - BEFORE) if bits.size > SHOWN else 0
     cut = slice(first, first + SHOWN)
     words = list(map(word, bits.reshape(-1)[cut]))
@@ -81,7 +81,7 @@ def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | No
 
 
 def word(value: object) -> Word:
-    """Give an array's element as a Python text or number."""
+    """Return an array's element as a Python text or number."""
     return value if isinstance(value, str) else int(cast(int, value))
 
 
@@ -98,7 +98,7 @@ def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:
 
 
 def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
-    """Make the witness of a group's first example, without asking anything.
+    """Return the witness of a group's first example, without asking anything.
 
     `case` is the spec's own. Raises UsageError where the report has too little for that.
     """
@@ -111,7 +111,7 @@ def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
 
 
 def ask_again(said: str) -> UsageError:
-    """Make the error for what a report has too little of."""
+    """Return the error for what a report has too little of."""
     return UsageError(said, hint="give --backend NAME in place of --report: then it is asked again")
 
 
@@ -140,12 +140,12 @@ def _of_element(backend: BackendInfo, case: Case, group: Group, example: Example
 
 
 def accepted(case: Case) -> tuple[Due, ...]:
-    """Give a refusal where the text leaves that open."""
+    """Return a refusal where the text leaves that open."""
     return (Due("a refusal is accepted, too", REFUSAL),) if case.refusal else ()
 
 
 def beside(case: Case, shape: tuple[int, ...]) -> list[tuple[DType, Bits]]:
-    """Give the inputs of which only the type counts, to go with an input of a shape."""
+    """Return the inputs of which only the type counts, to go with an input of a shape."""
     index = np.zeros(shape, np.intp)
     others = case.inputs[len(case.sources) :]
     return [(dtype, companion(dtype, index, 1)) for dtype in others]
@@ -179,7 +179,7 @@ def _at_difference(
 
 
 def _met(strips: tuple[Strip, ...], i: int, output: int, at: int) -> Strip:
-    """Give of output `i` the element that the arguments of element `at` of `output` decide."""
+    """Return, of output `i` the element that the arguments of element `at` of `output` decide."""
     strip = strips[i]
     if output < len(strips) and strip.shape == strips[output].shape:
         return _element(strip, at)
@@ -193,7 +193,7 @@ def _one(strip: Strip, fmt: Format | None, one: Word) -> Strip:
 
 
 def _element(strip: Strip, at: int) -> Strip:
-    """Give the element of a strip at a place in its tensor; what a type tells where at is -1."""
+    """Return the element of a strip at a place in its tensor; what a type tells where at is -1."""
     place = max(at, strip.first) - strip.first
     if not 0 <= place < len(strip.words):
         raise ask_again("the report does not have the element that differs")

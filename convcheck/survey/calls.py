@@ -17,7 +17,7 @@ from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Strip
 from convcheck.numerics.format import Bits, Codes, Float, Format, is_nan
 from convcheck.semantics.expected import Decision
-from convcheck.survey.law_words import settled
+from convcheck.survey.law_words import with_one_nan
 from convcheck.survey.laws import Fits, Laws
 from convcheck.survey.model import EVERY_READING, EXAMPLES, OPEN, SOME_READING, Surveyed
 from convcheck.vectors.model import CallSet
@@ -29,7 +29,7 @@ BETWEEN = "between the readings"
 OTHERS = "other calls"  # of a row of which some calls match no reading
 
 
-def rows_of(calls: CallSet, answers: CallAnswers) -> Iterator[Surveyed]:
+def surveyed_calls(calls: CallSet, answers: CallAnswers) -> Iterator[Surveyed]:
     """Say what was answered in each undefined and disputed row of a case."""
     if answers.declined is not None and not cannot_be_put(answers.declined):
         state = np.full(len(calls), REFUSED, np.uint8)
@@ -68,7 +68,7 @@ def _row(calls: CallSet, answers: CallAnswers, decision: Decision, index: list[i
 
 
 def _readings(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits, list[int]]:
-    """Give the readings that fit all calls; else the fewest that do together.
+    """Return the readings that fit all calls; else the fewest that do together.
 
     Where some calls match no reading, these calls, and the readings of the others.
     """
@@ -83,7 +83,7 @@ def _readings(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[F
 
 
 def _matched(calls: CallSet, answers: CallAnswers, i: int) -> Laws:
-    """Name the readings that a call's answer matches; first of all `every reading` if it does."""
+    """Return the readings that a call's answer matches; `every reading` comes first if it does."""
     expected, got = calls.expected[i], answers.got[i]
     assert got is not None  # noqa: S101
     names = tuple(r.name for r in expected.readings if difference(r, got) is None)
@@ -106,7 +106,7 @@ def _cover(fitting: Mapping[int, Laws]) -> str:
 
 
 def _laws(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits, list[int]]:
-    """Give the laws that fit all answers of an undefined row."""
+    """Return the laws that fit all answers of an undefined row."""
     laws = tuple(
         name for name, law in CALL_LAWS.items()
         if all(law(calls, i, got) for i in index if (got := answers.got[i]) is not None)
@@ -115,7 +115,7 @@ def _laws(calls: CallSet, answers: CallAnswers, index: list[int]) -> tuple[Fits,
 
 
 def _formats(calls: CallSet, i: int) -> dict[str, Format]:
-    """Give the formats of the types that may be in a call's answer, by name."""
+    """Return the formats of the types that may be in a call's answer, by name."""
     types = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
     due = (due for reading in calls.expected[i].readings for due in reading.outputs)
     return types | {d.dtype.name: d.dtype.format for d in due}
@@ -179,7 +179,7 @@ def _settled(calls: CallSet, i: int, got: Outputs) -> Iterator[Bits]:
     formats = _formats(calls, i)
     for name, array in zip(got.types, got.arrays, strict=False):
         fmt = formats.get(name)
-        yield array if fmt is None or array.dtype != fmt.storage else settled(fmt, array)
+        yield array if fmt is None or array.dtype != fmt.storage else with_one_nan(fmt, array)
 
 
 def _example(calls: CallSet, answers: CallAnswers, i: int) -> CallExample:

@@ -14,7 +14,7 @@ from convcheck.judge.matching import matching
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
-from convcheck.survey.law_words import settled
+from convcheck.survey.law_words import with_one_nan
 from convcheck.survey.laws import Fits, fits_of, fitting, kind_of
 from convcheck.survey.model import EVERY_READING, EXAMPLES, NO_READING, OPEN, Answered, Surveyed
 from convcheck.vectors.model import VectorSet
@@ -23,7 +23,7 @@ Index = NDArray[np.intp]
 _SAMPLE = 4096  # answers kept of a row
 
 
-def rows_of(vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
+def surveyed_elements(vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
     """Say what was answered in each undefined and disputed row of a case."""
     if answers.declined is not None and not cannot_be_put(answers.declined):
         answers = _refused(vectors, answers, answers.declined.message)
@@ -70,7 +70,7 @@ def _row(vectors: VectorSet, answers: Answers, decision: Decision, index: Index)
 
 
 def _said(answers: Answers, silent: Index) -> str:
-    """Give the runtime's words for the first input without an answer, or what was malformed."""
+    """Return the runtime's words for the first input without an answer, or what was malformed."""
     words = (answers.messages[i] for i in silent.tolist() if i in answers.messages)
     faults = (f"{fault.kind}: {fault.message}" for fault in answers.faults)
     return next(words, "") or (next(faults, "") if len(silent) else "")
@@ -79,10 +79,10 @@ def _said(answers: Answers, silent: Index) -> str:
 def _laws(
     vectors: VectorSet, answers: Answers, decision: Decision, index: Index
 ) -> tuple[Fits, Index]:
-    """Give the laws of an undefined row, and the elements that have none."""
+    """Return the laws of an undefined row, and the elements that have none."""
     case = vectors.case
     points = points_of(case, vectors.inputs[0][index])
-    fits = fits_of(points, settled(case.outputs[0].format, answers.got[index]))
+    fits = fits_of(points, with_one_nan(case.outputs[0].format, answers.got[index]))
     odd = np.zeros(len(index), bool)
     for kind, laws in fits:
         odd |= kind_of(points, kind) & (not laws)
@@ -92,7 +92,7 @@ def _laws(
 def _readings(
     vectors: VectorSet, answers: Answers, decision: Decision, index: Index
 ) -> tuple[Fits, Index]:
-    """Give the readings of a disputed row that fit all answers.
+    """Return the readings of a disputed row that fit all answers.
 
     Where none does, the laws that fit, and the elements that the best reading leaves over.
     """
@@ -105,7 +105,7 @@ def _readings(
         names = (EVERY_READING, *names)
     if names:
         return (("", names),), index[:0]
-    laws = fitting(points_of(vectors.case, inputs), settled(target, got))
+    laws = fitting(points_of(vectors.case, inputs), with_one_nan(target, got))
     odd = index[min(wrong, key=np.count_nonzero)]
     return (("", tuple(NO_READING + law for law in laws)),), odd
 
@@ -118,7 +118,7 @@ def _elsewhere(answers: Answers, index: Index) -> int:
 def _digest(vectors: VectorSet, answers: Answers, index: Index) -> str:
     """Hash states and answers in the inputs' order; two backends are asked the same inputs."""
     state = answers.state[index]
-    got = settled(vectors.case.outputs[0].format, answers.got[index])
+    got = with_one_nan(vectors.case.outputs[0].format, answers.got[index])
     words = repr((state.tolist(), got[state == ANSWERED].tolist()))
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
@@ -129,6 +129,6 @@ def _sample(vectors: VectorSet, answers: Answers, index: Index, most: int) -> An
         index = index[np.linspace(0, len(index) - 1, most).astype(np.intp)]
     messages = {i: answers.messages[at] for i, at in enumerate(index.tolist())
                 if at in answers.messages}  # fmt: skip
-    got = settled(vectors.case.outputs[0].format, answers.got[index])
+    got = with_one_nan(vectors.case.outputs[0].format, answers.got[index])
     inputs = tuple(tensor[index] for tensor in vectors.inputs)
     return Answered(inputs, got, answers.state[index], messages)

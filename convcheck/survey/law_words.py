@@ -33,8 +33,8 @@ Mask = NDArray[np.bool_]
 _ZERO = np.uint64(0)
 
 
-def settled(fmt: Format, got: Bits) -> Bits:
-    """Give answers with every NaN as the format's canonical one."""
+def with_one_nan(fmt: Format, got: Bits) -> Bits:
+    """Return answers with every NaN as the format's canonical one."""
     if not isinstance(fmt, Float) or fmt.nan == "none":
         return got
     codes = cast(Codes, got)
@@ -125,7 +125,7 @@ def through(bits: int, mode: str, *, clamped: bool) -> Law:
 
 
 def _holds(p: Points, mode: str, most: np.uint64) -> Mask:
-    """Tell which x are, once rounded, values of the signed integer whose largest is `most`."""
+    """Return which x are, once rounded, values of the signed integer whose largest is `most`."""
     rounded = p.rounded(mode)
     held = (rounded.magnitude <= most) | (p.x.sign & (rounded.magnitude == most + np.uint64(1)))
     if rounded.beyond is not None:
@@ -134,7 +134,7 @@ def _holds(p: Points, mode: str, most: np.uint64) -> Mask:
 
 
 def nonzero(p: Points) -> Bits | None:
-    """Give true for every number but zero, and for NaN."""
+    """Return true for every number but zero, and for NaN."""
     if isinstance(p.source, Text) or not isinstance(p.target, Bool):
         return None
     return np.asarray((p.x.significand != 0) | (p.x.kind != FINITE), np.uint8)
@@ -143,7 +143,7 @@ def nonzero(p: Points) -> Bits | None:
 # Float destinations.
 
 
-def rounded(mode: str, beyond: str, *, sign: bool) -> Law:
+def rounding_law(mode: str, beyond: str, *, sign: bool) -> Law:
     """[x] by a rounding mode, with a constant beyond the largest value; without `sign`, of |x|.
 
     NaN gives NaN.
@@ -170,7 +170,7 @@ def _codes(fmt: Float, magnitude: U64, sign: Mask, limit: Codes) -> Codes:
     out = ~below & (magnitude > np.uint64(fmt.max_magnitude))
     codes = encode(fmt, np.where(below | out, _ZERO, magnitude), sign)
     signed = limit | np.where(sign, fmt.storage.type(fmt.sign_bit), fmt.storage.type(0))
-    return cast(Codes, settled(fmt, np.where(out, signed, codes)))
+    return cast(Codes, with_one_nan(fmt, np.where(out, signed, codes)))
 
 
 # The code itself, whatever it means.
@@ -188,7 +188,7 @@ def bits_of_code(*, high: bool = False, same: bool = False) -> Law:
             return None
         codes = cast(Codes, p.bits).astype(np.uint64) >> np.uint64(drop if high else 0)
         codes &= np.uint64((1 << target.bits) - 1)
-        return settled(target, codes.astype(target.storage))
+        return with_one_nan(target, codes.astype(target.storage))
 
     return law
 
@@ -196,7 +196,7 @@ def bits_of_code(*, high: bool = False, same: bool = False) -> Law:
 # Texts.
 
 
-def spelled(false: str, true: str) -> Law:
+def spelling(false: str, true: str) -> Law:
     """A bool in words."""
 
     def law(p: Points) -> Bits | None:
@@ -220,5 +220,5 @@ def truth(test: Callable[[str], bool]) -> Law:
 
 
 def text_itself(p: Points) -> Bits | None:
-    """Give a text as it is."""
+    """Return a text as it is."""
     return p.bits if isinstance(p.source, Text) and isinstance(p.target, Text) else None

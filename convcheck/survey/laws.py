@@ -21,8 +21,8 @@ from convcheck.survey.law_words import (
     constant,
     integer_code,
     nonzero,
-    rounded,
-    spelled,
+    rounding_law,
+    spelling,
     text_itself,
     through,
     truth,
@@ -35,7 +35,7 @@ _KINDS = (("finite", FINITE), ("infinite", INFINITY), ("NaN", NAN))
 
 
 def fits_of(points: Points, got: Bits) -> Fits:
-    """Name the laws that fit all answers; where none does, those of each kind of input.
+    """Return the laws that fit all answers by name; where none does, those of each kind of input.
 
     `got` of shape (n,) is settled. Laws come the plainest first, none where none fits.
     """
@@ -49,13 +49,13 @@ def fits_of(points: Points, got: Bits) -> Fits:
 
 
 def kind_of(points: Points, kind: str) -> NDArray[np.bool_]:
-    """Tell which inputs are of a kind of `Fits`."""
+    """Return which inputs are of a kind of `Fits`."""
     kinds = dict(_KINDS)
     return np.asarray(points.x.kind == kinds[kind] if kind else np.ones(len(points.bits), bool))
 
 
 def fitting(points: Points, got: Bits) -> Laws:
-    """Name the laws that fit all answers, the plainest first."""
+    """Return the names of the laws that fit all answers, the plainest first."""
     predicted = ((name, law(points)) for name, law in LAWS.items())
     return tuple(name for name, codes in predicted if codes is not None and (codes == got).all())
 
@@ -94,7 +94,7 @@ def _floats() -> dict[str, Law]:
     }
     ends = {"saturates": "+max", "infinity beyond max": "+inf", "NaN beyond max": "nan"}
     return {
-        f"{drops}rounds {said}, {end}": rounded(mode, word, sign=not drops)
+        f"{drops}rounds {said}, {end}": rounding_law(mode, word, sign=not drops)
         for drops in ("", "drops the sign, ")
         for said, mode in modes.items()
         for end, word in ends.items()
@@ -126,9 +126,9 @@ LAWS: Mapping[str, Law] = {
     "high bits of the code": bits_of_code(high=True),
     "true unless 0": nonzero,
     "true unless empty": truth(bool),
-    "prints 1 and 0": spelled("0", "1"),
-    "prints True and False": spelled("False", "True"),
-    "prints true and false": spelled("false", "true"),
+    "prints 1 and 0": spelling("0", "1"),
+    "prints True and False": spelling("False", "True"),
+    "prints true and false": spelling("false", "true"),
     "the text itself": text_itself,
 }
 # What the words of laws mean, where they do not say it themselves.

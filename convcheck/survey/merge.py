@@ -30,7 +30,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Difference:
+class AnswerDifference:
     """A case that backends do not answer alike, with an input of which the survey shows it.
 
     `answers` has the answer of each backend, None where it was not asked; it is empty where the
@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Row:
+class SurveyRow:
     """A row of a spec: per case, what each backend did; None for one that was not asked."""
 
     decision: Decision
@@ -57,7 +57,7 @@ class Row:
     answers: tuple[tuple[Surveyed | None, ...], ...]
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
-        """Give what one backend did, by case."""
+        """Return what one backend did, by case."""
         both = zip(self.cases, self.answers, strict=True)
         return {case: found for case, here in both if (found := here[backend]) is not None}
 
@@ -67,8 +67,8 @@ class Row:
         return sum(len([s for s in here if s is not None and s.digest]) > 1
                    for here in self.answers)  # fmt: skip
 
-    def differences(self) -> list[Difference]:
-        """Give the cases that backends do not answer alike."""
+    def differences(self) -> list[AnswerDifference]:
+        """Return the cases that backends do not answer alike."""
         return [
             _difference(case, here)
             for case, here in zip(self.cases, self.answers, strict=True)
@@ -83,20 +83,20 @@ class Survey:
     columns: tuple[Column, ...]
     tier: str
     corpus: str  # sha256 of the vectors asked
-    rows: tuple[Row, ...]
+    rows: tuple[SurveyRow, ...]
     notes: tuple[str, ...] = ()
     interrupted: bool = False
 
 
-def _difference(case: Case, here: Sequence[Surveyed | None]) -> Difference:
+def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
     """Find the inputs of which answers differ; backends that took a case have the same sample."""
     samples = [s.sample if s is not None and s.digest else None for s in here]
     found = unlike([sample for sample in samples if sample is not None])
     shown = tuple(s[found[0]] if s is not None else None for s in samples) if found else ()
-    return Difference(case, shown, len(found))
+    return AnswerDifference(case, shown, len(found))
 
 
-def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[Row, ...]:
+def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
     """Put the results of several backends together, a row of a spec after the other.
 
     A row that several versions of an operator share is one. Rows that none of the backends took
@@ -113,14 +113,14 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[Row, ...]:
                 here = rows.setdefault(key, {}).setdefault(result.case, [None] * len(results))
                 here[backend] = found
     made = (
-        Row(first[key], tuple(found), tuple(tuple(here) for here in found.values()))
+        SurveyRow(first[key], tuple(found), tuple(tuple(here) for here in found.values()))
         for key, found in rows.items()
     )
     return tuple(row for row in made if any(_took(s) for here in row.answers for s in here))
 
 
 def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:
-    """Say which cases came to nothing: a worker died outside every call, or an adapter raised."""
+    """Return a line for each case that came to nothing: a worker died, or an adapter raised."""
     lost = [r for r in results if not isinstance(r, CaseSurvey)]
     return [f"{address}: {r.case.id} could not be surveyed, {r.verdict}: {r.message}" for r in lost]
 
@@ -170,7 +170,7 @@ def _rank(told: Told) -> int:
 
 
 def tellings(one: Surveyed) -> tuple[Told, ...]:
-    """Give every way to tell what a backend did in a case; the plainest first."""
+    """Return every way to tell what a backend did in a case; the plainest first."""
     if one.unsupported:
         return ((("", UNSUPPORTED),),)
     if not one.asked:

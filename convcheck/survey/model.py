@@ -36,7 +36,7 @@ class Answered:
     messages: Mapping[int, str]
 
     def __getitem__(self, i: int) -> Example:
-        """Give one element as an example; nothing was expected of it."""
+        """Return one element as an example; nothing was expected of it."""
         inputs = tuple(_word(tensor[i]) for tensor in self.inputs)
         got = _word(self.got[i]) if self.state[i] == ANSWERED else None
         return Example(inputs, "<undefined>", got, self.messages.get(i, ""))
@@ -49,7 +49,7 @@ Sample = Answered | tuple[CallExample, ...]
 
 
 def unlike(samples: Sequence[Sample]) -> list[int]:
-    """Give the positions at which samples of the same inputs differ; first those all answered."""
+    """Return the positions at which samples of the same inputs differ; first those all answered."""
     arrays = [s for s in samples if isinstance(s, Answered)]
     if len(arrays) < len(samples):
         lists = [cast(tuple[CallExample, ...], s) for s in samples]

@@ -23,9 +23,9 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 def survey(vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
     """Say what was answered in a case's open rows. Nothing is held against it: no groups."""
     if isinstance(vectors, CallSet):
-        rows = survey_calls.rows_of(vectors, cast(CallAnswers, answers))
+        rows = survey_calls.surveyed_calls(vectors, cast(CallAnswers, answers))
     else:
-        rows = survey_elements.rows_of(vectors, cast(Answers, answers))
+        rows = survey_elements.surveyed_elements(vectors, cast(Answers, answers))
     asked = int((answers.state != NOT_ASKED).sum())
     return CaseSurvey(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
 
@@ -37,7 +37,7 @@ class OpenRows:
     corpus: Corpus
 
     def vectors(self, case: Case) -> Vectors:
-        """Give a case's inputs in such rows, perhaps none."""
+        """Return a case's inputs in such rows, perhaps none."""
         whole = self.corpus.vectors(case)
         return _calls(whole) if isinstance(whole, CallSet) else _elements(whole)
 

@@ -12,10 +12,10 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.backends.protocol import open_backend
-from convcheck.plan.bench import measure, one_core, spread
+from convcheck.plan.bench import measure, one_core, spread_spans
 from convcheck.rules.find import find_case
 
-PARTS = spread(1 << 28)[::4]  # as long as a run's
+PARTS = spread_spans(1 << 28)[::4]  # as long as a run's
 CASES = [
     "float8e4m3fn/saturate=1", "float8e5m2/saturate=0", "float16", "bfloat16", "int8", "int4",
     "bool", "int32", "uint64", "float64",
@@ -26,7 +26,7 @@ CASES = [
 def test_sweep(benchmark: Any, name: str) -> None:
     spec = CATALOG.specs["onnx.Cast-21"]
     case = find_case(CATALOG, f"{spec.id}/float32-to-{name}", None, None, ())
-    spans = PARTS if benchmark.enabled else spread(1)
+    spans = PARTS if benchmark.enabled else spread_spans(1)
     with one_core():
         backend, by_hand = open_backend("ort"), open_backend("ml_dtypes")
         found = benchmark.pedantic(

@@ -21,7 +21,15 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.result import BackendInfo
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Codes
-from convcheck.plan.bench import Bench, Measured, Part, _converted, measure, one_core, spread
+from convcheck.plan.bench import (
+    Bench,
+    Measured,
+    MeasuredPart,
+    _converted,
+    measure,
+    one_core,
+    spread_spans,
+)
 from convcheck.report.draw import bench as page
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
@@ -108,7 +116,7 @@ def test_whose_time_is_whose(kind: type[Planted], monkeypatch: pytest.MonkeyPatc
     spans = [Span(0, 2 * CHUNK), Span(0x7F800000, 2 * CHUNK)]  # one after the other backwards
     found = measured(kind(clock), spans)
     hand = 2 * (CALL + CAST)
-    part = Part(2 * CHUNK, 0, 2 * CALL, 2 * (CALL + JUDGE), hand, hand)
+    part = MeasuredPart(2 * CHUNK, 0, 2 * CALL, 2 * (CALL + JUDGE), hand, hand)
     assert found.parts == (part, part)
     assert page.shares(found) == pytest.approx((0, 2 / 3, 1 / 3))
     assert found.ratio == found.median_ratio == pytest.approx(1.5)
@@ -117,9 +125,9 @@ def test_whose_time_is_whose(kind: type[Planted], monkeypatch: pytest.MonkeyPatc
 
 def test_the_figures_add_up() -> None:
     parts = (
-        Part(1000, 1e-6, 2e-6, 5e-6, 3e-6, 8e-6),
-        Part(1000, 1e-6, 4e-6, 15e-6, 3e-6, 8e-6),
-        Part(2000, 2e-6, 2e-6, 4e-6, 6e-6, 16e-6),
+        MeasuredPart(1000, 1e-6, 2e-6, 5e-6, 3e-6, 8e-6),
+        MeasuredPart(1000, 1e-6, 4e-6, 15e-6, 3e-6, 8e-6),
+        MeasuredPart(2000, 2e-6, 2e-6, 4e-6, 6e-6, 16e-6),
     )
     case = Measured(CASE, parts)
     assert case.inputs == pytest.approx(1)
@@ -133,10 +141,10 @@ def test_the_figures_add_up() -> None:
 
 
 def test_the_table() -> None:
-    part = Part(1000, 1e-7, 2e-6, 25e-7, 3e-6, 8e-6)
+    part = MeasuredPart(1000, 1e-7, 2e-6, 25e-7, 3e-6, 8e-6)
     cases = (
         Measured(CASE, (part,)),
-        Measured(CASE, (Part(1000, 1e-7, 2e-6, 25e-7, None, None),)),
+        Measured(CASE, (MeasuredPart(1000, 1e-7, 2e-6, 25e-7, None, None),)),
         Measured(CASE, (), "no such kernel"),
     )
     left = (("a string has no code that could be streamed", 2),)
@@ -176,7 +184,7 @@ def test_what_does_not_convert_is_not_measured(planted: Planted, words: str) -> 
 
 @pytest.mark.parametrize("values", [1, CHUNK, 3 * CHUNK, 1 << 24, 1 << 28, (1 << 28) + 1, 1 << 32])
 def test_parts_are_spread_over_the_source(values: int) -> None:
-    spans = spread(values)
+    spans = spread_spans(values)
     assert sum(span.count for span in spans) >= values
     assert sum(span.count for span in spans) < values + min(PART, max(values, CHUNK))
     assert all(span.first % span.count == 0 and span.count % CHUNK == 0 for span in spans)

@@ -14,7 +14,7 @@ from report_runs import RUNS
 from convcheck.errors import Place, UsageError
 from convcheck.gate.known import released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
-from convcheck.plan.merge import merge, plan_digest
+from convcheck.plan.merge import merge_shards, plan_digest
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
@@ -41,20 +41,20 @@ def test_merged_shards_are_the_run(name: str, of: int) -> None:
     cases = {case.case.id: case for case in result.cases}  # a plan has none twice
     result = replace(result, cases=tuple(cases.values()))
     parts = sharded(result, of)
-    again = merge([*parts[1:], parts[0]], RULES)  # in whichever order they come
+    again = merge_shards([*parts[1:], parts[0]], RULES)  # in whichever order they come
     assert render(document(again)) == render(document(result))
 
 
 def test_restarts_add_up_and_notes_are_said_once() -> None:
     parts = [(n, replace(r, restarts=2, notes=("edited",))) for n, r in sharded(RUNS["failing"]())]
-    again = merge(parts, RULES)
+    again = merge_shards(parts, RULES)
     assert (again.restarts, again.notes) == (2 * OF, ("edited",))
 
 
 def test_other_machines_are_said() -> None:
     parts = sharded(RUNS["failing"]())
     parts[0] = (parts[0][0], replace(parts[0][1], environment={"cpu": "another"}))
-    assert merge(parts, RULES).notes == ("the shards ran in 2 different environments",)
+    assert merge_shards(parts, RULES).notes == ("the shards ran in 2 different environments",)
 
 
 def test_what_a_list_said_of_a_shard_is_dropped() -> None:
@@ -68,12 +68,12 @@ def test_what_a_list_said_of_a_shard_is_dropped() -> None:
         cases=(replace(result.cases[0], groups=groups), *result.cases[1:]),
     )
     shards = [(name, released(shard)) for name, shard in sharded(held)]
-    assert merge(shards, RULES) == result
+    assert merge_shards(shards, RULES) == result
 
 
 def refused(parts: list[tuple[str, RunResult]]) -> str:
     with pytest.raises(UsageError) as error:
-        merge(parts, RULES)
+        merge_shards(parts, RULES)
     return str(error.value)
 
 

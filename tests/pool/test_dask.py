@@ -28,7 +28,7 @@ from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
 from convcheck.pool import dask_worker as on_worker
 from convcheck.pool.dask import address_of, on_cluster
-from convcheck.pool.dask_worker import Part, Report, Restarts
+from convcheck.pool.dask_worker import BatchResult, Report, Restarts
 from convcheck.pool.lane import Reported
 from convcheck.pool.messages import Setup
 
@@ -291,8 +291,8 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert error.value.hint.startswith("start workers: dask worker 127.0.0.1:")
 
 
-def part(version: str, backend: str, worker: str) -> Part:
-    return Part(version, (BackendInfo("b", backend),), worker=worker)
+def part(version: str, backend: str, worker: str) -> BatchResult:
+    return BatchResult(version, (BackendInfo("b", backend),), worker=worker)
 
 
 def test_workers_have_to_be_alike() -> None:
@@ -342,7 +342,7 @@ def test_what_no_one_foresaw_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(on_worker, "part", full)
+    monkeypatch.setattr(on_worker, "do_batch", full)
     done = on_worker._done(planted("Good"), on_worker.order(jobs(1), 20.0))
     assert isinstance(done.error, UnavailableError)
     assert "OSError: no space left on device" in done.error.message

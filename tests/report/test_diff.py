@@ -29,7 +29,7 @@ from report_runs import (
 
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
-from convcheck.plan.diff import check, diff
+from convcheck.plan.diff import check_comparable, diff_runs
 from convcheck.report.draw import diff as page
 
 A = case("onnx.Cast-21", "float32", "bfloat16")
@@ -44,7 +44,7 @@ RIGHT_TABLE = group(TABLE, "pass", counts=(44, 44))
 
 def changes(old: CaseResult, new: CaseResult) -> list[tuple[str, str, str]]:
     """Give the findings of one case: the change, and the kinds before and after."""
-    found = diff(run(old), run(new)).findings
+    found = diff_runs(run(old), run(new)).findings
     return [(f.change, f.before.kind if f.before else "", f.after.kind if f.after else "")
             for f in found]  # fmt: skip
 
@@ -110,16 +110,16 @@ def test_cases_that_fail_in_neither() -> None:
     old = run(passed(A), answered(B, group(NARROW, "tolerated", reading="to zero")))
     new = run(unasked(A, "unsupported", "no kernel"),
               answered(B, group(NARROW, "tolerated", reading="to even")))  # fmt: skip
-    found = diff(old, new)
+    found = diff_runs(old, new)
     assert [(t.case, t.before, t.after) for t in found.turned] == [(A, "pass", "unsupported")]
     assert (found.free, found.findings, found.worse) == ((B,), (), False)
     assert not found.nothing
 
 
 def test_an_added_case_that_fails_is_worse() -> None:
-    assert diff(run(passed(A)), run(passed(A), answered(B, TRUNCATED))).worse
-    assert not diff(run(passed(A)), run(passed(A), passed(B))).worse
-    assert not diff(run(passed(A), answered(B, TRUNCATED)), run(passed(A))).worse
+    assert diff_runs(run(passed(A)), run(passed(A), answered(B, TRUNCATED))).worse
+    assert not diff_runs(run(passed(A)), run(passed(A), passed(B))).worse
+    assert not diff_runs(run(passed(A), answered(B, TRUNCATED)), run(passed(A))).worse
 
 
 def other_vectors(result: RunResult) -> RunResult:
@@ -129,20 +129,20 @@ def other_vectors(result: RunResult) -> RunResult:
 def test_other_vectors_are_refused_or_compared_loosely() -> None:
     old, new = run(answered(A, TRUNCATED)), other_vectors(run(answered(A, FEWER)))
     with pytest.raises(UsageError, match=r"other vectors of onnx\.Cast-21") as error:
-        check(old, new, ("a", "b"))
+        check_comparable(old, new, ("a", "b"))
     assert "--any-corpus" in error.value.hint
-    assert diff(old, new).nothing
-    assert diff(old, new).loose == ("onnx.Cast-21",)
+    assert diff_runs(old, new).nothing
+    assert diff_runs(old, new).loose == ("onnx.Cast-21",)
     changed = other_vectors(run(answered(A, OTHER_KIND)))
-    assert [f.change for f in diff(old, changed).findings] == ["changed"]
+    assert [f.change for f in diff_runs(old, changed).findings] == ["changed"]
     fixed = other_vectors(run(answered(A, RIGHT, checked=7)))
-    assert [f.change for f in diff(old, fixed).findings] == ["fixed"]
+    assert [f.change for f in diff_runs(old, fixed).findings] == ["fixed"]
 
 
 def test_other_tiers_are_refused() -> None:
     with pytest.raises(UsageError, match=r"the edge tier in a, the boundary tier in b"):
-        check(run(), replace(run(), tier="boundary"), ("a", "b"))
-    check(run(), run(), ("a", "b"))
+        check_comparable(run(), replace(run(), tier="boundary"), ("a", "b"))
+    check_comparable(run(), run(), ("a", "b"))
 
 
 def a_lot() -> tuple[RunResult, RunResult]:
@@ -174,13 +174,15 @@ def a_lot() -> tuple[RunResult, RunResult]:
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_the_page(verbose: bool) -> None:
-    lines = [line.plain.rstrip() for line in page.show(diff(*a_lot()), 80, verbose)]
+    lines = [line.plain.rstrip() for line in page.show(diff_runs(*a_lot()), 80, verbose)]
     check_golden(f"diff{'_verbose' * verbose}.txt", "\n".join(lines) + "\n")
 
 
 def test_many_findings_are_cut_and_v_has_all() -> None:
     rows = [replace(ELSE, row=f"row {i}") for i in range(15)]
-    found = diff(run(passed(A)), run(answered(A, *(replace(TRUNCATED, decision=r) for r in rows))))
+    found = diff_runs(
+        run(passed(A)), run(answered(A, *(replace(TRUNCATED, decision=r) for r in rows)))
+    )
     few, all_of_them = (
         "\n".join(line.plain for line in page.show(found, 80, v)) for v in (False, True)
     )
@@ -191,7 +193,7 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_does_not_differ_from_itself(name: str) -> None:
     result = RUNS[name]()
-    *notes, line = page.show(diff(result, result), 80, False)
+    *notes, line = page.show(diff_runs(result, result), 80, False)
     assert line.plain.startswith("no difference in ")
     assert bool(notes) == bool(result.interrupted or result.shard)
 

@@ -20,7 +20,7 @@ from report_json import render
 from report_runs import TRUNCATED, all_pass, answered, case, failing, kinds, nothing, passed, run
 from rich.console import Console
 
-from convcheck.cli.several import Turn, each
+from convcheck.cli.turns import Turn, each
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.report.draw import side_by_side as sidebyside

@@ -17,7 +17,7 @@ from oracle import decode
 from convcheck.numerics.codec import decode as numbers
 from convcheck.numerics.format import Bits
 from convcheck.semantics.vocabulary import Points
-from convcheck.survey.law_words import settled
+from convcheck.survey.law_words import with_one_nan
 from convcheck.survey.laws import LAWS, MEANINGS, fits_of, fitting
 from convcheck.vectors.inputs import numeric_inputs
 
@@ -212,7 +212,7 @@ def test_a_law_of_rounding_is_recognised_and_a_near_miss_is_not(
         code = code_of(target, "nan" if str(y).endswith("nan") else y)
         answers.append(code & 0x7F if drops else code)
     asked = points("float16", target, codes)
-    got = settled(TYPES[target].format, np.array(answers, np.uint8))
+    got = with_one_nan(TYPES[target].format, np.array(answers, np.uint8))
     name = f"{drops}rounds {rounds}, {end}"
     assert name in fitting(asked, got)
     similar = [f"{drops}rounds {r}, {e}" for r in ROUNDINGS for e in ENDS]
@@ -261,7 +261,7 @@ OTHER_PLANTS: dict[str, tuple[str, str, list[Any], list[Any]]] = {
 def test_another_law_is_recognised_and_a_near_miss_is_not(name: str) -> None:
     source, target, inputs, answers = OTHER_PLANTS[name]
     fmt = TYPES[target].format
-    got = settled(fmt, np.array(answers, fmt.storage))
+    got = with_one_nan(fmt, np.array(answers, fmt.storage))
     asked = points(source, target, inputs)
     assert name in fitting(asked, got)
     near = got.copy()

@@ -37,7 +37,7 @@ from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
-from convcheck.survey.merge import Column, Row, Survey, collect, tell, unsurveyed
+from convcheck.survey.merge import Column, Survey, SurveyRow, collect, tell, unsurveyed
 from convcheck.survey.model import CaseSurvey, Surveyed
 from convcheck.survey.survey import OpenRows, survey
 from convcheck.vectors.corpus import Corpus
@@ -78,7 +78,7 @@ def shown(found: Survey, width: int = 80) -> str:
     return out.getvalue()
 
 
-def row(found: Survey, name: str) -> Row:
+def row(found: Survey, name: str) -> SurveyRow:
     return next(r for r in found.rows if r.decision.name == name)
 
 
@@ -244,7 +244,7 @@ def everything() -> Survey:
     assert short.rows
     absent = Column("process:absent", None, "no such program")
     return Survey((*found.columns, absent), "edge", "c0ffee",
-                  tuple(Row(r.decision, r.cases, tuple((*a, None) for a in r.answers))
+                  tuple(SurveyRow(r.decision, r.cases, tuple((*a, None) for a in r.answers))
                         for r in found.rows), ("a note",))  # fmt: skip
 
 

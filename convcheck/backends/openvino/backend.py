@@ -107,7 +107,7 @@ class OpenVino:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Tell whether a run without a choice of specs asks this one: those of ONNX are not."""
+        """Return whether a run without a choice of specs asks this one: those of ONNX are not."""
         return spec.op.partition(".")[0] == WORLD
 
     def support(self, case: Case) -> Declined | None:

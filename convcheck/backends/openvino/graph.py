@@ -36,7 +36,7 @@ def core() -> Core:
 
 
 def element_type(name: str) -> Type | None:
-    """Give the element type that OpenVINO has under its own name ('f8e4m3'), None for no such."""
+    """Return the element type that OpenVINO has under its own name ('f8e4m3'), None for no such."""
     import openvino
 
     return getattr(openvino.Type, name, None) if name else None
@@ -87,7 +87,7 @@ def _native(case: Case, sources: Sequence[Node]) -> list[Output]:
 
 
 def attributes_of(case: Case) -> list[tuple[str, Any]]:
-    """Give the attributes of a case's node, as OpenVINO has their values."""
+    """Return the attributes of a case's node, as OpenVINO has their values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
     return [*((name, _value(value)) for name, value in case.attributes), *carried]
 

@@ -54,7 +54,7 @@ class Names:
         return self._all.get(name)
 
     def known(self, case: Case, names: Sequence[str]) -> tuple[str, ...]:
-        """Give convcheck's names for OpenVINO's, and OpenVINO's where there is none."""
+        """Return convcheck's names for OpenVINO's, and OpenVINO's where there is none."""
         found = [self.find(case, name) for name in names]
         return tuple(
             dtype.name if dtype else name for name, dtype in zip(names, found, strict=True)

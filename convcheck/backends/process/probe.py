@@ -207,7 +207,7 @@ class Probe:
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:
-        """Give a supported case that converts elements, of numbers if there is one."""
+        """Return a supported case that converts elements, of numbers if there is one."""
         found = [c for c in self.supported if not c.whole_calls and c.sources == c.inputs]
         numbers = (c for c in found if not isinstance(c.inputs[0].format, Text))
         return next(numbers, None)
@@ -230,7 +230,7 @@ class Probe:
 
 
 def questions(specs: Sequence[Spec]) -> Iterator[Case]:
-    """Give one case for every combination of types that a spec asks."""
+    """Return one case for every combination of types that a spec asks."""
     for spec in specs:
         seen: dict[tuple[tuple[DType, ...], ...], Case] = {}
         for case in cases(spec):

@@ -45,7 +45,7 @@ class Deadline:
     said: str
 
     def left(self) -> int:
-        """Give the milliseconds that are left, 0 where it is past."""
+        """Return the milliseconds that are left, 0 where it is past."""
         return max(int((self.at - time.monotonic()) * 1000), 0)
 
 
@@ -200,7 +200,7 @@ class Program:
         return DiedError(f"no answer within {deadline.said}: {what}", timed_out=True)
 
     def _ended(self, so_far: str) -> DiedError | ProtocolError:
-        """Say why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
+        """Return why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
         status = self.wait(ENDING)
         if status is None:
             return ProtocolError(f"{self.name} closed its stdout, and runs on",

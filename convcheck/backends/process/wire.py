@@ -80,7 +80,7 @@ def message(line: str, tensors: Iterable[tuple[DType, Bits]]) -> list[bytes | me
 
 
 def after(parts: list[bytes | memoryview], wrote: int) -> list[bytes | memoryview]:
-    """Give what is left to write of a message, of which so many bytes were written."""
+    """Return what is left to write of a message, of which so many bytes were written."""
     while parts and wrote >= len(parts[0]):
         wrote -= len(parts[0])
         parts = parts[1:]
@@ -144,7 +144,7 @@ def _noise(line: bytes) -> NoReturn:
 
 
 def looks_like_json(line: bytes) -> bool:
-    """Tell whether a line was meant as a header."""
+    """Return whether a line was meant as a header."""
     return line.lstrip()[:1] == b"{"
 
 

@@ -75,7 +75,7 @@ class Pypto:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Tell whether a run without a choice of specs asks this one."""
+        """Return whether a run without a choice of specs asks this one."""
         return spec.op.partition(".")[0] == WORLD
 
     def support(self, case: Case) -> Declined | None:
@@ -174,7 +174,7 @@ def _goes_through(dtype: DType) -> bool:
 
 
 def _tensor(bits: Bits) -> Any:
-    """Give a torch tensor of the same bits: pypto is told the type, and sees only the memory."""
+    """Return a torch tensor of the same bits: pypto is told the type, and sees only the memory."""
     import torch
 
     codes = np.array(bits, order="C")

@@ -50,7 +50,7 @@ class Installed:
 
     @property
     def abi(self) -> str:
-        """Tell whether torch was compiled with the C++11 ABI of libstdc++: '1' or '0'."""
+        """Return whether torch was compiled with the C++11 ABI of libstdc++: '1' or '0'."""
         config = self.torch / "share" / "cmake" / "Torch" / "TorchConfig.cmake"
         try:
             found = _ABI.search(config.read_text())
@@ -73,7 +73,7 @@ class Installed:
 
 
 def cache_folder() -> Path:
-    """Give this backend's folder in the user's cache (XDG Base Directory Specification 0.8)."""
+    """Return this backend's folder in the user's cache (XDG Base Directory Specification 0.8)."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
     return base / "convcheck" / "pypto"
@@ -113,7 +113,7 @@ def check_tools() -> None:
 
 
 def calculator(say: Say) -> Path:
-    """Give the path of the calculator for the installed packages; build it where there is none.
+    """Return the path of the calculator for the installed packages; build it where there is none.
 
     `say` is told before a build starts, or is waited for. Raises UnavailableError where something
     that is needed is missing, or the build fails.
@@ -191,7 +191,7 @@ def _run(*command: str) -> None:
 
 
 def _folder(name: str) -> str | None:
-    """Give a package's folder; what is imported already is what there is."""
+    """Return a package's folder; what is imported already is what there is."""
     module = sys.modules.get(name)
     spec = module.__spec__ if module else find_spec(name)
     # A folder of that name without an __init__.py, which has no origin, is not the package.

@@ -10,7 +10,14 @@ from rich.text import Text
 from convcheck.judge.failure import of_types, sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.judge.words import GLUE, clean, number, plural
-from convcheck.plan.diff import CHANGES, Change, Difference, Failure, Finding, Turned
+from convcheck.plan.diff import (
+    CHANGES,
+    Change,
+    ComparedFailure,
+    FailureChange,
+    RunDifference,
+    Turned,
+)
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
 from convcheck.report.naming import compact_ids
 from convcheck.rules.model import Case
@@ -26,10 +33,10 @@ _STYLES: dict[Change, str] = {
 class _Alike:
     """The same finding in several cases."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[FailureChange, ...]
 
     @property
-    def first(self) -> Finding:
+    def first(self) -> FailureChange:
         return self.findings[0]
 
     @property
@@ -37,7 +44,7 @@ class _Alike:
         return list(dict.fromkeys(f.case.id for f in self.findings))
 
 
-def show(found: Difference, width: int, verbose: bool) -> Iterator[Text]:
+def show(found: RunDifference, width: int, verbose: bool) -> Iterator[Text]:
     """Yield the lines: a finding a line, those of many cases put together, then the counts."""
     said = [line for change in CHANGES for line in _section(found, change, width, verbose)]
     said += [*_turned(found.turned, width, verbose), *_free(found.free, width, verbose)]
@@ -51,7 +58,7 @@ def show(found: Difference, width: int, verbose: bool) -> Iterator[Text]:
     yield from _summary(found, width)
 
 
-def _title(found: Difference, width: int) -> Iterator[Text]:
+def _title(found: RunDifference, width: int) -> Iterator[Text]:
     old, new = (
         f"{run.backend.name} {run.backend.version}".strip() for run in (found.old, found.new)
     )
@@ -60,7 +67,7 @@ def _title(found: Difference, width: int) -> Iterator[Text]:
     yield from paragraph(f"{same}, {tiers} tier", width, indent=0, hang=2, style="bold")
 
 
-def _notes(found: Difference, width: int) -> Iterator[Text]:
+def _notes(found: RunDifference, width: int) -> Iterator[Text]:
     said = [note for which, run in (("old", found.old), ("new", found.new))
             for note in _partial(which, run)]  # fmt: skip
     if found.loose:
@@ -77,7 +84,7 @@ def _partial(which: str, run: RunResult) -> Iterator[str]:
         yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
 
 
-def _section(found: Difference, change: Change, width: int, verbose: bool) -> Iterator[Text]:
+def _section(found: RunDifference, change: Change, width: int, verbose: bool) -> Iterator[Text]:
     alike = _together(found.of(change))
     for one in alike if verbose else alike[:_FINDINGS]:
         yield from _finding(one, found, width, verbose)
@@ -86,7 +93,7 @@ def _section(found: Difference, change: Change, width: int, verbose: bool) -> It
         yield Text(f"{change.upper()}  … {more} (-v lists all)", "dim")
 
 
-def _finding(one: _Alike, found: Difference, width: int, verbose: bool) -> Iterator[Text]:
+def _finding(one: _Alike, found: RunDifference, width: int, verbose: bool) -> Iterator[Text]:
     """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
     label, count = one.first.change.upper(), Text(_counts(one))
     room = width - len(label) - 2 - count.cell_len - 2
@@ -102,16 +109,16 @@ def _finding(one: _Alike, found: Difference, width: int, verbose: bool) -> Itera
         yield Text(" " * INDENT + mark, "dim")  # a URL stays whole
 
 
-def _together(findings: Iterable[Finding]) -> list[_Alike]:
+def _together(findings: Iterable[FailureChange]) -> list[_Alike]:
     """Put findings together that are the same in several cases, those in most cases first."""
-    found: dict[Hashable, list[Finding]] = {}
+    found: dict[Hashable, list[FailureChange]] = {}
     for finding in findings:
         key = (_key(finding.before, finding.case), _key(finding.after, finding.case))
         found.setdefault(key, []).append(finding)
     return sorted((_Alike(tuple(same)) for same in found.values()), key=lambda a: -len(a.cases))
 
 
-def _key(failure: Failure | None, case: Case) -> Hashable:
+def _key(failure: ComparedFailure | None, case: Case) -> Hashable:
     """Tell failures apart as the report of a run does: of promotions by the sort of wrongness."""
     if failure is None:
         return None
@@ -135,11 +142,11 @@ def _said(one: _Alike, verbose: bool) -> str:
     return f"{row}was {had}, is {kind}" if was == row else f"was {was}{had}, is {row}{kind}"
 
 
-def _row(failure: Failure) -> str:
+def _row(failure: ComparedFailure) -> str:
     return f"{failure.group.decision.name}: " if failure.group else ""
 
 
-def _kind(failure: Failure, verbose: bool) -> str:
+def _kind(failure: ComparedFailure, verbose: bool) -> str:
     """Spell in what way a failure is wrong; of a refusal in the runtime's own words."""
     group, said = failure.group, clean(failure.kind)
     if group and failure.verdict == "refused" and group.examples:
@@ -167,7 +174,7 @@ def _counts(one: _Alike) -> str:
     return values or cases
 
 
-def _marks(finding: Finding, found: Difference) -> Iterator[str]:
+def _marks(finding: FailureChange, found: RunDifference) -> Iterator[str]:
     """Say why the failure does not count in its run."""
     failure, run = finding.before, found.old
     if finding.after:
@@ -211,7 +218,7 @@ def _named(label: str, said: str, ids: Sequence[str], width: int, verbose: bool)
         yield from paragraph(name, width, hang=2)
 
 
-def _summary(found: Difference, width: int) -> Iterator[Text]:
+def _summary(found: RunDifference, width: int) -> Iterator[Text]:
     """Yield the last line: what there is of each sort, or that there is nothing."""
     cases = plural(found.compared, "case")
     if found.nothing:

@@ -20,8 +20,8 @@ from convcheck.survey.merge import (
     REFUSES,
     SOME,
     UNSUPPORTED,
-    Row,
     Survey,
+    SurveyRow,
     Telling,
     Told,
     tell,
@@ -63,7 +63,7 @@ def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[Text]:
 
 
 def _block(
-    row: Row, names: Sequence[str], types: Types, width: int, said: _Lines
+    row: SurveyRow, names: Sequence[str], types: Types, width: int, said: _Lines
 ) -> Iterator[Text]:
     """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
     by = row.decision
@@ -99,7 +99,7 @@ def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterat
 
 
 def _told(
-    row: Row, names: Sequence[str], types: Types, said: _Lines
+    row: SurveyRow, names: Sequence[str], types: Types, said: _Lines
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield what each backend does; backends of which the same is told are told together."""
     found = [row.of(backend) for backend in range(len(names))]
@@ -112,7 +112,7 @@ def _told(
         yield ", ".join(labels), list(lines)
 
 
-def _tell(row: Row, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
+def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
     """Tell backends in the same words; by readings each by itself, the strictest that fits it."""
     if len(row.decision.readings) > 1:
         return [tell([cases])[0] for cases in found]
@@ -122,7 +122,7 @@ def _tell(row: Row, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
 def _lines(
     told: Telling,
     found: Mapping[Case, Surveyed],
-    row: Row,
+    row: SurveyRow,
     types: Types,
 ) -> Iterator[str]:
     for telling, cases in told:
@@ -142,14 +142,14 @@ def _beheld(telling: Told, told: Telling) -> list[Case]:
     return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
 
 
-def words(told: Told, row: Row) -> str:
+def words(told: Told, row: SurveyRow) -> str:
     """Put a law, or those of each kind of input, in words."""
     some = [f"{law} some" for kind, law in told if kind == SOME]
     rest = [_law(law, row) + (f" ({kind})" if kind else "") for kind, law in told if kind != SOME]
     return ", else ".join(filter(None, [", ".join(some), ", ".join(rest)]))
 
 
-def _law(law: str, row: Row) -> str:
+def _law(law: str, row: SurveyRow) -> str:
     if not law:
         return _NO_READING if row.decision.level == "disputed" else _NO_LAW
     if law == EVERY_READING:
@@ -182,7 +182,7 @@ def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[st
             yield f"  {count}in its words{such}: {cut(message, _MESSAGE)}"
 
 
-def _differences(row: Row, names: Sequence[str]) -> list[str]:
+def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
     """Say in how many cases backends differ, and show one such input."""
     differences = row.differences()
     if not differences:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from convcheck import __version__
 from convcheck.judge.result import RunResult, Verdict
 from convcheck.plan import diff
-from convcheck.plan.diff import Change, Difference
+from convcheck.plan.diff import Change, RunDifference
 from convcheck.report.json.codec import Count, Shape, plain
 from convcheck.report.json.encode import backend
 from convcheck.report.json.report import Backend, Corpus
@@ -104,12 +104,12 @@ class Diff(Shape, frozen=True, kw_only=True):
     removed: tuple[OneSided, ...]
 
 
-def text(found: Difference) -> str:
+def text(found: RunDifference) -> str:
     """Return the difference as JSON text."""
     return json.dumps(plain(encoded(found)), indent=1) + "\n"
 
 
-def encoded(found: Difference) -> Diff:
+def encoded(found: RunDifference) -> Diff:
     """Return the difference as structs: nothing is put together."""
     return Diff(
         format=FORMAT,
@@ -146,7 +146,7 @@ def _run(run: RunResult) -> Run:
     )
 
 
-def _failure(failure: diff.Failure | None) -> Failure | None:
+def _failure(failure: diff.ComparedFailure | None) -> Failure | None:
     if failure is None:
         return None
     rule, row = failure.row

@@ -163,7 +163,7 @@ def _column(column: merge.Column) -> Column:
     )
 
 
-def _row(row: merge.Row) -> Row:
+def _row(row: merge.SurveyRow) -> Row:
     by = row.decision
     differences = {d.case: d for d in row.differences()}
     pairs = zip(row.cases, row.answers, strict=True)
@@ -180,7 +180,7 @@ def _row(row: merge.Row) -> Row:
 
 
 def _case(
-    case: Case, here: tuple[Surveyed | None, ...], difference: merge.Difference | None
+    case: Case, here: tuple[Surveyed | None, ...], difference: merge.AnswerDifference | None
 ) -> SurveyedCase:
     shown = None
     if difference is not None:

@@ -32,13 +32,13 @@ Types = Mapping[str, DType]
 
 
 def c(witness: Witness, url: str) -> str:
-    """Give a C header with the inputs, what is right, and what came back."""
+    """Return a C header with the inputs, what is right, and what came back."""
     head = [line.replace("*/", "* /").replace("/*", "/ *") for line in about(witness, url)]
     return _render("c", {"about": head, "arrays": arrays(witness)})
 
 
 def python(witness: Witness, types: Types, url: str) -> str:
-    """Give a script that asks the runtime and exits 1 while the answer is wrong, 0 once it is
+    """Return a script that asks the runtime and exits 1 while the answer is wrong, 0 once it is
     right. `types` are those of the specs, by name.
 
     Raises UsageError for a backend that has no such form, and what a script cannot say.
@@ -101,7 +101,7 @@ class _Spelling:
         return repr(own)
 
     def tensor(self, strip: Strip, *more: object) -> str:
-        """Give a tensor as a tuple: type, shape, elements, and what else there is."""
+        """Return a tensor as a tuple: type, shape, elements, and what else there is."""
         parts = [self.kind(strip.type), repr(list(strip.shape)), _words(strip), *map(repr, more)]
         return f"({', '.join(parts)})"
 
@@ -156,7 +156,7 @@ def _question(witness: Witness, spell: _Spelling) -> dict[str, Any]:
 
 
 def _values(strips: Sequence[Strip]) -> str:
-    """Give a comment with the values of few elements."""
+    """Return a comment with the values of few elements."""
     if sum(len(strip.words) for strip in strips) > _FEW:
         return ""
     numbers = [
@@ -194,7 +194,7 @@ def _judgement(witness: Witness, spell: _Spelling) -> dict[str, Any]:
 
 
 def _is_plain(due: Due) -> bool:
-    """Tell whether an answer is right if it is equal."""
+    """Return whether an answer is right if it is equal."""
     if isinstance(due.outputs, str):
         return due.outputs == REFUSAL
     return all(
@@ -227,7 +227,7 @@ def _between(witness: Witness, spell: _Spelling) -> str:
 
 
 def _patterns(witness: Witness, formats: set[Format | None]) -> Iterator[tuple[str, str]]:
-    """Give each pattern that is due and, in Python, what it asks of `code`."""
+    """Return each pattern that is due and, in Python, what it asks of `code`."""
     said = {w for s in due_strips(witness) for w in s.words if isinstance(w, str)}
     fmt = next((f for f in formats if isinstance(f, Float)), None)
     for word in sorted(said):

@@ -16,7 +16,7 @@ _FEW = 4
 
 
 def arrays(witness: Witness) -> list[dict[str, Any]]:
-    """Give the arrays: what stands above each, its type, name, elements and shape as C."""
+    """Return the arrays: what stands above each, its type, name, elements and shape as C."""
     several = len(witness.inputs) > 1
     found = [
         _array(f"input_{i}" if several else "input", strip, "")

@@ -13,7 +13,7 @@ _LINES = 6  # of a sentence
 
 
 def about(witness: Witness, url: str) -> list[str]:
-    """Give the lines of a comment, without control characters, none of them long."""
+    """Return the lines of a comment, without control characters, none of them long."""
     said = (clean(sentence) for sentence in _sentences(witness, url))
     return [line for one in said for line in _wrapped(one)]
 

@@ -16,7 +16,7 @@ _HINT = "--emit python or --emit c says all that is expected"
 
 
 def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
-    """Give the test's files as (name, content).
+    """Return the test's files as (name, content).
 
     Raises UsageError where ONNX has no such case, or not one value an element is right.
     """

@@ -16,19 +16,19 @@ _RESERVED = frozenset(("op_type", "inputs", "outputs", "name", "doc_string", "do
 
 
 def due_strips(witness: Witness) -> list[Strip]:
-    """Give every output that is due under any reading."""
+    """Return every output that is due under any reading."""
     return [s for due in witness.due if not isinstance(due.outputs, str) for s in due.outputs]
 
 
 def packed(witness: Witness) -> bool:
-    """Tell whether a type has fewer than eight bits, several elements a byte."""
+    """Return whether a type has fewer than eight bits, several elements a byte."""
     strips = (*witness.inputs, *due_strips(witness), *(witness.got or ()))
     formats = (s.format for s in strips if not isinstance(s.format, Text | Bool | None))
     return any(fmt.bits < 8 for fmt in formats if fmt)
 
 
 def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
-    """Give what the template of the witness's runtime needs of the case."""
+    """Return what the template of the witness's runtime needs of the case."""
     case = witness.case
     content: dict[str, Any] = {"op": repr(case.op.partition(".")[2]), "folded": variant == "const"}
     stated = witness.first and bool(case.outputs)
@@ -75,13 +75,13 @@ def _named(
 
 
 def _word_of(fmt: Format, packed: bool) -> int | str:
-    """Give an element's width in bits where some are packed, else numpy's name of its word."""
+    """Return an element's width in bits where some are packed, else numpy's name of its word."""
     assert not isinstance(fmt, Text)  # noqa: S101 texts have no words
     return (8 if isinstance(fmt, Bool) else fmt.bits) if packed else f"u{fmt.storage.itemsize}"
 
 
 def _keywords(case: Case, numbers: Mapping[str, str]) -> str:
-    """Give the attributes as arguments of helper.make_node."""
+    """Return the attributes as arguments of helper.make_node."""
     said: list[tuple[str, str]] = [(name, repr(v)) for name, v in case.attributes]
     for name, kind in case.carried:
         output = case.outputs[0]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asking:
+class RunOptions:
     """What the options say. `timeout` is in seconds; `jobs` is None for one worker a core."""
 
     tier: Tier
@@ -99,20 +99,20 @@ _OPTIONS = (
 )
 
 
-def asking_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options; the command gets them as `asking`."""
+def run_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets them as `options`."""
 
     @functools.wraps(function)
     def packed(**given: Any) -> int:
-        asking = Asking(**{f.name: given.pop(f.name) for f in fields(Asking)})
-        return function(asking=asking, **given)
+        options = RunOptions(**{f.name: given.pop(f.name) for f in fields(RunOptions)})
+        return function(options=options, **given)
 
     for option in reversed(_OPTIONS):
         packed = option(packed)
     return packed
 
 
-def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Corpus:
+def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
     """Open the vectors of a run, and have workers know the largest output.
 
     Raises UsageError for inputs of one's own that do not go with the cases.
@@ -123,16 +123,16 @@ def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Cor
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus, read_words
 
-    os.environ[LIMIT_VARIABLE] = str(asking.max_elements)
-    if asking.samples and (asking.inputs is not None or asking.tier != "boundary"):
-        given = "--inputs" if asking.inputs is not None else f"--tier {asking.tier}"
+    os.environ[LIMIT_VARIABLE] = str(options.max_elements)
+    if options.samples and (options.inputs is not None or options.tier != "boundary"):
+        given = "--inputs" if options.inputs is not None else f"--tier {options.tier}"
         hint = "--tier boundary --samples 1000000"
         raise UsageError(f"--samples does not go with {given}", hint=hint)
-    corpus = open_corpus(loaded, asking.tier, asking.seed, data_dir("vectors"))
-    if asking.inputs is None:
-        if asking.tier == "exhaustive":
+    corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))
+    if options.inputs is None:
+        if options.tier == "exhaustive":
             _refuse_wide(cases)
-        return replace(corpus, sweeps=True, samples=asking.samples)
+        return replace(corpus, sweeps=True, samples=options.samples)
     sources = {case.inputs[0] for case in cases}
     whole = [case.whole_calls for case in cases]
     if all(whole) or (any(whole) and len(sources) == 1):
@@ -142,7 +142,7 @@ def corpus_of_run(loaded: Catalog, asking: Asking, cases: Sequence[Case]) -> Cor
         names = ", ".join(sorted(t.name for t in sources))
         hint = f"choose one source with --from; selected are {names}"
         raise UsageError("--inputs has bit patterns of one type", hint=hint)
-    return replace(corpus, words=read_words(Path(asking.inputs), sources.pop().format))
+    return replace(corpus, words=read_words(Path(options.inputs), sources.pop().format))
 
 
 def _refuse_wide(cases: Sequence[Case]) -> None:

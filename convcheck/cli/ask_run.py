@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from convcheck.cli.asking import Asking
+from convcheck.cli.run_options import RunOptions
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def ask_run(
     backend: str,
     cases: Sequence[Case],
     corpus: Corpus,
-    asking: Asking,
+    options: RunOptions,
     *,
     most: int | None = None,
     part: tuple[int, int] | None = None,
@@ -41,32 +41,32 @@ def ask_run(
     from convcheck.pool.messages import Setup
 
     plan, shard = shared(units(cases, corpus.spans), part)
-    gathering = Gathering(plan, corpus.conversion, asking.level)
+    gathering = Gathering(plan, corpus.conversion, options.level)
     notes = corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
     sent = corpus.only(unit.case for unit in plan)
-    setup = Setup(backend, sent, None, asking.timeout, asking.consistency, catalog=sent.catalog)
-    events = run(setup, plan, Workers(asking.jobs, asking.executor), journal)
+    setup = Setup(backend, sent, None, options.timeout, options.consistency, catalog=sent.catalog)
+    events = run(setup, plan, Workers(options.jobs, options.executor), journal)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
-    heard.all(events, backend, asking.no_progress)
+    heard.all(events, backend, options.no_progress)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     return RunResult(
-        info, corpus.tier, asking.level, corpus.digests(cases), gathering.results(),
-        (*notes, *_notes(asking, corpus, cases)), heard.interrupted, heard.restarts, shard,
+        info, corpus.tier, options.level, corpus.digests(cases), gathering.results(),
+        (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
-        ended_early=heard.ended_early, consistency=asking.consistency,
+        ended_early=heard.ended_early, consistency=options.consistency,
     )  # fmt: skip
 
 
-def _notes(asking: Asking, corpus: Corpus, cases: Sequence[Case]) -> Iterator[str]:
+def _notes(options: RunOptions, corpus: Corpus, cases: Sequence[Case]) -> Iterator[str]:
     """Say what was asked beyond, or not in, the tier."""
     from convcheck.judge.words import plural
     from convcheck.vectors.span import is_sampled
 
-    if asking.samples:
+    if options.samples:
         number = sum(map(is_sampled, cases))
-        yield f"{asking.samples:,} samples of {plural(number, 'case')}, seed {asking.seed}"
-    spanned = sum(bool(corpus.spans(case)) for case in cases) if asking.consistency else 0
+        yield f"{options.samples:,} samples of {plural(number, 'case')}, seed {options.seed}"
+    spanned = sum(bool(corpus.spans(case)) for case in cases) if options.consistency else 0
     if spanned:
         cases_of = plural(spanned, "case")
         yield f"consistency was asked of the vectors of {cases_of}, not of their spans"
@@ -119,7 +119,7 @@ class _Heard:
 
 
 def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], Shard | None]:
-    """Give the units of a shard: every N-th, so that the long specs are shared out.
+    """Return the units of a shard: every N-th, so that the long specs are shared out.
 
     Raises UsageError for a shard that has none.
     """
