@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from convcheck.cli.run_options import RunOptions
 from convcheck.errors import UsageError
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from convcheck.cli.progress import Advance
@@ -119,7 +121,14 @@ class _Heard:
 
 
 def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], Shard | None]:
-    """Return the units of a shard: every N-th, so that the long specs are shared out.
+    """Return the units of a shard. Raises UsageError for a shard that has none."""
+    return dealt(plan, [unit.id for unit in plan], part)
+
+
+def dealt(
+    plan: list[T], ids: list[str], part: tuple[int, int] | None
+) -> tuple[list[T], Shard | None]:
+    """Return what a shard has of a plan: every N-th, so that the long specs are shared out.
 
     Raises UsageError for a shard that has none.
     """
@@ -132,4 +141,4 @@ def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], 
     if index > len(plan):
         hint = f"at most {len(plan)} shards"
         raise UsageError(f"shard {index}/{of} of {len(plan)} parts has none", hint=hint)
-    return plan[index - 1 :: of], Shard(index, of, plan_digest([unit.id for unit in plan]))
+    return plan[index - 1 :: of], Shard(index, of, plan_digest(ids))

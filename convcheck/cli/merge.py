@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+from convcheck.cli.reports import (
+    NOTHING_JUDGED,
+    Reports,
+    hold_to_known,
+    report_options,
+    write_reports,
+)
+from convcheck.errors import UsageError
 
 EXAMPLE = """\b
 Examples:
@@ -20,7 +29,7 @@ Examples:
 @report_options
 @specs
 def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) -> int:
-    """Put the shards of a run together, as if it had been run in one piece.
+    """Put the shards of a run, or of a survey, together, as if it had been run in one piece.
 
     Every shard must be there, once, and all of the same run; else exit code 2. Known failures are
     held against the whole. The exit code is the run's.
@@ -33,9 +42,31 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
+    if _is_survey(paths[0]):
+        return _merge_surveys(paths, reports)
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
     loaded = catalog(specs)
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     shards = [(path, released(read(path, loaded.types.types, corpus.conversion))) for path in paths]
     result = merge_shards(shards, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports)
+
+
+def _is_survey(path: str) -> bool:
+    """Return whether a file begins as a survey does; a pipe, which is read once, is a run's."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return b'"convcheck-survey/' in file.read(64)
+
+
+def _merge_surveys(paths: tuple[str, ...], reports: Reports) -> int:
+    from convcheck.report.json import survey
+    from convcheck.report.json.survey_merge import merge_surveys, read_shard
+
+    wanted = reports.files.get("json")
+    if wanted is None or len(reports.files) > 1 or reports.known or reports.github:
+        raise UsageError("a survey is merged to JSON alone", hint="--json survey.json")
+    whole = merge_surveys([(path, read_shard(path)) for path in paths])
+    survey.write(whole, wanted)
+    return NOTHING_JUDGED if not whole.rows else 0

@@ -142,3 +142,25 @@ def selection_options(function: Callable[..., int | None]) -> Callable[..., int 
     for option in reversed(_SELECTION):
         packed = option(packed)
     return packed
+
+
+def _part(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[int, int] | None:
+    """Read K/N. Raises UsageError."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
+    index, of = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= index <= of:
+        raise UsageError(f"--shard {value}: not K/N with K from 1 to N", hint="--shard 3/16")
+    return index, of
+
+
+shard_option = click.option(
+    "--shard",
+    "part",
+    metavar="K/N",
+    callback=_part,
+    help="Ask one of N parts; `convcheck merge` puts their JSON together.",
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from convcheck.cli.ask_run import ask_run, shared
-from convcheck.cli.options import backends_option, catalog, selection_options
+from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
     FAILED,
@@ -51,31 +50,12 @@ Examples:
 """
 
 
-def _part(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[int, int] | None:
-    """Read K/N. Raises UsageError."""
-    if value is None:
-        return None
-    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", value)
-    index, of = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= index <= of:
-        raise UsageError(f"--shard {value}: not K/N with K from 1 to N", hint="--shard 3/16")
-    return index, of
-
-
 @click.command("run", epilog=EXAMPLE)
 @backends_option
 @selection_options
 @click.option("--capabilities", metavar="FILE", help="What the backend claims to support, TOML.")
 @run_options
-@click.option(
-    "--shard",
-    "part",
-    metavar="K/N",
-    callback=_part,
-    help="Ask one of N parts; `convcheck merge` puts their JSON together.",
-)
+@shard_option
 @click.option(
     "--resume", metavar="FILE", help="Keep the results so far in FILE; after a kill, go on from it."
 )

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from convcheck.cli.ask_run import dealt
 from convcheck.cli.options import (
     backends_option,
     catalog,
     selection_options,
+    shard_option,
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.turns import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
+    from convcheck.judge.result import Shard
     from convcheck.plan.runner import Execution
     from convcheck.plan.select import Selection
     from convcheck.rules.load import Catalog
@@ -49,6 +52,7 @@ Examples:
     help="Seed of the random part of the inputs.",
 )  # fmt: skip
 @click.option("--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask.")
+@shard_option
 @click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
 @specs
 def command(
@@ -59,6 +63,7 @@ def command(
     timeout: float,
     seed: int,
     executor: str | None,
+    part: tuple[int, int] | None,
     json_path: str | None,
     specs: tuple[str, ...],
 ) -> int:
@@ -69,6 +74,7 @@ def command(
     and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
     surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
+    from dataclasses import replace
     from typing import cast
 
     from convcheck.rules.load import data_dir
@@ -82,13 +88,15 @@ def command(
     writable(json_path)
     corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
     notes = corpus.check(cases)
-    asked = _open(loaded, cases)
+    plan = _open(loaded, cases)
+    asked, shard = dealt(plan, [case.id for case in plan], part)
     turns = each(
         backends,
         lambda name: _ask(name, asked, corpus, jobs, timeout, executor),
         lambda done: done.interrupted,
     )
-    return _report(_survey(turns, corpus, asked, notes), loaded, json_path)
+    found = _survey(turns, corpus, plan, notes, shard)
+    return _report(replace(found, asked=tuple(case.id for case in asked)), loaded, json_path)
 
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
@@ -133,7 +141,11 @@ def _ask(
 
 
 def _survey(
-    turns: Sequence[Turn[Execution]], corpus: Corpus, cases: Sequence[Case], notes: Sequence[str]
+    turns: Sequence[Turn[Execution]],
+    corpus: Corpus,
+    cases: Sequence[Case],
+    notes: Sequence[str],
+    shard: Shard | None,
 ) -> Survey:
     from convcheck.judge.result import corpus_of
     from convcheck.survey.merge import Column, Survey, collect, unsurveyed
@@ -143,11 +155,14 @@ def _survey(
     said = [note for turn, found in zip(turns, results, strict=True)
             for note in unsurveyed(turn.address, found)]  # fmt: skip
     interrupted = any(turn.done.interrupted for turn in turns if turn.done)
-    return Survey(columns, corpus.tier, corpus_of(corpus.digests(cases)), collect(results),
-                  (*notes, *said), interrupted)  # fmt: skip
+    rows, corpora = collect(results, untaken=shard is not None), corpus_of(corpus.digests(cases))
+    remarks = tuple(sorted({*notes, *said}))
+    return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard)
 
 
 def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
+    from dataclasses import replace
+
     from rich.console import Console
 
     from convcheck.report.draw import survey as page
@@ -156,11 +171,11 @@ def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")
-    put(page.show(survey, loaded.types, width_of(console)), console)
+    put(page.show(replace(survey, rows=survey.taken), loaded.types, width_of(console)), console)
     if json_path:
-        survey_json.write(survey, json_path)
+        survey_json.write(survey_json.encoded(survey), json_path)
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):
         return NOT_STARTED
-    return 0 if survey.rows else NOTHING_SURVEYED
+    return 0 if survey.taken else NOTHING_SURVEYED

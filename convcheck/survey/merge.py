@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.result import BackendInfo, CaseResult, Shard
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import CaseSurvey, Shown, Surveyed, unlike
@@ -67,6 +67,11 @@ class SurveyRow:
         return sum(len([s for s in here if s is not None and s.digest]) > 1
                    for here in self.answers)  # fmt: skip
 
+    @property
+    def taken(self) -> bool:
+        """Return whether at least one backend took a case of the row."""
+        return any(_took(found) for here in self.answers for found in here)
+
     def differences(self) -> list[AnswerDifference]:
         """Return the cases that backends do not answer alike."""
         return [
@@ -78,14 +83,25 @@ class SurveyRow:
 
 @dataclass(frozen=True)
 class Survey:
-    """A whole survey. `notes` say what could not be surveyed, and what was generated anew."""
+    """A survey, or a shard of one."""
 
     columns: tuple[Column, ...]
     tier: str
-    corpus: str  # sha256 of the vectors asked
+    #: sha256 of the vectors asked
+    corpus: str
+    #: of a shard, also those that no backend took
     rows: tuple[SurveyRow, ...]
+    #: what could not be surveyed, and what was generated anew
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    shard: Shard | None = None
+    #: the ids of the cases of the shard, in the order of the plan
+    asked: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> tuple[SurveyRow, ...]:
+        """Return the rows that at least one backend took."""
+        return tuple(row for row in self.rows if row.taken)
 
 
 def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
@@ -96,11 +112,13 @@ def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference
     return AnswerDifference(case, shown, len(found))
 
 
-def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
+def collect(
+    results: Sequence[Sequence[CaseResult]], untaken: bool = False
+) -> tuple[SurveyRow, ...]:
     """Put the results of several backends together, a row of a spec after the other.
 
     A row that several versions of an operator share is one. Rows that none of the backends took
-    are left out.
+    are left out, unless the `untaken` are wanted.
     """
     rows: dict[tuple[str, ...], dict[Case, list[Surveyed | None]]] = {}
     first: dict[tuple[str, ...], Decision] = {}
@@ -116,7 +134,7 @@ def collect(results: Sequence[Sequence[CaseResult]]) -> tuple[SurveyRow, ...]:
         SurveyRow(first[key], tuple(found), tuple(tuple(here) for here in found.values()))
         for key, found in rows.items()
     )
-    return tuple(row for row in made if any(_took(s) for here in row.answers for s in here))
+    return tuple(row for row in made if untaken or row.taken)
 
 
 def unsurveyed(address: str, results: Sequence[CaseResult]) -> list[str]:

@@ -25,13 +25,15 @@ from rich.console import Console
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
-from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.result import BackendInfo, CaseResult, Shard
+from convcheck.plan.merge import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import Selection, select
 from convcheck.report.draw import survey as page
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain
 from convcheck.report.json.schemas import schema
+from convcheck.report.json.survey_merge import merge_surveys
 from convcheck.report.spec_page.lines import put, width_of
 from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
@@ -396,6 +398,48 @@ def test_two_surveys_give_the_same_bytes(tmp_path: Path) -> None:
     for name, jobs in (("a", "1"), ("b", "2")):
         convcheck("survey", "--backend", "ort", *select, "--json", tmp_path / name, "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
+    backends = ("--backend", f"{PLANTED}Refusing", "--backend", "reference")
+    select = ("onnx.Cast-21", "onnx.Cast-19", "--from", "float16", "--to", "int8", "--to", "int16")
+    ask = ("survey", *backends, *select, "--jobs", "1", "--json")
+    assert convcheck(*ask, tmp_path / "whole").returncode == 0
+    shards = [tmp_path / f"{index}" for index in (3, 1, 2)]
+    for path in shards:
+        assert convcheck(*ask, path, "--shard", f"{path.name}/3").returncode == 0
+    done = convcheck("merge", *shards, "--json", tmp_path / "merged")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()
+    refused = {
+        "a shard is missing: 2/3": shards[:2],
+        "a shard is given twice": [*shards, shards[0]],
+        "is a whole survey": [*shards, tmp_path / "whole"],
+    }
+    for said, paths in refused.items():
+        done = convcheck("merge", *paths, "--json", "-")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+
+
+def test_rows_and_cases_that_one_backend_lost_keep_their_order_in_a_merge() -> None:
+    """The first backend has no result of some cases: they come after, as in one survey."""
+    first, other = (list(asked(name, INTEGERS)) for name in ("Clamping", "Refusing"))
+    results = [first[1:3] + first[4:], other]
+    ids = [result.case.id for result in other]
+    columns = (Column("a", BackendInfo("a", "1")), Column("b", BackendInfo("b", "1")))
+
+    def part(index: int, of: int) -> survey_json.Survey:
+        mine = ids[index - 1 :: of]
+        rows = collect([[r for r in one if r.case.id in mine] for one in results], untaken=True)
+        shard = Shard(index, of, plan_digest(ids))
+        return survey_json.encoded(
+            Survey(columns, "edge", "c0ffee", rows, shard=shard, asked=tuple(mine))
+        )
+
+    whole = survey_json.encoded(Survey(columns, "edge", "c0ffee", collect(results)))
+    merged = merge_surveys([(str(index), part(index, 3)) for index in (1, 2, 3)])
+    assert survey_json.text_of(plain(merged)) == survey_json.text_of(plain(whole))
 
 
 def test_json_on_stdout_is_json_alone() -> None:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.files import write_text
+from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample
 from convcheck.report.environment import environment
 from convcheck.report.json.codec import Count, Shape, plain, spell, struct
@@ -113,6 +114,18 @@ class Row(Shape, frozen=True, kw_only=True):
     cases: tuple[SurveyedCase, ...]
 
 
+class Shard(Shape, frozen=True, kw_only=True):
+    """A part of a survey's plan, dealt out case by case."""
+
+    #: From 1.
+    index: Count
+    of: Count
+    #: A hash of the ids of all cases of the plan.
+    plan: str
+    #: The ids of the cases of the shard, in the order of the plan.
+    cases: tuple[str, ...]
+
+
 class Survey(Shape, frozen=True, kw_only=True):
     """What backends do where the texts leave them free."""
 
@@ -129,13 +142,15 @@ class Survey(Shape, frozen=True, kw_only=True):
     interrupted: bool
     #: Remarks, and cases that could not be surveyed.
     notes: tuple[str, ...]
-    #: Undefined and disputed rows that at least one backend was asked of.
+    #: Which part of a survey it is; left out of a whole one.
+    shard: Shard | None = None
+    #: Undefined and disputed rows that at least one backend took; in a shard, those of none too.
     rows: tuple[Row, ...]
 
 
-def write(survey: merge.Survey, path: str) -> None:
+def write(survey: Survey, path: str) -> None:
     """Write the survey to a file, whole or not at all; '-' is standard output."""
-    write_text(text_of(plain(encoded(survey))), path)
+    write_text(text_of(plain(survey)), path)
 
 
 def encoded(survey: merge.Survey) -> Survey:
@@ -149,8 +164,15 @@ def encoded(survey: merge.Survey) -> Survey:
         environment=struct(environment(), Environment),
         interrupted=survey.interrupted,
         notes=tuple(survey.notes),
+        shard=_shard(survey.shard, survey.asked),
         rows=tuple(map(_row, survey.rows)),
     )
+
+
+def _shard(shard: judged.Shard | None, asked: tuple[str, ...]) -> Shard | None:
+    if shard is None:
+        return None
+    return Shard(index=shard.index, of=shard.of, plan=shard.plan, cases=asked)
 
 
 def _column(column: merge.Column) -> Column:
