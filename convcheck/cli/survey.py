@@ -74,7 +74,6 @@ def command(
     and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
     surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
-    from dataclasses import replace
     from typing import cast
 
     from convcheck.rules.load import data_dir
@@ -95,8 +94,8 @@ def command(
         lambda name: _ask(name, asked, corpus, jobs, timeout, executor),
         lambda done: done.interrupted,
     )
-    found = _survey(turns, corpus, plan, notes, shard)
-    return _report(replace(found, asked=tuple(case.id for case in asked)), loaded, json_path)
+    found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))
+    return _report(found, loaded, json_path)
 
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
@@ -146,6 +145,7 @@ def _survey(
     cases: Sequence[Case],
     notes: Sequence[str],
     shard: Shard | None,
+    asked: tuple[str, ...],
 ) -> Survey:
     from convcheck.judge.result import corpus_of
     from convcheck.survey.merge import Column, Survey, collect, unsurveyed
@@ -157,7 +157,7 @@ def _survey(
     interrupted = any(turn.done.interrupted for turn in turns if turn.done)
     rows, corpora = collect(results, untaken=shard is not None), corpus_of(corpus.digests(cases))
     remarks = tuple(sorted({*notes, *said}))
-    return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard)
+    return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard, asked)
 
 
 def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
