@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
     from convcheck.survey.merge import Survey
     from convcheck.vectors.corpus import Corpus
+    from convcheck.vectors.model import Tier
 
 NOTHING_SURVEYED, NOT_STARTED, INTERRUPTED = 3, 4, 130
 EXAMPLE = """\b
@@ -58,7 +59,7 @@ Examples:
 def command(
     selection: Selection,
     backends: tuple[str, ...],
-    tier: str,
+    tier: Tier,
     jobs: int | None,
     timeout: float,
     seed: int,
@@ -74,18 +75,15 @@ def command(
     and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
     surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
-    from typing import cast
-
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
-    from convcheck.vectors.model import Tier
 
     loaded = catalog(specs)
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
     cases = selected(loaded, selection, backends)
     writable(json_path)
-    corpus = open_corpus(loaded, cast(Tier, tier), seed, data_dir("vectors"))
+    corpus = open_corpus(loaded, tier, seed, data_dir("vectors"))
     notes = corpus.check(cases)
     plan = _open(loaded, cases)
     asked, shard = dealt(plan, [case.id for case in plan], part)
