@@ -118,7 +118,7 @@ def test_whose_time_is_whose(kind: type[Planted], monkeypatch: pytest.MonkeyPatc
     hand = 2 * (CALL + CAST)
     part = MeasuredPart(2 * CHUNK, 0, 2 * CALL, 2 * (CALL + JUDGE), hand, hand)
     assert found.parts == (part, part)
-    assert page.shares(found) == pytest.approx((0, 2 / 3, 1 / 3))
+    assert found.shares == pytest.approx((0, 2 / 3, 1 / 3))
     assert found.ratio == found.median_ratio == pytest.approx(1.5)
     assert found.by_hand[0] == pytest.approx((CALL + CAST) / CHUNK * 1e9)
 
@@ -137,7 +137,7 @@ def test_the_figures_add_up() -> None:
     assert case.ratio == pytest.approx(3)
     assert case.median_ratio == pytest.approx(2.5)
     assert case.by_hand == (pytest.approx(3), pytest.approx(8))
-    assert page.shares(case) == pytest.approx((1 / 6, 2 / 6, 3 / 6))
+    assert case.shares == pytest.approx((1 / 6, 2 / 6, 3 / 6))
 
 
 def test_the_table() -> None:
