@@ -102,7 +102,7 @@ class WorkQueue:
             process.kill()
 
     def introduce(self, info: BackendInfo) -> None:
-        """Tell what the backend says that it is, the first time that it says so."""
+        """Return what the backend says that it is, the first time that it says so."""
         with self._lock:
             if not self.opened.is_set():
                 self.opened.set()

@@ -159,7 +159,7 @@ class _Watched:
         return options_of(self._backend)
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Give the same backend with other options, watched like this one."""
+        """Return the same backend with other options, watched like this one."""
         other = _Watched(configured(self._backend, choice), self.notes)
         self._others = [*(o for o in self._others if o.broken), other]
         return cast(Backend, other)

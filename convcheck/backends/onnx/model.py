@@ -30,12 +30,12 @@ def cannot_ask(case: Case) -> Declined | None:
 
 
 def is_of_onnx(spec: Spec) -> bool:
-    """Tell whether a spec is one of ONNX."""
+    """Return whether a spec is one of ONNX."""
     return spec.op.partition(".")[0] == WORLD
 
 
 def element_type(dtype: DType) -> int:
-    """Give a type's number in TensorProto.DataType."""
+    """Return a type's number in TensorProto.DataType."""
     return _number(dtype.name_in(WORLD))
 
 
@@ -83,7 +83,7 @@ _TEXT_OPSET = 13  # any that every runtime loads, and whose IR lets an initialis
 
 @cache
 def _number(name: str) -> int:
-    """Give a type name's number, 0 (UNDEFINED) for a name that is none."""
+    """Return a type name's number, 0 (UNDEFINED) for a name that is none."""
     from onnx import TensorProto
 
     numbers: dict[str, int] = dict(TensorProto.DataType.items())
@@ -92,7 +92,7 @@ def _number(name: str) -> int:
 
 @cache
 def _ir_version(opset: int) -> int:
-    """Give the oldest IR version that goes with an opset."""
+    """Return the oldest IR version that goes with an opset."""
     from onnx import helper
 
     ids = [helper.make_opsetid("", opset)]

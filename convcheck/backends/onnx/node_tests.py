@@ -30,7 +30,7 @@ def test_name(case: Case) -> str:
 
 
 def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
-    """Give the files of a test as (name, content), the model first."""
+    """Yield the files of a test as (name, content), the model first."""
     name = test_name(case)
     model = build(case)
     model.producer_name = "convcheck"

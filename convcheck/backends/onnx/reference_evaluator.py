@@ -99,7 +99,7 @@ def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Dec
 
 
 def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
-    """Tell whether the evaluator answers a case at all: on plain values, scalar or not."""
+    """Return whether the evaluator answers a case at all: on plain values, scalar or not."""
     for shape in _PLAIN_SHAPES:
         feeds = _feeds(case, [_plain(dtype, shape) for dtype in case.inputs])
         try:
@@ -111,7 +111,7 @@ def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
 
 
 def _plain(dtype: DType, shape: tuple[int, ...]) -> Bits:
-    """Give the text "1", or the code 1: a small value in every format."""
+    """Return the text "1", or the code 1: a small value in every format."""
     value = "1" if isinstance(dtype.format, Text) else 1
     return np.full(shape, value, dtype.format.storage)
 
@@ -122,7 +122,7 @@ def _declined(error: Exception) -> Declined:
 
 
 def _words(error: Exception) -> str:
-    """Give an exception's words; the evaluator wraps an operator's TypeError in its own."""
+    """Return an exception's words; the evaluator wraps an operator's TypeError in its own."""
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}"
 
@@ -135,7 +135,7 @@ def _array(dtype: DType, bits: Bits) -> NDArray[Any]:
 
 
 def _codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
-    """Give an array's codes and convcheck's name of its type; numpy's name of an unknown one."""
+    """Return an array's codes and convcheck's name of its type; numpy's name of an unknown one."""
     name = next((t.name for t in types if _is_of(array, t)), str(array.dtype))
     if array.dtype.kind in _TEXT_KINDS:
         return array.astype(object), name

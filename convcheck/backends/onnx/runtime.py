@@ -98,7 +98,7 @@ class OnnxRuntime:
     takes = staticmethod(is_of_onnx)
 
     def configured(self, choice: Mapping[str, str]) -> OnnxRuntime:
-        """Give the same backend with other values of some options; inputs stay graph inputs.
+        """Return the same backend with other values of some options; inputs stay graph inputs.
 
         One that was given before is given again, with the session that it has.
         """
@@ -214,7 +214,7 @@ class OnnxRuntime:
     def _make_texts(
         self, shape: tuple[int, ...], texts: tuple[str, ...]
     ) -> tuple[OrtValue, InferenceSession]:
-        """Give a tensor of texts, and the session that has to stay alive for it."""
+        """Return a tensor of texts, and the session that has to stay alive for it."""
         array = np.array(texts, object).reshape(shape)
         session = self._make_session(text_source(array), self._options(), CPU)
         return self._run(session, [], self._vector(()), [TEXT_NAME])[0], session

@@ -21,7 +21,7 @@ Session = Any  # an InferenceSession: onnxruntime is imported in one file only
 
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
-    """Tell whether a case of one input and output can run on two buffers, of any one shape.
+    """Return whether a case of one input and output can run on two buffers, of any one shape.
 
     Not on texts, a source of packed codes, and buffers that are empty, of other types than the
     case's storage, not contiguous, or not to be written.

@@ -21,7 +21,7 @@ _LEVELS = {
 
 
 def checked(choice: Mapping[str, str]) -> dict[str, str]:
-    """Give a value of every option. Raises UsageError for an option or value that is none."""
+    """Return a value of every option. Raises UsageError for an option or value that is none."""
     for name, value in choice.items():
         if name not in OPTIONS:
             raise UsageError(f"ort has no option {name!r}", hint=f"one of {', '.join(OPTIONS)}")
