@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from catalogue import CATALOG
-from oracle import Pattern, decode, expect
+from oracle import Ask, Pattern, Want, answer, decode, question
 
 from convcheck.numerics.format import Bits, Numeric, Text
 from convcheck.rules.cases import cases
@@ -88,28 +88,44 @@ def neighbours(source: str, code: int) -> list[int]:
 # The comparison ------------------------------------------------------------------------------
 
 
-def held_against_the_oracle(case: Case, bits: Bits, expected: Expected | None = None) -> int:
+def asked(case: Case) -> Ask | Want:
+    """What the oracle is asked of each input of a case."""
+    source, target = case.inputs[0].name, case.outputs[0].name
+    return question(case.version, source, target, dict(case.attributes))
+
+
+def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:
+    """What the oracle demands of each input."""
+    return [ask if isinstance(ask, Want) else answer(ask, x) for x in bits.tolist()]
+
+
+def held_against_the_oracle(
+    case: Case,
+    bits: Bits,
+    expected: Expected | None = None,
+    wants: Sequence[Want] | None = None,
+) -> int:
     """Fail with the first differences between evaluator and oracle; gives how many were compared.
 
-    Levels and readings are compared, bit for bit and pattern by pattern.
+    Levels and readings are compared, bit for bit and pattern by pattern. `wants` is what the oracle
+    said of these bits where another case asked the same of it.
     """
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     found = []
-    for number, difference in enumerate(_differences(case, bits, expected)):
+    wants = wanted(asked(case), bits) if wants is None else wants
+    for number, difference in enumerate(_differences(bits, expected, wants)):
         if number < SHOWN:
             found.append(difference)
     assert not found, f"{case.id}: {number + 1} of {len(bits)} differ\n" + "\n".join(found)
     return len(bits)
 
 
-def _differences(case: Case, bits: Bits, expected: Expected) -> Iterator[str]:
-    source, target = case.inputs[0].name, case.outputs[0].name
-    attributes = dict(case.attributes)
+def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Iterator[str]:
     decisions = [expected.decisions[row] for row in expected.rows.tolist()]
     inputs = bits.tolist()
     assert len(inputs) == len(decisions) == len(expected)
-    for x, decision, readings in zip(inputs, decisions, _readings(expected), strict=True):
-        want = expect(case.version, source, target, attributes, x)
+    each = zip(inputs, decisions, _readings(expected), wants, strict=True)
+    for x, decision, readings, want in each:
         mine = readings[: len(decision.readings)]
         if mine != want.readings or decision.level != want.level:
             ours, theirs = (decision.level, mine), (want.level, want.readings)

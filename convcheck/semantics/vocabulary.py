@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, cast
 
 import numpy as np
@@ -60,6 +61,13 @@ class Points:
         if self._number is None:
             self._number = self.x.kind != NAN
         return self._number
+
+    @cached_property
+    def spelled(self) -> Texts:
+        """The inputs in plain notation."""
+        texts = np.empty(len(self.bits), object)
+        texts[:] = [plain_text(cast(Numeric, self.source), int(code)) for code in self.bits]
+        return texts
 
 
 Test = Callable[[Points, str], Mask]
@@ -317,9 +325,7 @@ def _low_bits(p: Points, mode: str) -> Codes:
 
 
 def _spelling(p: Points, mode: str) -> Texts:
-    texts = np.empty(len(p.bits), object)
-    texts[:] = [plain_text(cast(Numeric, p.source), int(code)) for code in p.bits]
-    return texts
+    return p.spelled
 
 
 COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {

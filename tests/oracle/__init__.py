@@ -5,8 +5,20 @@ code, no tables and no method with the tool: rounding is a search for the neares
 list of values that the destination has.
 """
 
-from .cast import expect
+from .cast import answer, expect, question
 from .formats import Value, boundaries, decode
-from .question import Pattern, Want, fits, types
+from .question import Ask, Pattern, Want, fits, types
 
-__all__ = ["Pattern", "Value", "Want", "boundaries", "decode", "expect", "fits", "types"]
+__all__ = [
+    "Ask",
+    "Pattern",
+    "Value",
+    "Want",
+    "answer",
+    "boundaries",
+    "decode",
+    "expect",
+    "fits",
+    "question",
+    "types",
+]

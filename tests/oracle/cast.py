@@ -1,5 +1,7 @@
 """What the text of ONNX Cast demands of one conversion, read sentence by sentence."""
 
+from functools import cache
+
 from .formats import E8M0, FLOATS, INTEGERS, Value, decode, nearest_even, span
 from .narrow import to_e8m0, to_float4, to_float6, to_float8
 from .question import (
@@ -17,6 +19,7 @@ from .question import (
     Pattern,
     Want,
     bits,
+    edition,
     is_float,
     stated,
     types,
@@ -30,6 +33,14 @@ def expect(
     version: int, source: str, destination: str, attributes: dict[str, object], x: int | str
 ) -> Want:
     """What Cast of this version must make of x, a bit pattern or a string."""
+    ask = question(version, source, destination, attributes)
+    return ask if isinstance(ask, Want) else answer(ask, x)
+
+
+def question(
+    version: int, source: str, destination: str, attributes: dict[str, object]
+) -> Ask | Want:
+    """What is asked of each x, or what is demanded whatever x is."""
     known = types(version)
     if source not in known or destination not in known:
         return UNDEFINED
@@ -38,15 +49,20 @@ def expect(
         return Want(IMPLIED, (("refused",),))
     if (destination in FLOAT8 or destination == E8M0) and saturate not in (0, 1):
         return UNDEFINED
-    ask = Ask(version, source, destination, bool(saturate), str(round_mode))
-    if source == "string":
+    since = edition(version, destination)
+    return Ask(since, source, destination, bool(saturate), str(round_mode))
+
+
+def answer(ask: Ask, x: int | str) -> Want:
+    """What is demanded of x."""
+    if ask.source == "string":
         return _from_string(ask, _checked(x))
     if isinstance(x, str):
         raise TypeError(f"{x!r} is no bit pattern")
-    if destination == "string":
+    if ask.destination == "string":
         return _to_string(ask)
-    value = decode(source, x)
-    return _same_type(ask, value, x) if source == destination else _convert(ask, value)
+    value = decode(ask.source, x)
+    return _same_type(ask, value, x) if ask.source == ask.destination else _convert(ask, value)
 
 
 def _checked(x: int | str) -> str:
@@ -98,16 +114,17 @@ def _to_integer(ask: Ask, value: Value) -> Want:
     if isinstance(value, str):
         if value != "-0":
             return UNDEFINED
-        toward_zero = nearest = 0
+        toward_zero = 0
     elif not is_float(ask.source):
         return _wrap(ask, int(value))
-    elif not low <= value <= high:
+    elif not low * value.denominator <= value.numerator <= high * value.denominator:
         return UNDEFINED
     else:
-        toward_zero, nearest = int(value), round(value)
+        toward_zero = int(value)
     size = int(2 ** INTEGERS[ask.destination])
     if ask.destination in NARROW_INTEGERS:
         # "Cast to a 4 bit type is done by rounding to the nearest-integer (with ties to even)"
+        nearest = 0 if isinstance(value, str) else round(value)
         return bits(DISPUTED, nearest % size, toward_zero % size)
     return bits(IMPLIED, toward_zero % size)
 
@@ -123,7 +140,7 @@ def _to_wide(ask: Ask, value: Value) -> Want:
     float_ = FLOATS[ask.destination]
     if isinstance(value, str):
         return _special_to_wide(ask, value)
-    code, sign = nearest_even(ask.destination, abs(value)), float_.sign if value < 0 else 0
+    code, sign = nearest_even(ask.destination, value), float_.sign if value.numerator < 0 else 0
     if code > float_.largest:
         return bits(stated(ask), sign + float_.largest + 1)
     return bits(stated(ask) if ask.source == "bool" else IMPLIED, sign + code)
@@ -145,6 +162,7 @@ def _special_to_wide(ask: Ask, value: str) -> Want:
     return Want(IMPLIED, (NAN,))
 
 
+@cache
 def _to_string(ask: Ask) -> Want:
     """ "When casting from numeric tensors to string tensors, plain floating-point
     representation (such as "314.15926") would be used." How many digits is not said."""

@@ -43,7 +43,7 @@ def expect(name: str, destination: str, way: int, codes: tuple[int, ...]) -> int
         return UNDEFINED
     if result.value == 0:
         return ZERO
-    magnitude = nearest_even(name, abs(result.value))
+    magnitude = nearest_even(name, result.value)
     return magnitude | (FLOATS[name].sign if result.negative else 0)
 
 
@@ -80,7 +80,7 @@ def compute(
 
 def rounded(name: str, x: Real) -> Real:
     """To the nearest value of a format, of two the one whose last bit is 0."""
-    code = nearest_even(name, abs(x.value))
+    code = nearest_even(name, x.value)
     if code > FLOATS[name].largest:
         raise SilentError
     magnitude = FLOATS[name].magnitude(code)

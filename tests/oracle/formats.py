@@ -148,12 +148,12 @@ class Grid:
     points: Sequence[int]
 
     def locate(self, x: Fraction) -> tuple[int, int]:
-        """The number of the greatest point that is not above x, and where x lies after it.
+        """The number of the greatest point that is not above |x|, and where |x| lies after it.
 
-        x is no less than the first point. What lies past the last one is said to be the last
+        |x| is no less than the first point. What lies past the last one is said to be the last
         one: more than the largest value in any case.
         """
-        over, under = x.numerator * self.scale, x.denominator
+        over, under = abs(x.numerator) * self.scale, x.denominator
         at = bisect_right(self.points, over // under) - 1
         if at == len(self.points) - 1:
             return at, EXACT
@@ -163,7 +163,7 @@ class Grid:
         return at, _side(2 * over, (low + high) * under)
 
 
-def _side(number: int | Fraction, middle: int | Fraction) -> int:
+def _side(number: int, middle: int) -> int:
     """On which side of the middle a number lies."""
     if number == middle:
         return TIE
@@ -185,7 +185,7 @@ def grid(name: str) -> Grid:
 
 
 def locate(name: str, x: Fraction) -> tuple[int, int]:
-    """The continued code of the greatest magnitude not above x >= 0, and where x lies after it."""
+    """The continued code of the greatest magnitude not above |x|, and where |x| lies after it."""
     if WIDTHS[name] <= 16:
         return grid(name).locate(x)
     return _locate_wide(FLOATS[name], x)
@@ -193,26 +193,30 @@ def locate(name: str, x: Fraction) -> tuple[int, int]:
 
 def _locate_wide(float_: Float, x: Fraction) -> tuple[int, int]:
     """`locate` for formats with too many values for a list: both neighbours, computed."""
-    if x == 0:
+    over, under = abs(x.numerator), x.denominator
+    if over == 0:
         return 0, EXACT
-    exponent = max(_binary_exponent(x), 1 - float_.bias)
-    step = power(exponent - float_.mantissa)
-    steps = x // step
-    lower, upper = steps * step, (steps + 1) * step
+    exponent = max(_binary_exponent(over, under), 1 - float_.bias)
+    over, under = _times_power(over, under, float_.mantissa - exponent)
+    steps, rest = divmod(over, under)
     code = (exponent + float_.bias - 1) * float_.binade + steps
-    if x == lower:
-        return code, EXACT
-    return code, _side(x - lower, upper - x)
+    return code, EXACT if rest == 0 else _side(2 * rest, under)
 
 
-def _binary_exponent(x: Fraction) -> int:
-    """The e with 2^e <= x < 2^(e+1)."""
-    guess = x.numerator.bit_length() - x.denominator.bit_length()
-    return guess if x >= power(guess) else guess - 1
+def _binary_exponent(over: int, under: int) -> int:
+    """The e with 2^e <= over / under < 2^(e+1)."""
+    guess = over.bit_length() - under.bit_length()
+    over, under = _times_power(over, under, -guess)
+    return guess if over >= under else guess - 1
+
+
+def _times_power(over: int, under: int, exponent: int) -> tuple[int, int]:
+    """Numerator and denominator of over / under * 2^exponent."""
+    return (over << exponent, under) if exponent >= 0 else (over, under << -exponent)
 
 
 def nearest_even(name: str, x: Fraction) -> int:
-    """`[x]` as a continued code, for x >= 0: the nearest value; of two, the one of even code."""
+    """`[|x|]` as a continued code: the nearest value; of two, the one of even code."""
     code, side = locate(name, x)
     if side == TIE:
         return code + code % 2

@@ -31,8 +31,8 @@ def to_float8(ask: Ask, value: Value) -> Want:
     level = NORMATIVE if ask.source in WIDE or ask.source in FLOAT8 else IMPLIED
     if isinstance(value, str):
         return _special_to_float8(ask, level, value)
-    float_, negative = FLOATS[ask.destination], value < 0
-    code = nearest(ask.destination, abs(value))
+    float_, negative = FLOATS[ask.destination], value.numerator < 0
+    code = nearest(ask.destination, value)
     if code > float_.largest:
         return _overflow_to_float8(ask, level, negative=negative)
     if code == 0 and negative:
@@ -48,7 +48,7 @@ def _special_to_float8(ask: Ask, level: str, value: str) -> Want:
     if _prints_minus_nan(ask, value):
         return Want(IMPLIED, (MINUS_NAN,))
     fnuz = FLOATS[ask.destination].specials == "fnuz"
-    if value in ("nan", "-nan") or (ask.saturate and fnuz and ask.version < 24):
+    if value in ("nan", "-nan") or (ask.saturate and fnuz and ask.edition < 24):
         # "+/- Inf" saturating to FNUZ: "NaN" until version 23, "FLT_MAX" from 24 on.
         return Want(level, (NAN,))
     return _overflow_to_float8(ask, level, negative=value == "-inf")
@@ -60,7 +60,7 @@ def _bits_of_zero(ask: Ask, level: str) -> Want:
 
 def _prints_minus_nan(ask: Ask, value: str) -> bool:
     """The cells "-NaN" of the table without saturation, from version 23 on."""
-    if ask.saturate or ask.version < 23:
+    if ask.saturate or ask.edition < 23:
         return False
     columns = {"-nan": ("float8e4m3fn", "float8e5m2"), "-inf": ("float8e4m3fn",)}
     return ask.destination in columns.get(value, ())
@@ -86,7 +86,7 @@ def to_e8m0(ask: Ask, value: Value) -> Want:
         return Want(level if in_table else IMPLIED, (NAN,))
     if value == "inf":
         return _outside_e8m0(ask, level, E8M0_NAN - 1)
-    if isinstance(value, str) or value < 0:
+    if isinstance(value, str) or value.numerator < 0:
         return UNDEFINED  # "Casting negative values to FLOAT8E8M0 gives undefined behavior."
     if value > E8M0_GREATEST:
         return _outside_e8m0(ask, level, E8M0_NAN - 1)
@@ -123,8 +123,8 @@ def to_float4(ask: Ask, value: Value) -> Want:
     if isinstance(value, str):
         ends = {"-0": 0b1000, "inf": 0b0111, "-inf": 0b1111}
         return bits(IMPLIED, ends[value]) if value in ends else UNDEFINED
-    code = min(nearest(ask.destination, abs(value)), float_.largest)
-    return bits(IMPLIED, code + float_.sign if value < 0 else code)
+    code = min(nearest(ask.destination, value), float_.largest)
+    return bits(IMPLIED, code + float_.sign if value.numerator < 0 else code)
 
 
 def to_float6(ask: Ask, value: Value) -> Want:
@@ -139,7 +139,7 @@ def to_float6(ask: Ask, value: Value) -> Want:
         return bits(DISPUTED, *zeros)
     if isinstance(value, str) or abs(value) > float_.magnitude(float_.largest):
         return UNDEFINED
-    code = nearest(ask.destination, abs(value))
+    code = nearest(ask.destination, value)
     if code == 0 and value < 0:
         return bits(DISPUTED, *zeros)
     return bits(IMPLIED, code + float_.sign if value < 0 else code)

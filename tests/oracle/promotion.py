@@ -165,7 +165,7 @@ def convert(source: str, target: str, code: int) -> Became:
     float_ = FLOATS[target]
     if abs(value) > float_.magnitude(float_.largest):
         return Became(UNDEFINED, "")
-    magnitude = nearest_even(target, abs(value))
+    magnitude = nearest_even(target, value)
     exact = float_.magnitude(magnitude) == abs(value)
     return Became(NORMATIVE if exact else IMPLIED, magnitude | (float_.sign if value < 0 else 0))
 

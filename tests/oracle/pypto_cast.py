@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from .formats import ABOVE, EXACT, FLOATS, INTEGERS, SIGNED, TIE, Value, decode, locate, span
+from .formats import ABOVE, BELOW, EXACT, FLOATS, INTEGERS, SIGNED, TIE, Value, decode, locate, span
 from .question import IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
 
 TYPES = ("float32", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64")
@@ -89,13 +89,13 @@ def _placed(source: str, destination: str, code: int) -> tuple[Value, int, int]:
     if isinstance(value, str):
         return value, 0, EXACT
     if destination in FLOATS:
-        return value, *locate(destination, abs(value))
+        return value, *locate(destination, value)
     whole = abs(value) // 1
     fraction = abs(value) - whole
     if fraction == 0:
         return value, whole, EXACT
     half = Fraction(1, 2)
-    return value, whole, TIE if fraction == half else ABOVE if fraction > half else -1
+    return value, whole, TIE if fraction == half else ABOVE if fraction > half else BELOW
 
 
 def _carried(carries: Carry, negative: bool, kept: int, side: int) -> int:
@@ -107,20 +107,20 @@ def _carried(carries: Carry, negative: bool, kept: int, side: int) -> int:
 def _to_integer(source: str, destination: str, level: str, carries: Carry, code: int) -> Want:
     value, kept, side = _placed(source, destination, code)
     low, high = span(destination)
-    if value in ("nan", "-nan"):
-        return UNDEFINED
-    if value in ("inf", "-inf"):
+    if isinstance(value, str):
+        if value in ("nan", "-nan"):
+            return UNDEFINED
+        if value == "-0":
+            return _integer(level, destination, 0)
         return _integer(IMPLIED, destination, high if value == "inf" else low)
-    if value == "-0":
-        return _integer(level, destination, 0)
-    assert isinstance(value, Fraction)
     # "如果目的操作数是整型且源操作数的数值超过整型的数据表示范围": the value, not what is rounded.
-    if not low <= value <= high:
-        return _integer(NORMATIVE, destination, high if value > 0 else low)
+    negative = value.numerator < 0
+    if not low * value.denominator <= value.numerator <= high * value.denominator:
+        return _integer(NORMATIVE, destination, low if negative else high)
     if source in INTEGERS:
         return _integer(IMPLIED, destination, int(value))
-    magnitude = _carried(carries, value < 0, kept, side)
-    return _integer(level, destination, -magnitude if value < 0 else magnitude)
+    magnitude = _carried(carries, negative, kept, side)
+    return _integer(level, destination, -magnitude if negative else magnitude)
 
 
 def _integer(level: str, destination: str, value: int) -> Want:
@@ -134,12 +134,12 @@ def _to_float(
 ) -> Want:
     float_ = FLOATS[destination]
     value, kept, side = _placed(source, destination, code)
-    if value in ("nan", "-nan"):
-        return Want(IMPLIED, (NAN,))
     if isinstance(value, str):
+        if value in ("nan", "-nan"):
+            return Want(IMPLIED, (NAN,))
         magnitude = 0 if value == "-0" else float_.largest + 1
         return bits(IMPLIED, magnitude + (float_.sign if value[0] == "-" else 0))
-    negative = value < 0
+    negative = value.numerator < 0
     if not to_nearest and (kept, side) > (float_.largest, EXACT):
         return UNDEFINED
     magnitude = _carried(carries, negative, kept, side)

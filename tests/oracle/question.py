@@ -1,7 +1,7 @@
 """The question put to the oracle, and the form of its answer."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from .formats import E8M0, FLOATS, decode
@@ -45,13 +45,23 @@ UNDEFINED = Want("undefined", (("undefined",),))
 
 
 class Ask(NamedTuple):
-    """The question, less the value."""
+    """The question, less the value. Versions of one edition are asked the same question."""
 
-    version: int
+    edition: int
     source: str
     destination: str
     saturate: bool
     round_mode: str
+
+
+@cache
+def edition(version: int, destination: str) -> int:
+    """The first version that says of a destination what this one says.
+
+    13 has the rules in more detail; the tables of float 8 became others in 23 and in 24.
+    """
+    first = (1, 13, 23, 24) if destination in FLOAT8 else (1, 13)
+    return max(since for since in first if since <= version)
 
 
 @cache
@@ -72,9 +82,10 @@ def stated(ask: Ask) -> str:
 
     Strings are no part of "the conversion among numerical types".
     """
-    return NORMATIVE if ask.version >= 13 and ask.source != "string" else IMPLIED
+    return NORMATIVE if ask.edition >= 13 and ask.source != "string" else IMPLIED
 
 
+@lru_cache(maxsize=1 << 17)
 def bits(level: str, *codes: int | str) -> Want:
     """Exact bits, or one of several."""
     return Want(level, tuple([("bits", code) for code in codes]))

@@ -40,7 +40,7 @@ def pattern(name: str, x: Fraction, direction: str) -> int:
         if not low <= whole <= high:
             raise SilentError
         return int(whole % 2 ** INTEGERS[name])
-    code = nearest_even(name, abs(x)) if direction == EVEN else locate(name, abs(x))[0]
+    code = nearest_even(name, x) if direction == EVEN else locate(name, x)[0]
     if code > FLOATS[name].largest:
         raise SilentError
     return code + FLOATS[name].sign if x < 0 else code

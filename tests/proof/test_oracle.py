@@ -4,9 +4,20 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from oracle import Want, boundaries, decode, expect, types
-from oracle.facts import DECODED, FACTS, Attributes, f64
+from oracle import Ask, Want, answer, boundaries, decode, expect, question, types
+from oracle.facts import (
+    DECODED,
+    FACTS,
+    INF32,
+    MINUS_INF32,
+    MINUS_NAN32,
+    NAN32,
+    Attributes,
+    f32,
+    f64,
+)
 from oracle.formats import FLOATS, WIDTHS, _locate_wide, grid, locate, nearest_even, span
+from oracle.question import TYPES_ADDED
 from oracle.tables import E8M0, TABLES
 
 NEAREST_OFF: Attributes = {"saturate": 0, "round_mode": "nearest"}
@@ -99,6 +110,23 @@ def test_types() -> None:
         assert ask(version, f"{name}>float32", 0) == ask(version, f"int8>{name}", 0) == "undefined"
     assert ask(25, "float6e2m3>bool", 1) == ask(24, "int2>bool", 1) == "undefined"
     assert ask(23, "float8e8m0>bool", 1) == ask(21, "float4e2m1>bool", 1) == "undefined"
+
+
+@pytest.mark.parametrize("version", TYPES_ADDED)
+def test_versions_of_one_edition_are_answered_alike(version: int) -> None:
+    """What is put to the oracle names an edition; asked of the version itself, it says the same."""
+    special = (0, 1, 2**31 - 1, 2**31, NAN32, MINUS_NAN32, INF32, MINUS_INF32, f32(464.25))
+    inputs = {"float32": (*special, f32(1.5), f32(-1e30), f32(0.1)), "int16": (0, 7, 40000)}
+    inputs |= {"bool": (0, 1), "string": ("-0", "NaN", "-INF", "1.5", "7", "1e9", "?")}
+    inputs |= {name: tuple(range(2 ** WIDTHS[name])) for name in FP8 if name in types(version)}
+    for destination in types(version):
+        for saturate in (0, 1):
+            for source, codes in inputs.items():
+                if source in types(version):
+                    put = question(version, source, destination, {"saturate": saturate})
+                    assert isinstance(put, Ask)
+                    own = put._replace(edition=version)
+                    assert all(answer(put, x) == answer(own, x) for x in codes), (put, own)
 
 
 @pytest.mark.parametrize(("version", "saturate", "table"), TABLES)
