@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -14,6 +16,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), 
 # how long an example takes says how busy the machine is
 settings.register_profile("convcheck", deadline=None)
 settings.load_profile("convcheck")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment() -> Iterator[None]:
+    """Put the environment back: the entry point, called in this process, sets some of it."""
+    with patch.dict(os.environ):
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
