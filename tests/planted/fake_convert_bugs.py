@@ -101,7 +101,7 @@ def lines(first: str, last: str, *, without: bool = False) -> Answering:
             replace(line, **{key: e}) for line, e in zip((old[0], old[2]), both, strict=True)
         ]
         new = replace(steps(), lines=(changed[0], old[1], changed[1]))
-        return compile_steps(replace(spec(), steps=new), case)
+        return compile_steps(replace(spec(), body=new), case)
 
     def answers(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
         if (len(inputs) == 2) != without:
@@ -149,7 +149,7 @@ def to_types(**types: str) -> Answering:
         old = steps().lines
         new = replace(steps(), lines=(old[0], replace(old[1], targets=targets), old[2]))
         rule = replace(spec().rules[0], when=())
-        return compile_steps(replace(spec(), steps=new, rules=(rule,)), case)
+        return compile_steps(replace(spec(), body=new, rules=(rule,)), case)
 
     return lambda case, base, inputs: codes_of(made(case), base, inputs)
 

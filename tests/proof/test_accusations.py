@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -338,8 +338,8 @@ class Broken(Plain):
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {name: f"{__name__}:{name.capitalize()}" for name in ("choosy", "plain", "broken")}
     values["missing"] = "no_such_package:Backend"
-    points = EntryPoints(EntryPoint(n, value, protocol.GROUP) for n, value in values.items())
-    monkeypatch.setattr(protocol, "entry_points", points.select)
+    points = {n: EntryPoint(n, value, protocol.GROUP) for n, value in values.items()}
+    monkeypatch.setattr(protocol, "_installed", lambda: points)
 
 
 @pytest.mark.usefixtures("_registered")
