@@ -122,7 +122,6 @@ TWICE = {
     "read",
     "read_calls",
     "render",
-    "report",
     "show",
     "spell",
     "spelled",
@@ -145,6 +144,11 @@ def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]
 def imports(tree: ast.Module) -> set[str]:
     """Name every module that a file imports, anywhere in it."""
     return {name for node in ast.walk(tree) for name in named(node)}
+
+
+def tops(tree: ast.Module) -> set[str]:
+    """Name every package that a file imports from, anywhere in it."""
+    return {module.split(".")[0] for module in imports(tree)}
 
 
 def named(node: ast.AST) -> set[str]:
@@ -177,13 +181,19 @@ def test_imports_run_one_way() -> None:
 
 def test_runtimes_stay_in_their_own_files() -> None:
     for path, tree in files().items():
-        used = {m.split(".")[0] for m in imports(tree)} & RUNTIMES
+        used = tops(tree) & RUNTIMES
         assert used <= OWNERS.get(path.relative_to(PACKAGE).as_posix(), set()), path
 
 
 def test_runtimes_are_imported_when_used() -> None:
     for path, tree in files().items():
         assert not {m.split(".")[0] for node in tree.body for m in named(node)} & RUNTIMES, path
+
+
+def test_only_a_console_draws_with_rich() -> None:
+    """Formats that are text share the lines of a report, not the library of the terminal."""
+    users = {path.name for path, tree in files(PACKAGE / "report").items() if "rich" in tops(tree)}
+    assert users == {"console.py"}
 
 
 def test_no_eval_and_no_pickle() -> None:

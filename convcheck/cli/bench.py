@@ -173,8 +173,8 @@ def _report(bench: Bench, json_path: str | None) -> None:
     from rich.console import Console
 
     from convcheck.report.draw import bench as page
+    from convcheck.report.draw.console import put, room, width_of
     from convcheck.report.json.bench import write
-    from convcheck.report.spec_page.lines import put, room, width_of
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")

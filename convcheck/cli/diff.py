@@ -52,10 +52,10 @@ def command(
     from convcheck.files import write_text
     from convcheck.plan.diff import check_comparable, diff_runs
     from convcheck.report.draw import diff as page
+    from convcheck.report.draw.console import put as show
+    from convcheck.report.draw.console import width_of
     from convcheck.report.json.decode import read
     from convcheck.report.json.diff import text
-    from convcheck.report.spec_page.lines import put as show
-    from convcheck.report.spec_page.lines import width_of
 
     types = catalog(specs).types.types
     before, after = read(old, types), read(new, types)

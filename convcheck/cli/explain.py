@@ -96,7 +96,7 @@ def command(
     from rich.console import Console
 
     from convcheck.report.draw import explain
-    from convcheck.report.spec_page.lines import put, width_of
+    from convcheck.report.draw.console import put, width_of
     from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
@@ -188,7 +188,7 @@ def _put_to(
     from convcheck.judge.result import FAILURES
     from convcheck.plan.one_input import ask_one_input
     from convcheck.report.draw import explain
-    from convcheck.report.spec_page.lines import put, width_of
+    from convcheck.report.draw.console import put, width_of
 
     info, result = ask_one_input(address, vectors, timeout, loaded)
     put(explain.answer(info, result, width_of(console)), console)
@@ -202,8 +202,8 @@ def _explain_call(
     console: Console,
 ) -> Vectors:
     """Explain a call: a value for each input, which is that of all its elements. Return it."""
+    from convcheck.report.draw.console import put, width_of
     from convcheck.report.draw.explain_call import ExplainedCall, show
-    from convcheck.report.spec_page.lines import put, width_of
 
     spec = loaded.specs[case.spec]
     shapes = _shapes(spec, case)

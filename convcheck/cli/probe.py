@@ -12,9 +12,8 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from convcheck.backends.process.probe import Probe
+    from convcheck.report.draw.styled import StyledText
 
 FAILED = 1
 SCHEME = "process:"
@@ -43,7 +42,7 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
     from convcheck.cli.progress import progress
     from convcheck.plan.select import select_specs
     from convcheck.report.draw import probe as page
-    from convcheck.report.spec_page.lines import put, width_of
+    from convcheck.report.draw.console import put, width_of
 
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; others need no probe"
@@ -64,10 +63,9 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
     return FAILED if wrong else 0
 
 
-def _end(probe: Probe, wrong: bool, width: int) -> list[Text]:
-    from rich.text import Text
-
+def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:
     from convcheck.report.draw import probe as page
+    from convcheck.report.draw.styled import StyledText
 
     if wrong:
         return list(page.printed(probe.printed, width))
@@ -76,7 +74,7 @@ def _end(probe: Probe, wrong: bool, width: int) -> list[Text]:
     todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
     return [
         *found,
-        Text(""),
-        Text("it speaks the protocol; whether it is right, says"),
-        Text(f"  {todo}"),
+        StyledText(""),
+        StyledText("it speaks the protocol; whether it is right, says"),
+        StyledText(f"  {todo}"),
     ]

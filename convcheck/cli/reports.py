@@ -104,6 +104,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     from rich.console import Console
 
     from convcheck.report.draw import terminal
+    from convcheck.report.draw.console import put, room
     from convcheck.report.environment import environment
     from convcheck.report.make import document
 
@@ -111,7 +112,8 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in reports.files.values())
     made = document(result)
-    terminal.report(made, console, reports.verbose, reports.quiet)
+    lines = terminal.report_lines(made, room(console), reports.verbose, reports.quiet)
+    put(lines, console)
     for name, path in reports.files.items():
         write_text(FORMATS[name].draw(made, command), path)
     if reports.github:

@@ -264,10 +264,10 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from rich.console import Console
 
     from convcheck.report.draw import side_by_side as sidebyside
+    from convcheck.report.draw.console import put, room
     from convcheck.report.json import reports as reports_json
     from convcheck.report.make import document
     from convcheck.report.naming import short_names
-    from convcheck.report.spec_page.lines import put, room
 
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])

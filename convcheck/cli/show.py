@@ -28,7 +28,7 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     from rich.console import Console
 
     from convcheck.plan.select import select_specs
-    from convcheck.report.spec_page import lines as page
+    from convcheck.report.draw import console as page
     from convcheck.report.spec_page import tables
     from convcheck.rules.diff import diff as changes_between
 

@@ -164,8 +164,8 @@ def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
     from rich.console import Console
 
     from convcheck.report.draw import survey as page
+    from convcheck.report.draw.console import put, width_of
     from convcheck.report.json import survey as survey_json
-    from convcheck.report.spec_page.lines import put, width_of
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")

@@ -139,11 +139,14 @@ def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
     from rich.console import Console
 
     from convcheck.report.draw import terminal
+    from convcheck.report.draw.console import put, room
     from convcheck.report.json.encode import write
     from convcheck.report.make import document
 
     # With the JSON on stdout, the report for people goes to stderr.
-    terminal.report(document(result), Console(stderr=json_path == "-"), verbose=False, quiet=quiet)
+    console = Console(stderr=json_path == "-")
+    lines = terminal.report_lines(document(result), room(console), verbose=False, quiet=quiet)
+    put(lines, console)
     if json_path:
         write(result, json_path)
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

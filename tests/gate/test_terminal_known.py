@@ -36,12 +36,12 @@ from report_runs import (
     unasked,
 )
 from rich.console import Console
-from rich.text import Text
 
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
 from convcheck.report import groups
-from convcheck.report.spec_page import lines as page
+from convcheck.report.draw import console as page
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 from convcheck.report.tally import tally
 
@@ -279,7 +279,7 @@ def test_a_terminal_that_is_not_of_unicode(encoding: str) -> None:
         check_golden("report-listed-ascii.txt", golden)
 
 
-def printed_in(encoding: str, *lines: Text, width: int = 40) -> list[str]:
+def printed_in(encoding: str, *lines: StyledText, width: int = 40) -> list[str]:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding, write_through=True)
     page.put(lines, Console(file=file, width=width, color_system=None))
@@ -287,7 +287,7 @@ def printed_in(encoding: str, *lines: Text, width: int = 40) -> list[str]:
 
 
 def test_letters_that_a_terminal_has_not() -> None:
-    line = Text("a → b ≠ “c” — 2 × 3 ± 1 … ✓ Ж 日")
+    line = StyledText("a → b ≠ “c” — 2 × 3 ± 1 … ✓ Ж 日")
     said = ['a > b != "c" - 2 x 3 +- 1 ... ok \\u0416 \\u65e5']
     assert printed_in("ascii", line, width=80) == said
     assert printed_in("latin-1", line, width=80) == [
@@ -298,13 +298,17 @@ def test_letters_that_a_terminal_has_not() -> None:
 
 
 def test_columns_stay_where_they_are() -> None:
-    lines = Text("u8≠i8   u9   end"), Text("  …  -  u9   end"), Text("-----   u9   end")
+    lines = (
+        StyledText("u8≠i8   u9   end"),
+        StyledText("  …  -  u9   end"),
+        StyledText("-----   u9   end"),
+    )
     assert [line.index("u9") for line in printed_in("ascii", *lines)] == [8, 8, 8]
     assert [line.index("end") for line in printed_in("ascii", *lines)] == [13, 13, 13]
 
 
 def test_what_was_cut_to_the_width_still_fits() -> None:
-    [line] = printed_in("ascii", Text("x" * 39 + "…"))
+    [line] = printed_in("ascii", StyledText("x" * 39 + "…"))
     assert line == "x" * 37 + "..."
 
 
@@ -314,5 +318,5 @@ def test_styles_are_kept() -> None:
     console = Console(
         file=file, width=40, force_terminal=True, color_system="truecolor", no_color=False
     )
-    page.put([Text.assemble(("ab", "red"), ("→", "green"), "  c")], console)
+    page.put([StyledText.assemble(("ab", "red"), ("→", "green"), "  c")], console)
     assert b"\x1b[31mab\x1b[0m\x1b[32m>\x1b[0m" in raw.getvalue()

@@ -12,10 +12,10 @@ from catalogue import CATALOG
 from places import GOLDEN
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
+from convcheck.report.draw import console as page
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import bodies, fields, tables
-from convcheck.report.spec_page import lines as page
 from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.body.matrix import Matrix
@@ -26,7 +26,7 @@ from convcheck.rules.source import parse
 from convcheck.rules.types import read_types
 
 
-def rendered(lines: Iterable[Text]) -> str:
+def rendered(lines: Iterable[StyledText]) -> str:
     console = Console(width=80, no_color=True, record=True, file=io.StringIO())
     page.put(lines, console)
     return console.export_text()

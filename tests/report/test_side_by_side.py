@@ -24,13 +24,13 @@ from convcheck.cli.turns import Turn, each
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult
 from convcheck.report.draw import side_by_side as sidebyside
+from convcheck.report.draw.console import put
 from convcheck.report.draw.side_by_side import Side
 from convcheck.report.json import reports as reports_json
 from convcheck.report.json.codec import struct
 from convcheck.report.json.reports import Reports
 from convcheck.report.make import document as made
 from convcheck.report.naming import short_names
-from convcheck.report.spec_page.lines import put
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ABSENT = "tests.planted.free_backends:Absent"

@@ -30,11 +30,11 @@ from convcheck.plan.merge import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import Selection, select
 from convcheck.report.draw import survey as page
+from convcheck.report.draw.console import put, width_of
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain
 from convcheck.report.json.schemas import schema
 from convcheck.report.json.survey_merge import merge_surveys
-from convcheck.report.spec_page.lines import put, width_of
 from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.text import Text
-
 from convcheck import __version__
 from convcheck.judge.words import clean, number, plural
 from convcheck.plan.bench import Bench, Measured
 from convcheck.report.draw.layout import INDENT, paragraph
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.environment import environment
 from convcheck.vectors.span import PART
 
@@ -21,14 +20,14 @@ _HEAD = (
 _GAP = "  "
 
 
-def show(bench: Bench, width: int, room: int) -> Iterator[Text]:
+def show(bench: Bench, width: int, room: int) -> Iterator[StyledText]:
     """Yield the page: a table for each spec and source, and what was measured how.
 
     Sentences are broken to the width; tables may be as wide as there is room.
     """
     for title, cases in groupby(bench.cases, _title):
         yield from _table(title, list(cases), room)
-        yield Text("")
+        yield StyledText("")
     yield from _why_not(bench, width)
     for line in _footer(bench):
         yield from paragraph(line, width, indent=0, hang=2)
@@ -39,7 +38,7 @@ def _title(measured: Measured) -> str:
     return f"{measured.case.spec}  {measured.case.inputs[0]} →"
 
 
-def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[Text]:
+def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[StyledText]:
     """Put a case on a line; on two, its name first, where they would be too long."""
     names = [case.case.name.partition("-to-")[2] or case.case.name for case in cases]
     rows = [_figures(case) for case in cases]
@@ -48,14 +47,14 @@ def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[Text]:
     if longest + len(_GAP) + len(lines[0]) <= room:
         for name, line in zip([title, "", *names], lines, strict=True):
             style = "bold" if name in (title, "") else ""
-            yield Text(name.ljust(longest) + _GAP + line, style)
+            yield StyledText(name.ljust(longest) + _GAP + line, style)
         return
-    yield Text(title, "bold")
+    yield StyledText(title, "bold")
     for head in lines[:2]:
-        yield Text(_GAP + head, "bold")
+        yield StyledText(_GAP + head, "bold")
     for name, line in zip(names, lines[2:], strict=True):
-        yield Text(name)
-        yield Text(_GAP + line)
+        yield StyledText(name)
+        yield StyledText(_GAP + line)
 
 
 def _figures(measured: Measured) -> tuple[str, ...]:
@@ -81,7 +80,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield _GAP.join(word.rjust(width) for word, width in zip(row, widths, strict=True))
 
 
-def _why_not(bench: Bench, width: int) -> Iterator[Text]:
+def _why_not(bench: Bench, width: int) -> Iterator[StyledText]:
     """Say which cases have no figures, by reason."""
     reasons: dict[str, list[str]] = {}
     for case in bench.cases:
@@ -93,7 +92,7 @@ def _why_not(bench: Bench, width: int) -> Iterator[Text]:
     for reason, count in bench.left_out:
         yield from paragraph(f"left out: {plural(count, 'case')}: {reason}", width, 0, hang=INDENT)
     if reasons or bench.left_out:
-        yield Text("")
+        yield StyledText("")
 
 
 def _footer(bench: Bench) -> Iterator[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rich.text import Text
-
 from convcheck.judge.failure import of_types, sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
 from convcheck.judge.words import GLUE, clean, number, plural
@@ -19,6 +17,7 @@ from convcheck.plan.diff import (
     Turned,
 )
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.naming import compact_ids
 from convcheck.rules.model import Case
 
@@ -44,7 +43,7 @@ class _Alike:
         return list(dict.fromkeys(f.case.id for f in self.findings))
 
 
-def show(found: RunDifference, width: int, verbose: bool) -> Iterator[Text]:
+def show(found: RunDifference, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines: a finding a line, those of many cases put together, then the counts."""
     said = [line for change in CHANGES for line in _section(found, change, width, verbose)]
     said += [*_turned(found.turned, width, verbose), *_free(found.free, width, verbose)]
@@ -52,13 +51,13 @@ def show(found: RunDifference, width: int, verbose: bool) -> Iterator[Text]:
         said += _cases(word, cases, width, verbose)
     notes = list(_notes(found, width))
     if said or notes:
-        yield from (*_title(found, width), *notes, Text(), *said)
+        yield from (*_title(found, width), *notes, StyledText(), *said)
     if said:
-        yield Text()
+        yield StyledText()
     yield from _summary(found, width)
 
 
-def _title(found: RunDifference, width: int) -> Iterator[Text]:
+def _title(found: RunDifference, width: int) -> Iterator[StyledText]:
     old, new = (
         f"{run.backend.name} {run.backend.version}".strip() for run in (found.old, found.new)
     )
@@ -67,7 +66,7 @@ def _title(found: RunDifference, width: int) -> Iterator[Text]:
     yield from paragraph(f"{same}, {tiers} tier", width, indent=0, hang=2, style="bold")
 
 
-def _notes(found: RunDifference, width: int) -> Iterator[Text]:
+def _notes(found: RunDifference, width: int) -> Iterator[StyledText]:
     said = [note for which, run in (("old", found.old), ("new", found.new))
             for note in _partial(which, run)]  # fmt: skip
     if found.loose:
@@ -84,18 +83,20 @@ def _partial(which: str, run: RunResult) -> Iterator[str]:
         yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
 
 
-def _section(found: RunDifference, change: Change, width: int, verbose: bool) -> Iterator[Text]:
+def _section(
+    found: RunDifference, change: Change, width: int, verbose: bool
+) -> Iterator[StyledText]:
     alike = _together(found.of(change))
     for one in alike if verbose else alike[:_FINDINGS]:
         yield from _finding(one, found, width, verbose)
     if len(alike) > _FINDINGS and not verbose:
         more = plural(len(alike) - _FINDINGS, "more finding")
-        yield Text(f"{change.upper()}  … {more} (-v lists all)", "dim")
+        yield StyledText(f"{change.upper()}  … {more} (-v lists all)", "dim")
 
 
-def _finding(one: _Alike, found: RunDifference, width: int, verbose: bool) -> Iterator[Text]:
+def _finding(one: _Alike, found: RunDifference, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
-    label, count = one.first.change.upper(), Text(_counts(one))
+    label, count = one.first.change.upper(), StyledText(_counts(one))
     room = width - len(label) - 2 - count.cell_len - 2
     names = ", ".join(compact_ids(one.cases))
     lines = labelled(
@@ -106,7 +107,7 @@ def _finding(one: _Alike, found: RunDifference, width: int, verbose: bool) -> It
     yield from spread(last, count, width)
     yield from paragraph(_said(one, verbose), width, hang=2)
     for mark in _marks(one.first, found):
-        yield Text(" " * INDENT + mark, "dim")  # a URL stays whole
+        yield StyledText(" " * INDENT + mark, "dim")  # a URL stays whole
 
 
 def _together(findings: Iterable[FailureChange]) -> list[_Alike]:
@@ -185,7 +186,7 @@ def _marks(finding: FailureChange, found: RunDifference) -> Iterator[str]:
         yield "below the gate"
 
 
-def _turned(turned: Sequence[Turned], width: int, verbose: bool) -> Iterator[Text]:
+def _turned(turned: Sequence[Turned], width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield a line for each pair of verdicts that fail nothing."""
     found: dict[str, list[str]] = {}
     for one in turned:
@@ -194,14 +195,16 @@ def _turned(turned: Sequence[Turned], width: int, verbose: bool) -> Iterator[Tex
         yield from _named("VERDICT", f"{pair} in {plural(len(ids), 'case')}", ids, width, verbose)
 
 
-def _free(cases: Sequence[Case], width: int, verbose: bool) -> Iterator[Text]:
+def _free(cases: Sequence[Case], width: int, verbose: bool) -> Iterator[StyledText]:
     ids = [case.id for case in cases]
     if ids:
         said = f"others where the standard is open, in {plural(len(ids), 'case')}"
         yield from _named("ANSWERS", said, ids, width, verbose)
 
 
-def _cases(word: str, cases: Sequence[CaseResult], width: int, verbose: bool) -> Iterator[Text]:
+def _cases(
+    word: str, cases: Sequence[CaseResult], width: int, verbose: bool
+) -> Iterator[StyledText]:
     failing = sum(case.verdict in FAILURES for case in cases)
     ids = [case.case.id for case in cases]
     if ids:
@@ -209,7 +212,9 @@ def _cases(word: str, cases: Sequence[CaseResult], width: int, verbose: bool) ->
         yield from _named(word, said, ids, width, verbose)
 
 
-def _named(label: str, said: str, ids: Sequence[str], width: int, verbose: bool) -> Iterator[Text]:
+def _named(
+    label: str, said: str, ids: Sequence[str], width: int, verbose: bool
+) -> Iterator[StyledText]:
     """Yield a line on cases that fail nothing, with the first of them, or with all."""
     names = compact_ids(ids)
     text = said if verbose else cut(f"{said}: {', '.join(names)}", width - len(label) - 2)
@@ -218,11 +223,11 @@ def _named(label: str, said: str, ids: Sequence[str], width: int, verbose: bool)
         yield from paragraph(name, width, hang=2)
 
 
-def _summary(found: RunDifference, width: int) -> Iterator[Text]:
+def _summary(found: RunDifference, width: int) -> Iterator[StyledText]:
     """Yield the last line: what there is of each sort, or that there is nothing."""
     cases = plural(found.compared, "case")
     if found.nothing:
-        yield Text(f"no difference in {cases}", "bold green")
+        yield StyledText(f"no difference in {cases}", "bold green")
         return
     said = [f"{number(n)}{GLUE}{what}" for what, n in found.counts.items() if n]
     yield from paragraph(f"{', '.join(said)}; {cases} compared", width, indent=0, style="bold")

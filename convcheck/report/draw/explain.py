@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rich.text import Text
-
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import clean, hexadecimal, pattern, quote
 from convcheck.numerics.decimal import spell, spell_fraction
@@ -15,6 +13,7 @@ from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.finding import call_lines, styled
 from convcheck.report.draw.layout import cut, paragraph, spread
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, Cite, Spec
@@ -48,10 +47,10 @@ class Explained:
     trace: Trace
 
 
-def show(it: Explained, width: int, verbose: bool) -> Iterator[Text]:
+def show(it: Explained, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines of an explanation; `verbose` adds the rows that were tried before."""
-    yield Text(it.case.id, "bold")
-    yield Text()
+    yield StyledText(it.case.id, "bold")
+    yield StyledText()
     yield from _input(it, width)
     for rounded in dict.fromkeys(g.rounded for g in it.trace.given):
         if rounded:
@@ -64,7 +63,7 @@ def show(it: Explained, width: int, verbose: bool) -> Iterator[Text]:
         yield from _outcome(it, given, width)
 
 
-def _input(it: Explained, width: int) -> Iterator[Text]:
+def _input(it: Explained, width: int) -> Iterator[StyledText]:
     source, x = it.case.inputs[0], it.trace.x
     yield from _shown("input", source.format, it.code, "", width)
     if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
@@ -113,16 +112,18 @@ def _bound(value: Fraction) -> str:
     return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
 
 
-def _links(label: str, links: tuple[Link, ...], width: int, rows: bool = False) -> Iterator[Text]:
+def _links(
+    label: str, links: tuple[Link, ...], width: int, rows: bool = False
+) -> Iterator[StyledText]:
     """Yield a line a row of the spec, with where it stands."""
     for i, link in enumerate(links):
         name = f"{link.rule} / {link.row}" if rows else link.rule
         then = "then " if i and not rows else ""
-        left = Text.assemble(_label(label if not i else ""), then + name)
-        yield from spread(left, Text(str(link.place), "dim"), width)
+        left = StyledText.assemble(_label(label if not i else ""), then + name)
+        yield from spread(left, StyledText(str(link.place), "dim"), width)
 
 
-def _why(it: Explained, width: int) -> Iterator[Text]:
+def _why(it: Explained, width: int) -> Iterator[StyledText]:
     by = it.trace.decision
     yield from _links("rule", it.trace.links, width)
     yield from line("level", LEVELS[by.level], width)
@@ -132,10 +133,10 @@ def _why(it: Explained, width: int) -> Iterator[Text]:
         yield from line("note", "a backend may also refuse this case", width)
 
 
-def _outcome(it: Explained, given: Given, width: int) -> Iterator[Text]:
+def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
     outcome, target = given.outcome, it.case.outputs[0].format
     if outcome.reading:
-        yield Text()
+        yield StyledText()
         yield from line("reading", outcome.reading, width, "bold")
         yield from _links("rule", given.links, width, rows=True)
         yield from _cite(it.spec, outcome.cite, width)
@@ -148,16 +149,16 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[Text]:
         yield from _shown("such as", target, given.code, "", width)
 
 
-def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[Text]:
+def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[StyledText]:
     if cite:
         source = spec.sources[cite.source]
         yield from line("text", f'"{clean(cite.text)}"', width, "italic")
         yield from line("", f"— {source.title}, {source.section}", width)
 
 
-def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
+def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[StyledText]:
     """Yield the lines of a backend's answer to the one input, and whether it is right."""
-    yield Text()
+    yield StyledText()
     yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
     for group in result.groups:
         example = group.examples[0]
@@ -174,7 +175,7 @@ def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[Text]:
         yield from line("verdict", said, width, _STYLES[result.verdict])
 
 
-def _call(group: Group, example: CallExample, width: int) -> Iterator[Text]:
+def _call(group: Group, example: CallExample, width: int) -> Iterator[StyledText]:
     """Yield the answer to a whole call beside what was due; the inputs stand above."""
     disputed = group.decision.level == "disputed"
     shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
@@ -194,28 +195,30 @@ def _verdict(group: Group, message: str, got: object) -> str:
     return f"{group.verdict.upper()}{where}: {message or group.kind}"
 
 
-def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[Text]:
+def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[StyledText]:
     """Yield a code's bits, value and hexadecimal; on two lines where they do not fit one."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         yield from line(label, cut(quote(str(code)), _LONG), width, style)
         return
     *front, last = map(styled, bit_lines(fmt, code))
-    value = Text.assemble((spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim"))
+    value = StyledText.assemble(
+        (spell(fmt, code), "bold"), "  ", (f"({hexadecimal(fmt, code)})", "dim")
+    )
     for i, bits in enumerate(front):
-        yield Text.assemble(_label("" if i else label), bits)
-    row = Text.assemble(_label("" if front else label), last)
+        yield StyledText.assemble(_label("" if i else label), bits)
+    row = StyledText.assemble(_label("" if front else label), last)
     if row.cell_len + 3 + value.cell_len <= width:
-        yield Text.assemble(row, "   ", value)
+        yield StyledText.assemble(row, "   ", value)
     else:
-        yield from (row, Text.assemble(_label(""), value))
+        yield from (row, StyledText.assemble(_label(""), value))
 
 
-def line(label: str, words: str, width: int, style: str = "") -> Iterator[Text]:
+def line(label: str, words: str, width: int, style: str = "") -> Iterator[StyledText]:
     """Yield a labelled line, broken to the width."""
-    first, *more = paragraph(words, width, indent=_LABEL, style=style) or [Text()]
-    yield Text.assemble(_label(label), first[_LABEL:])
+    first, *more = paragraph(words, width, indent=_LABEL, style=style) or [StyledText()]
+    yield StyledText.assemble(_label(label), first.after(_LABEL))
     yield from more
 
 
-def _label(label: str) -> Text:
-    return Text(label.ljust(_LABEL), "dim")
+def _label(label: str) -> StyledText:
+    return StyledText(label.ljust(_LABEL), "dim")

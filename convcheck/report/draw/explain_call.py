@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from rich.text import Text
-
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import clean, form, pattern
 from convcheck.numerics.decimal import spell_fraction, value_of
@@ -16,6 +14,7 @@ from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line
 from convcheck.report.draw.layout import paragraph, spread
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -42,11 +41,11 @@ class ExplainedCall:
     exact: tuple[bool, ...]
 
 
-def show(it: ExplainedCall, width: int) -> Iterator[Text]:
+def show(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     """Yield the lines of an explanation: inputs, the rule, and each reading's outputs."""
     [expected] = it.calls.expected
     yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
-    yield Text()
+    yield StyledText()
     yield from _inputs(it, width)
     yield from _why(it, width)
     for reading in expected.readings[:_READINGS]:
@@ -54,12 +53,12 @@ def show(it: ExplainedCall, width: int) -> Iterator[Text]:
     if len(expected.readings) > _READINGS:
         yield from line("", f"and {len(expected.readings) - _READINGS} more readings", width)
     if expected.between:
-        yield Text()
+        yield StyledText()
         said = "also what lies, at every index, between the least and the greatest of the readings"
         yield from line("tolerated", f"{said}, an ulp more to either side", width)
 
 
-def _inputs(it: ExplainedCall, width: int) -> Iterator[Text]:
+def _inputs(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     [call] = it.calls.calls
     given = zip(it.names, it.calls.case.inputs, call, it.words, it.exact, strict=True)
     for name, dtype, tensor, word, exact in given:
@@ -80,10 +79,10 @@ def _exactly(dtype: DType, word: int) -> str:
     return spell_fraction(found) if exact.startswith("~") else exact
 
 
-def _why(it: ExplainedCall, width: int) -> Iterator[Text]:
+def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     by = it.calls.decisions[it.calls.expected[0].row]
-    label = Text("rule".ljust(10), "dim")
-    yield from spread(Text.assemble(label, by.name), Text(str(by.place), "dim"), width)
+    label = StyledText("rule".ljust(10), "dim")
+    yield from spread(StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width)
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
     yield from line("level", level, width)
     yield from line("text", f'"{clean(by.cite)}"', width, "italic")
@@ -92,9 +91,11 @@ def _why(it: ExplainedCall, width: int) -> Iterator[Text]:
         yield from line("note", "a backend may also refuse this case", width)
 
 
-def _reading(it: ExplainedCall, reading: CallReading, several: bool, width: int) -> Iterator[Text]:
+def _reading(
+    it: ExplainedCall, reading: CallReading, several: bool, width: int
+) -> Iterator[StyledText]:
     if several:
-        yield Text()
+        yield StyledText()
         yield from line("reading", reading.name or "unnamed", width, "bold")
     if reading.pattern != EXACT:
         yield from line("expected", pattern(f"<{PATTERNS[reading.pattern]}>"), width, "bold")

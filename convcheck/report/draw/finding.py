@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.text import Text
-
 from convcheck.judge.words import clean, number
 from convcheck.report.document import (
     CallInWords,
@@ -17,6 +15,7 @@ from convcheck.report.document import (
     Role,
 )
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.status import BELOW
 
 _LABEL = 10
@@ -33,7 +32,7 @@ _STYLES: dict[Role, str] = {
 }
 
 
-def finding_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Text]:
+def finding_lines(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines of a finding; one that fails no run is dim, and short unless `verbose`."""
     lines = [*_heading(finding, width, verbose), *_body(finding, width, verbose)]
     if not finding.gated:
@@ -47,33 +46,33 @@ def plain_lines(finding: Finding, width: int, verbose: bool = False) -> list[str
     return [line.plain.rstrip() for line in finding_lines(finding, width, verbose)]
 
 
-def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[Text]:
+def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
     style = "bold red" if finding.gated else BELOW.style
     first, *more = finding.cases if verbose else finding.few_cases
     *front, last = labelled(finding.label, style, first, width)
     yield from front
-    yield from spread(last, Text(finding.count), width)
+    yield from spread(last, StyledText(finding.count), width)
     for name in more:
         yield from paragraph(name, width, hang=2, style="bold")
 
 
-def _body(finding: Finding, width: int, verbose: bool) -> Iterator[Text]:
+def _body(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
     shown = finding.gated or verbose
     if finding.rule:
         *front, last = paragraph(finding.row, width, hang=2)
         yield from front
-        yield from spread(last, Text(finding.places, "dim"), width)
+        yield from spread(last, StyledText(finding.places, "dim"), width)
         yield from paragraph(finding.what, width, style="bold")
         if shown:
             yield from paragraph(finding.cited, width, style="italic")
     if excuse := finding.excuse:
         yield from paragraph(f"{excuse.kind}: {clean(excuse.reason)}", width)
-        yield Text(" " * INDENT + f"{excuse.place}  {clean(excuse.issue)}".rstrip())
+        yield StyledText(" " * INDENT + f"{excuse.place}  {clean(excuse.issue)}".rstrip())
     if finding.message:
         yield from paragraph(finding.message if verbose else cut(finding.message, _LONG), width)
     if finding.explain:
         for line in command_lines(finding.explain, width - INDENT):
-            yield Text(" " * INDENT + line, "cyan")
+            yield StyledText(" " * INDENT + line, "cyan")
         if shown:
             yield from _ranges(finding, width, verbose)
             yield from example_lines(finding, width)
@@ -92,7 +91,7 @@ def command_lines(parts: Sequence[str], width: int) -> list[str]:
     return ["  " * bool(i) + line for i, line in enumerate(broken)]
 
 
-def _ranges(finding: Finding, width: int, verbose: bool) -> Iterator[Text]:
+def _ranges(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the ranges of inputs, some of the lowest and some of the highest."""
     spans = list(finding.ranges)
     half, hidden = len(spans) // 2, finding.more_ranges
@@ -104,26 +103,26 @@ def _ranges(finding: Finding, width: int, verbose: bool) -> Iterator[Text]:
     yield from paragraph(", ".join(spans), width)
 
 
-def example_lines(finding: Finding, width: int) -> Iterator[Text]:
+def example_lines(finding: Finding, width: int) -> Iterator[StyledText]:
     """Yield the examples of a finding, bit by bit, or a call element by element."""
     for i, example in enumerate(finding.examples):
         if isinstance(example, CallInWords):
             yield from call_lines(example, width)
             continue
         if i:  # the first example's input stands in the explain command
-            yield Text.assemble((" " * INDENT + "extreme   ", "dim"), example.inputs)
+            yield StyledText.assemble((" " * INDENT + "extreme   ", "dim"), example.inputs)
         yield from _element_lines(example, width)
 
 
 # Elements ------------------------------------------------------------------------------------
 
 
-def styled(line: Line) -> Text:
+def styled(line: Line) -> StyledText:
     """Return a line in its colours."""
-    return Text.assemble(*((span.text, _STYLES[span.role]) for span in line))
+    return StyledText.assemble(*((span.text, _STYLES[span.role]) for span in line))
 
 
-def _element_lines(example: ElementInWords, width: int) -> Iterator[Text]:
+def _element_lines(example: ElementInWords, width: int) -> Iterator[StyledText]:
     rows = example.rows
     widest = max((_length(line) for row in rows for line in row.bits), default=0)
     indent = INDENT if INDENT + _LABEL + widest <= width else INDENT - 2  # float64 in 80 columns
@@ -156,64 +155,64 @@ def _tail(row: CodeInWords, coded: int) -> int:
 
 def _code_lines(
     row: CodeInWords, indent: int, column: int, coded: int, room: int
-) -> Iterator[Text]:
-    label = Text(" " * indent + row.label.ljust(_LABEL), "dim")
+) -> Iterator[StyledText]:
+    label = StyledText(" " * indent + row.label.ljust(_LABEL), "dim")
     if not row.bits:
-        first, *more = paragraph(row.words, room, indent=0) or [Text()]
-        yield Text.assemble(label, first)
-        yield from (Text.assemble(" " * (indent + _LABEL), line) for line in more)
+        first, *more = paragraph(row.words, room, indent=0) or [StyledText()]
+        yield StyledText.assemble(label, first)
+        yield from (StyledText.assemble(" " * (indent + _LABEL), line) for line in more)
         return
     bits = [styled(line) for line in row.bits]
-    lines = [Text.assemble(label, bits[0])]
-    lines += [Text.assemble(" " * (indent + _LABEL), line) for line in bits[1:]]
+    lines = [StyledText.assemble(label, bits[0])]
+    lines += [StyledText.assemble(" " * (indent + _LABEL), line) for line in bits[1:]]
     yield from lines[:-1]
     start = max(column, _last(row))
     if start + _tail(row, coded) <= room:
         pad = " " * (start - _last(row) + _GAP)
-        yield Text.assemble(lines[-1], pad, _value(row, coded))
+        yield StyledText.assemble(lines[-1], pad, _value(row, coded))
     else:
         yield lines[-1]
-        yield Text.assemble(" " * (indent + _LABEL), _value(row, 0))
+        yield StyledText.assemble(" " * (indent + _LABEL), _value(row, 0))
 
 
-def _value(row: CodeInWords, coded: int) -> Text:
+def _value(row: CodeInWords, coded: int) -> StyledText:
     if not row.code:
-        return Text(row.value, "bold")
-    return Text.assemble((row.value.ljust(coded), "bold"), " " * _GAP, (row.code, "dim"))
+        return StyledText(row.value, "bold")
+    return StyledText.assemble((row.value.ljust(coded), "bold"), " " * _GAP, (row.code, "dim"))
 
 
 # Whole calls ---------------------------------------------------------------------------------
 
 
-def call_lines(example: CallInWords, width: int, indent: int = INDENT) -> Iterator[Text]:
+def call_lines(example: CallInWords, width: int, indent: int = INDENT) -> Iterator[StyledText]:
     """Yield the lines of a call: types and shapes, then elements side by side."""
     for one in example.lines:
-        head = Text(" " * indent + one.label.ljust(_LABEL), "dim")
+        head = StyledText(" " * indent + one.label.ljust(_LABEL), "dim")
         style = "bold red" if one.wrong else ""
         lines = paragraph(one.words, width - indent - _LABEL, indent=0, style=style)
-        first, *more = lines or [Text()]
-        yield Text.assemble(head, first)
-        yield from (Text.assemble(" " * (indent + _LABEL), line) for line in more)
+        first, *more = lines or [StyledText()]
+        yield StyledText.assemble(head, first)
+        yield from (StyledText.assemble(" " * (indent + _LABEL), line) for line in more)
     if example.elements:
         marked = not example.message
         yield from _table(example.elements, width, max(indent, _ARROW), marked)
 
 
-def _table(table: Elements, width: int, indent: int, marked: bool) -> Iterator[Text]:
+def _table(table: Elements, width: int, indent: int, marked: bool) -> Iterator[StyledText]:
     """Yield a line an element: its index, the inputs that go with it, what is due, what came."""
     if not table.rows:
         return
     heads, rows = _fitting(table, width - indent)
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    yield Text(" " * indent + _columns(heads, widths), "dim")
+    yield StyledText(" " * indent + _columns(heads, widths), "dim")
     for i, row in enumerate(rows):
         mark = "→" if table.first + i == table.at else " "
-        line = Text(" " * (indent - _ARROW) + f"{mark} " + _columns(row, widths))
+        line = StyledText(" " * (indent - _ARROW) + f"{mark} " + _columns(row, widths))
         if marked and i in table.wrong:
-            line.stylize("bold red", len(line) - len(row[-1]))
-        yield Text(cut(line.plain, width)) if line.cell_len > width else line
+            line.stylize("bold red", len(line.plain) - len(row[-1]))
+        yield StyledText(cut(line.plain, width)) if line.cell_len > width else line
     if table.rest:
-        yield Text(" " * indent + table.rest, "dim")
+        yield StyledText(" " * indent + table.rest, "dim")
 
 
 def _fitting(table: Elements, room: int) -> tuple[Sequence[str], list[list[str]]]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rich.cells import cell_len
-from rich.text import Text
-
 from convcheck.judge.words import GLUE
+from convcheck.report.draw.styled import StyledText, cell_len
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 _CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these
@@ -19,19 +17,19 @@ MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it c
 INDENT = 6
 
 
-def spread(left: Text, right: Text, width: int) -> Iterator[Text]:
+def spread(left: StyledText, right: StyledText, width: int) -> Iterator[StyledText]:
     """Put two texts at the margins of one line; on two lines where they do not fit."""
     gap = width - left.cell_len - right.cell_len
     if gap >= 2:
-        yield Text.assemble(left, " " * gap, right)
+        yield StyledText.assemble(left, " " * gap, right)
         return
     yield left
-    yield Text.assemble(" " * max(INDENT, width - right.cell_len), right)
+    yield StyledText.assemble(" " * max(INDENT, width - right.cell_len), right)
 
 
 def paragraph(
     text: str, width: int, indent: int = INDENT, hang: int = 0, style: str = ""
-) -> Iterator[Text]:
+) -> Iterator[StyledText]:
     """Break a text at blanks, commas and slashes, and after any Chinese or Japanese character;
     later lines are indented `hang` further.
     """
@@ -45,15 +43,15 @@ def paragraph(
         yield _line(line, indent, style)
 
 
-def labelled(label: str, style: str, text: str, width: int) -> Iterator[Text]:
+def labelled(label: str, style: str, text: str, width: int) -> Iterator[StyledText]:
     """Break a text after a label, with its later lines under its first."""
     first, *more = paragraph(text, width, indent=len(label) + 2)
-    yield Text.assemble((label, style), first[len(label) :])
+    yield StyledText.assemble((label, style), first.after(len(label)))
     yield from more
 
 
-def _line(line: str, indent: int, style: str) -> Text:
-    return Text(" " * indent + line.rstrip().replace(GLUE, " "), style)
+def _line(line: str, indent: int, style: str) -> StyledText:
+    return StyledText(" " * indent + line.rstrip().replace(GLUE, " "), style)
 
 
 def cut(text: str, room: int) -> str:

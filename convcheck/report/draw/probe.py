@@ -5,10 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.text import Text
-
 from convcheck.backends.process.probe import STEPS, Step
 from convcheck.judge.words import clean
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.naming import compact_specs
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
@@ -17,41 +16,41 @@ _NAME = max(map(len, STEPS))
 _MOST = 6  # lines for an operator
 
 
-def title(address: str) -> list[Text]:
+def title(address: str) -> list[StyledText]:
     """Name the program."""
-    return [Text(address, "bold"), Text("")]
+    return [StyledText(address, "bold"), StyledText("")]
 
 
-def step(it: Step, width: int) -> Iterator[Text]:
+def step(it: Step, width: int) -> Iterator[StyledText]:
     """Show a step: a line where it is well, what came and what is due where not."""
     if not it.wrong:
         note = textwrap.shorten(clean(it.note), max(width - _NAME - 7, 20), placeholder=" …")
-        yield Text.assemble(("✓ ", "green"), f"{it.name:<{_NAME}}   ", (note, "dim"))
+        yield StyledText.assemble(("✓ ", "green"), f"{it.name:<{_NAME}}   ", (note, "dim"))
         return
-    yield Text.assemble(("✗ ", "bold red"), (it.name, "bold"))
+    yield StyledText.assemble(("✗ ", "bold red"), (it.name, "bold"))
     parts = (("got", it.wrong), ("protocol", it.rule), ("to do", it.hint))
     for label, words in parts:
         if words:
             yield from _paragraph(f"    {label:<9} ", clean(words), width)
 
 
-def printed(lines: Sequence[str], width: int) -> Iterator[Text]:
+def printed(lines: Sequence[str], width: int) -> Iterator[StyledText]:
     """Show the last of what the program wrote to stderr."""
     for line in lines:
         yield from _paragraph("    stderr    ", clean(line), width)
 
 
-def supported(cases: Sequence[Case], types: Types, width: int) -> Iterator[Text]:
+def supported(cases: Sequence[Case], types: Types, width: int) -> Iterator[StyledText]:
     """Say what gave outputs: per operator, which versions do which pairs of types."""
-    yield Text("")
-    yield Text("gave outputs for", "bold")
+    yield StyledText("")
+    yield StyledText("gave outputs for", "bold")
     for specs, pairs in _by_pairs(cases, types):
         lines = [f"{source} to {target}" if target else source for source, target in pairs]
-        yield Text(f"  {compact_specs(specs)}")
+        yield StyledText(f"  {compact_specs(specs)}")
         for line in lines[:_MOST]:
             yield from _paragraph("    ", line, width)
         if len(lines) > _MOST:
-            yield Text(f"    … and {len(lines) - _MOST} sources more")
+            yield StyledText(f"    … and {len(lines) - _MOST} sources more")
 
 
 def _by_pairs(
@@ -87,8 +86,8 @@ def _source(case: Case) -> str:
     return "-".join(dtype.name for dtype in case.sources)
 
 
-def _paragraph(start: str, words: str, width: int) -> Iterator[Text]:
+def _paragraph(start: str, words: str, width: int) -> Iterator[StyledText]:
     """Break words to the width, under each other."""
     blank = " " * len(start)
     for number, line in enumerate(textwrap.wrap(words, max(width - len(start), 20))):
-        yield Text((start if number == 0 else blank) + line)
+        yield StyledText((start if number == 0 else blank) + line)

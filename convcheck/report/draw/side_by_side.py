@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.text import Text
-
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean, number, plural
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.side_by_side_matrix import matrices
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.terminal import verdict_lines
 from convcheck.report.naming import compact_ids
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
@@ -36,28 +35,28 @@ class Side:
     error: str = ""
 
 
-def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[Text]:
+def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines of the report."""
     ran = [(side.name, side.document) for side in sides if side.document is not None]
     text_width = min(width, MAX_WIDTH)
     yield from _title(sides, text_width)
     if ran:
-        yield Text()
+        yield StyledText()
         yield from _table(ran, text_width)
-        yield Text()
+        yield StyledText()
         yield from matrices(ran, width, verbose)
         found = shared_findings(ran)
         for finding in found:
             yield from _finding(finding, len(ran), text_width, verbose)
-            yield Text()
+            yield StyledText()
         digest = list(_digest(found, [name for name, _ in ran], text_width, verbose))
-        yield from (*digest, Text()) if digest else ()
+        yield from (*digest, StyledText()) if digest else ()
         tolerated = list(_tolerated(ran, text_width))
-        yield from (*tolerated, Text()) if tolerated else ()
+        yield from (*tolerated, StyledText()) if tolerated else ()
     yield from _verdicts(sides, text_width)
 
 
-def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
+def _title(sides: Sequence[Side], width: int) -> Iterator[StyledText]:
     room = max((len(side.name) for side in sides), default=0)
     for side in sides:
         name, document = side.name.ljust(room), side.document
@@ -68,7 +67,7 @@ def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
             yield from labelled(name, "bold", clean(document.result.backend.version), width)
     result = next((side.document.result for side in sides if side.document is not None), None)
     if result is not None:
-        yield Text(f"{result.tier} tier, gate: {result.level}")
+        yield StyledText(f"{result.tier} tier, gate: {result.level}")
     notes = {(note, side.name) for side in sides if side.document for note in side.document.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
         names = ", ".join(side.name for side in sides if (note, side.name) in notes)
@@ -78,7 +77,7 @@ def _title(sides: Sequence[Side], width: int) -> Iterator[Text]:
 # The table: a line a spec with what fails there, then a line a status and the values.
 
 
-def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text]:
+def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[StyledText]:
     """Yield a column a backend; in as many parts as the width asks for."""
     specs = list(dict.fromkeys(spec for _, document in ran for spec in document.cases))
     label = max(map(len, [*specs, "all cases", *(s.word for s in STATUSES)]))
@@ -86,7 +85,7 @@ def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text]:
     widths = [max(map(len, [name, *cells])) for (name, _), cells in zip(ran, columns, strict=True)]
     for start, end in _parts(widths, width - label):
         if start:
-            yield Text()
+            yield StyledText()
         heads = [name for name, _ in ran][start:end]
         yield _line("", heads, widths[start:end], label, "bold")
         lines = zip(_labels(specs), *columns[start:end], strict=True)
@@ -133,8 +132,8 @@ def _gist(document: Document, spec: str) -> str:
 
 def _line(
     name: str, cells: Sequence[str], widths: Sequence[int], label: int, style: str = ""
-) -> Text:
-    line = Text(name.ljust(label))
+) -> StyledText:
+    line = StyledText(name.ljust(label))
     for cell, width in zip(cells, widths, strict=True):
         colour = "bold red" if cell.endswith("FAIL") else "dim" if cell == "0" else style
         line.append(_GAP)
@@ -145,7 +144,7 @@ def _line(
 # The findings.
 
 
-def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> Iterator[Text]:
+def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield a finding with the names of those that have it, and where theirs is another extent."""
     if sides > 1:
         names = ", ".join(name for name, _ in finding.sides)
@@ -164,12 +163,12 @@ def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> I
 
 def _digest(
     found: Sequence[SharedFinding], names: Sequence[str], width: int, verbose: bool
-) -> Iterator[Text]:
+) -> Iterator[StyledText]:
     """Yield each finding a line, with the cases in which each backend has it."""
     if len(found) <= _FEW:
         return
-    yield Text(f"{plural(len(found), 'finding')}, and the cases in which each backend has them:",
-               "bold")  # fmt: skip
+    said = f"{plural(len(found), 'finding')}, and the cases in which each backend has them:"
+    yield StyledText(said, "bold")
     if sum(len(_GAP) + max(len(name), 4) for name in names) > width // 2:
         names, heads = list(names), [f"({i})" for i in range(1, len(names) + 1)]
         order = " ".join(f"{head} {name}" for head, name in zip(heads, names, strict=True))
@@ -183,12 +182,12 @@ def _digest(
         counts = {name: len(one.block.members) for name, one in finding.sides}
         cells = [number(counts.get(name, 0)) for name in names]
         line = _line("", cells, widths, 0)
-        yield Text.assemble(line, _GAP, cut(finding.words, width - line.cell_len - len(_GAP)))
+        yield StyledText.assemble(line, _GAP, cut(finding.words, width - line.cell_len - len(_GAP)))
     if len(found) > len(shown):
-        yield Text(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
+        yield StyledText(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
 
 
-def _tolerated(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text]:
+def _tolerated(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[StyledText]:
     """Yield a line a disputed rule: how each backend reads it."""
     rules: dict[str, dict[str, list[str]]] = {}
     for name, document in ran:
@@ -200,14 +199,14 @@ def _tolerated(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[Text
         yield from labelled("tolerated", "yellow", f"{rule}: read by {said}", width)
 
 
-def _verdicts(sides: Sequence[Side], width: int) -> Iterator[Text]:
+def _verdicts(sides: Sequence[Side], width: int) -> Iterator[StyledText]:
     """Yield the last lines: the verdict of each backend."""
     room = max((len(side.name) for side in sides), default=0) + len(_GAP)
     for side in sides:
-        name = Text(side.name.ljust(room), "bold")
+        name = StyledText(side.name.ljust(room), "bold")
         if side.document is None:
-            yield Text.assemble(name, ("NOT STARTED", "bold red"))
+            yield StyledText.assemble(name, ("NOT STARTED", "bold red"))
             continue
         first, *more = verdict_lines(side.document, width - room)
-        yield Text.assemble(name, first)
-        yield from (Text.assemble(" " * room, line) for line in more)
+        yield StyledText.assemble(name, first)
+        yield from (StyledText.assemble(" " * room, line) for line in more)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.text import Text
-
 from convcheck.judge.result import FAILURES
 from convcheck.report.document import Document
 from convcheck.report.draw.layout import paragraph
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.matrix import Matrix
 from convcheck.report.naming import compact_specs
 from convcheck.report.status import STATUSES, Status
@@ -28,16 +27,18 @@ class _Grid:
     cells: tuple[tuple[str, str, tuple[Status | None, ...]], ...]
 
 
-def matrices(ran: Sequence[tuple[str, Document]], width: int, verbose: bool) -> Iterator[Text]:
+def matrices(
+    ran: Sequence[tuple[str, Document]], width: int, verbose: bool
+) -> Iterator[StyledText]:
     """Yield the matrices of specs with failures, equal ones once; `verbose` shows all."""
     grids = {spec: _grid([document for _, document in ran], spec) for spec in _specs(ran, verbose)}
     for grid in dict.fromkeys(grids.values()):
-        yield Text(compact_specs(spec for spec, g in grids.items() if g == grid), "bold")
+        yield StyledText(compact_specs(spec for spec, g in grids.items() if g == grid), "bold")
         yield from _show(grid, width)
-        yield Text()
+        yield StyledText()
     if grids:
         yield from _legend([name for name, _ in ran], list(grids.values()), width)
-        yield Text()
+        yield StyledText()
 
 
 def _specs(ran: Sequence[tuple[str, Document]], verbose: bool) -> list[str]:
@@ -61,7 +62,7 @@ def _grid(documents: Sequence[Document], spec: str) -> _Grid:
     return _Grid(sources, targets, tuple((*key, tuple(here)) for key, here in cells.items()))
 
 
-def _show(grid: _Grid, width: int) -> Iterator[Text]:
+def _show(grid: _Grid, width: int) -> Iterator[StyledText]:
     """Yield the lines of a grid, in as many parts as the width asks for."""
     label = max(map(len, grid.sources)) + _INDENT
     wide = max(len(here) for *_, here in grid.cells) + 1
@@ -69,20 +70,20 @@ def _show(grid: _Grid, width: int) -> Iterator[Text]:
     cells = {(source, target): here for source, target, here in grid.cells}
     for start in range(0, len(grid.targets), columns):
         if start:
-            yield Text()
+            yield StyledText()
         targets = grid.targets[start : start + columns]
         yield from _heading(targets, label, wide)
         for source in grid.sources:
             yield _row(source, [cells.get((source, t), ()) for t in targets], label, wide)
 
 
-def _heading(targets: Sequence[str], label: int, wide: int) -> Iterator[Text]:
+def _heading(targets: Sequence[str], label: int, wide: int) -> Iterator[StyledText]:
     """Yield names written downwards, over the first symbol of their cells."""
     names = [_abbreviate(target) for target in targets]
     height = max(map(len, names))
     for letters in zip(*(name.rjust(height) for name in names), strict=True):
         line = "".join(" " + letter.ljust(wide - 1) for letter in letters)
-        yield Text((" " * label + line).rstrip(), "dim")
+        yield StyledText((" " * label + line).rstrip(), "dim")
 
 
 def _abbreviate(name: str) -> str:
@@ -91,8 +92,10 @@ def _abbreviate(name: str) -> str:
     return name
 
 
-def _row(source: str, cells: Sequence[Sequence[Status | None]], label: int, wide: int) -> Text:
-    line = Text((" " * _INDENT + source).ljust(label))
+def _row(
+    source: str, cells: Sequence[Sequence[Status | None]], label: int, wide: int
+) -> StyledText:
+    line = StyledText((" " * _INDENT + source).ljust(label))
     for here in cells:
         line.append(" ")
         for status in here:
@@ -102,19 +105,19 @@ def _row(source: str, cells: Sequence[Sequence[Status | None]], label: int, wide
     return line
 
 
-def _legend(names: Sequence[str], grids: Sequence[_Grid], width: int) -> Iterator[Text]:
+def _legend(names: Sequence[str], grids: Sequence[_Grid], width: int) -> Iterator[StyledText]:
     """Yield whose symbol stands where, and what the symbols mean."""
     order = f"{' '.join(names)}: a symbol each, in this order"
     yield from paragraph(order, width, indent=_INDENT, hang=2, style="dim")
     present = {status for grid in grids for *_, here in grid.cells for status in here}
     marks = [(s.symbol, s.word, s.style) for s in STATUSES if s in present]
     marks += [(_NOT_ASKED, "not asked", "dim")] if None in present else []
-    line = Text(" " * _INDENT)
+    line = StyledText(" " * _INDENT)
     for symbol, word, style in marks:
         if line.cell_len + len(symbol) + len(word) + 1 > width:
             line.rstrip()
             yield line
-            line = Text(" " * _INDENT)
+            line = StyledText(" " * _INDENT)
         line.append(symbol, style)
         line.append(f" {word}   ")
     line.rstrip()

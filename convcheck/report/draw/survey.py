@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.text import Text
-
 from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.report.draw.layout import cut, labelled, paragraph, spread
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import answer, question
 from convcheck.report.naming import compact_specs, short_names
 from convcheck.report.spec_page.pairs import name_cases
@@ -36,21 +35,21 @@ _LABEL, _MESSAGE = 16, 110
 _Lines = list[str]
 
 
-def show(survey: Survey, types: Types, width: int) -> Iterator[Text]:
+def show(survey: Survey, types: Types, width: int) -> Iterator[StyledText]:
     """Yield the lines of a survey's report."""
     names = short_names([column.address for column in survey.columns])
     yield from _title(survey, names, width)
     said: _Lines = []
     for row in survey.rows:
-        yield Text()
+        yield StyledText()
         yield from _block(row, names, types, width, said)
     yield from _glossary(" ".join(said), width)
-    yield Text()
+    yield StyledText()
     yield from _summary(survey, width)
 
 
-def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[Text]:
-    yield Text(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
+def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[StyledText]:
+    yield StyledText(f"Survey of what the texts leave open, {survey.tier} tier", "bold")
     room = max(map(len, names), default=0)
     for name, column in zip(names, survey.columns, strict=True):
         said = f"could not be started: {column.error}"
@@ -64,12 +63,12 @@ def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[Text]:
 
 def _block(
     row: SurveyRow, names: Sequence[str], types: Types, width: int, said: _Lines
-) -> Iterator[Text]:
+) -> Iterator[StyledText]:
     """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
     by = row.decision
     *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
     yield from front
-    yield from spread(last, Text(str(by.place), "dim"), width)
+    yield from spread(last, StyledText(str(by.place), "dim"), width)
     source = f" — {by.source}" if by.source else ""
     quoted = f'"{clean(by.cite)}"' if by.cite else "no text"
     yield from paragraph(f"{by.level}: {quoted}{source}", width, indent=2, style="italic")
@@ -86,15 +85,15 @@ def _block(
         yield from _labelled(label, lines, room, width)
 
 
-def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterator[Text]:
+def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterator[StyledText]:
     """Yield lines under each other, the first after its label, or below one that is too long."""
     indent = room + 4
     texts = [t for line in lines for t in paragraph(line, width, indent=indent, hang=2)]
     style = "bold yellow" if label == _DIFFER else "bold"
     if len(label) > room:
-        yield Text(f"  {label}", style)
+        yield StyledText(f"  {label}", style)
     else:
-        texts[0] = Text.assemble((f"  {label}".ljust(indent), style), texts[0][indent:])
+        texts[0] = StyledText.assemble((f"  {label}".ljust(indent), style), texts[0].after(indent))
     yield from texts
 
 
@@ -200,22 +199,22 @@ def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
             f"{question(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
 
 
-def _glossary(said: str, width: int) -> Iterator[Text]:
+def _glossary(said: str, width: int) -> Iterator[StyledText]:
     """Say what the words of the laws mean that were used."""
     used = {word: meaning for word, meaning in MEANINGS.items() if word in said}
     if used:
-        yield Text()
+        yield StyledText()
     room = max(map(len, used), default=0)
     for word, meaning in used.items():
         yield from labelled(word.ljust(room), "dim", meaning, width)
 
 
-def _summary(survey: Survey, width: int) -> Iterator[Text]:
+def _summary(survey: Survey, width: int) -> Iterator[StyledText]:
     cases = {case for row in survey.rows for case in row.cases}
     answers = sum(one.asked for row in survey.rows for here in row.answers for one in here
                   if one is not None and not one.unsupported)  # fmt: skip
     if not survey.rows:
-        yield Text("NOTHING SURVEYED", "bold yellow")
+        yield StyledText("NOTHING SURVEYED", "bold yellow")
         return
     said = [plural(len(survey.rows), "row"), plural(len(cases), "case")]
     differ = sum(bool(row.differences()) for row in survey.rows)

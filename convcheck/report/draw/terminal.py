@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
-from rich.text import Text
-
 from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.report.document import (
     Document,
@@ -20,10 +17,10 @@ from convcheck.report.document import (
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import INDENT, MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.matrix import matrix_lines
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.wrong_types import wrong_type_lines
 from convcheck.report.matrix import supported
 from convcheck.report.naming import compact_ids
-from convcheck.report.spec_page.lines import put, room
 from convcheck.report.status import KNOWN, WAIVED, Status
 
 _REASONS = 3
@@ -41,16 +38,16 @@ _LINES = 16
 _ENTRIES = 6  # of a list, of each kind
 
 
-def report(document: Document, console: Console, verbose: bool, quiet: bool = False) -> None:
-    """Print the report of a run; `verbose` shows every matrix, case and message.
-
-    `quiet` shows what is wrong with a list of known failures, a line a finding, and the verdict.
+def report_lines(
+    document: Document, width: int, verbose: bool, quiet: bool = False
+) -> Iterator[StyledText]:
+    """Yield the lines of a report, as wide as `width`; `verbose` shows every matrix, case and
+    message, `quiet` what is wrong with a list of known failures, a line a finding, and the verdict.
     """
-    width = room(console)
-    put(_brief(document, width) if quiet else _lines(document, width, verbose), console)
+    return _brief(document, width) if quiet else _lines(document, width, verbose)
 
 
-def _brief(document: Document, width: int) -> Iterator[Text]:
+def _brief(document: Document, width: int) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from _problems(document.problems, text_width)
     gated = [finding for finding in document.findings if finding.gated]
@@ -58,28 +55,28 @@ def _brief(document: Document, width: int) -> Iterator[Text]:
     yield from verdict_lines(document, text_width)
 
 
-def _lines(document: Document, width: int, verbose: bool) -> Iterator[Text]:
+def _lines(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from paragraph(document.backend, text_width, indent=0, hang=2, style="bold")
-    yield from map(Text, document.setting)
+    yield from map(StyledText, document.setting)
     for note in document.remarks:
         yield from paragraph(f"note: {note}", text_width, indent=0, hang=6, style="yellow")
     if document.specs:
-        yield from (Text(), *_overview(document, width), Text())
+        yield from (StyledText(), *_overview(document, width), StyledText())
     yield from _matrices(document, width, verbose)
     found = [finding for finding in document.findings if not finding.excuse]
     for finding in document.findings if verbose else found:
-        yield from (*finding_lines(finding, text_width, verbose), Text())
+        yield from (*finding_lines(finding, text_width, verbose), StyledText())
     yield from _problems(document.problems, text_width)
     if len(found) > _FEW:
-        yield Text(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
-        yield from (*_a_line_each(found, text_width, verbose), Text())
+        yield StyledText(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
+        yield from (*_a_line_each(found, text_width, verbose), StyledText())
     rest = list(_rest(document, text_width, verbose))
-    yield from (*rest, Text()) if rest else ()
+    yield from (*rest, StyledText()) if rest else ()
     yield from verdict_lines(document, text_width)
 
 
-def _matrices(document: Document, width: int, verbose: bool) -> Iterator[Text]:
+def _matrices(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
     whole = document.matrices
     shown = whole if verbose else {spec: supported(whole[spec]) for spec in document.failing}
     if shown:
@@ -88,19 +85,21 @@ def _matrices(document: Document, width: int, verbose: bool) -> Iterator[Text]:
     yield from wrong_type_lines(wrong, min(width, MAX_WIDTH), verbose)
 
 
-def _a_line_each(found: Sequence[Finding], width: int, verbose: bool) -> Iterator[Text]:
+def _a_line_each(found: Sequence[Finding], width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield a line a finding, and one for those that are left out if not `verbose`."""
     shown = found if verbose else found[:_LINES]
     for finding in shown:
         count = f"{plural(len(finding.block.members), 'case'):>10}  "
         refused = "refused: " if finding.rule and finding.verdict == "refused" else ""
-        yield Text.assemble(count, cut(refused + finding.line, width - len(count)))
+        yield StyledText.assemble(count, cut(refused + finding.line, width - len(count)))
     if len(found) > len(shown):
         rest = sum(len(finding.block.members) for finding in found[len(shown) :])
-        yield Text(f"  … and {len(found) - len(shown)} more, in {plural(rest, 'case')}", "dim")
+        yield StyledText(
+            f"  … and {len(found) - len(shown)} more, in {plural(rest, 'case')}", "dim"
+        )
 
 
-def verdict_lines(document: Document, width: int) -> Iterator[Text]:
+def verdict_lines(document: Document, width: int) -> Iterator[StyledText]:
     """Yield the last line: the verdict, the counts behind it, and what else there was."""
     glued = (reason.replace(" ", GLUE) for reason in document.reasons)
     yield from labelled(document.verdict, _VERDICTS[document.verdict], "; ".join(glued), width)
@@ -109,13 +108,13 @@ def verdict_lines(document: Document, width: int) -> Iterator[Text]:
 # Counts --------------------------------------------------------------------------------------
 
 
-def _overview(document: Document, width: int) -> list[Text]:
+def _overview(document: Document, width: int) -> list[StyledText]:
     """Return a line a spec, with short headings and numbers where the width asks for it."""
     table = _table(document, short=False)
     return table if len(table[0].plain) <= width else _table(document, short=True)
 
 
-def _table(document: Document, short: bool) -> list[Text]:
+def _table(document: Document, short: bool) -> list[StyledText]:
     present = document.statuses
     heads = ["spec", "cases", document.counted, *(s.short if short else s.word for s in present)]
     styles = ["", "", "", *(s.style for s in present)]
@@ -141,8 +140,8 @@ def _short(count: int) -> str:
     return number(count)
 
 
-def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> Text:
-    line = Text()
+def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> StyledText:
+    line = StyledText()
     for i, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
         line.append(gap if i else "")
         line.append(cell.rjust(width) if i else cell.ljust(width), "dim" if cell == "0" else style)
@@ -152,17 +151,17 @@ def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> T
 # Lists of known failures ---------------------------------------------------------------------
 
 
-def _problems(problems: Sequence[ProblemInWords], width: int) -> Iterator[Text]:
+def _problems(problems: Sequence[ProblemInWords], width: int) -> Iterator[StyledText]:
     """Yield each problem, and under it the exact text to have there, which is not broken."""
     for one in problems:
         place = str(one.problem.place)
         yield from labelled(one.problem.kind.upper(), "bold red", place, width)
         yield from paragraph(one.message, width)
-        yield from (Text(" " * INDENT + line, "cyan") for line in one.repair)
-        yield Text()
+        yield from (StyledText(" " * INDENT + line, "cyan") for line in one.repair)
+        yield StyledText()
 
 
-def _excused(listed: Sequence[Listed], width: int) -> Iterator[Text]:
+def _excused(listed: Sequence[Listed], width: int) -> Iterator[StyledText]:
     """Yield two lines an entry: what it excuses, then where it stands and its issue or reason."""
     for kind in _LISTED:
         entries = [entry for entry in listed if entry.excuse.kind == kind]
@@ -171,16 +170,16 @@ def _excused(listed: Sequence[Listed], width: int) -> Iterator[Text]:
         if left := entries[_ENTRIES:]:
             cases = plural(sum(entry.cases for entry in left), "case")
             said = f"… and {number(len(left))} more, of {cases} (-v shows all, in full)"
-            yield Text(" " * (len(kind) + 2) + said, "dim")
+            yield StyledText(" " * (len(kind) + 2) + said, "dim")
 
 
-def _entry(entry: Listed, width: int) -> Iterator[Text]:
+def _entry(entry: Listed, width: int) -> Iterator[StyledText]:
     excuse, count = entry.excuse, plural(entry.cases, "case").replace(" ", GLUE)
     said = f"{entry.families} {entry.what} ({count})"
     indent = len(excuse.kind) + 2
     lines = list(labelled(excuse.kind, _LISTED[excuse.kind], said, width))
     if excuse.issue:  # it is not to be broken
-        lines.append(Text(" " * indent + f"{excuse.place}  {clean(excuse.issue)}".rstrip()))
+        lines.append(StyledText(" " * indent + f"{excuse.place}  {clean(excuse.issue)}".rstrip()))
     else:
         why = f"{excuse.place}  {clean(excuse.reason)}".rstrip()
         lines += paragraph(why, width, indent=indent)
@@ -192,7 +191,7 @@ def _entry(entry: Listed, width: int) -> Iterator[Text]:
 # What is not judged --------------------------------------------------------------------------
 
 
-def _rest(document: Document, width: int, verbose: bool) -> Iterator[Text]:
+def _rest(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
     yield from () if verbose else _excused(document.listed, width)
     for rule in document.rules:
         if verbose or rule.verdict == "tolerated":
@@ -200,7 +199,7 @@ def _rest(document: Document, width: int, verbose: bool) -> Iterator[Text]:
     yield from _unsupported(document.unsupported, width, verbose)
 
 
-def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[Text]:
+def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield `tolerated  onnx.Cast-* some-rule: reads it as … (12 cases)`.
 
     Of a rule with many readings only that of most cases is named, unless `verbose`.
@@ -213,7 +212,9 @@ def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[Text]:
         yield from labelled(rule.verdict, _RULES[rule.verdict], f"{said} ({count}){others}", width)
 
 
-def _unsupported(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[Text]:
+def _unsupported(
+    cases: Sequence[tuple[str, str]], width: int, verbose: bool
+) -> Iterator[StyledText]:
     """Yield the runtime's own words for what it does not take, if they are few or asked for."""
     reasons: dict[str, list[tuple[str, str]]] = {}
     for case, message in cases:  # messages of one reason differ in version and line numbers
@@ -221,13 +222,13 @@ def _unsupported(cases: Sequence[tuple[str, str]], width: int, verbose: bool) ->
         reasons.setdefault(alike, []).append((case, message))
     if len(reasons) > _REASONS and not verbose:
         count = plural(len(cases), "case")
-        yield Text.assemble(("unsupported", "dim"), f"  {count} (-v says why)")
+        yield StyledText.assemble(("unsupported", "dim"), f"  {count} (-v says why)")
         return
     for some in reasons.values():
         yield from _reason(some, width, verbose)
 
 
-def _reason(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[Text]:
+def _reason(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[StyledText]:
     messages = dict.fromkeys(message for _, message in cases)
     such = ", such as" if len(messages) > 1 else ""
     said = f"{plural(len(cases), 'case')}{such}: {next(iter(messages)) or 'no reason given'}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from rich.text import Text
-
 from convcheck.errors import Place
 from convcheck.judge.words import GLUE
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.report.spec_page.fields import field, fields, quoted
 from convcheck.rules.body.formula import Formula, FormulaRule, Undefined, Way
@@ -26,7 +25,7 @@ _CONDITIONS = {
 }
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Return the lines of a body; none for a table, which is the spec's rules."""
     return _SHOWN[spec.body.name](spec, types, width)
 
@@ -81,9 +80,9 @@ _OPERATIONS: Mapping[str, Callable[..., _Said]] = {
 # Formulas ------------------------------------------------------------------------------------
 
 
-def _formula(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+def _formula(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     formula = spec.body_as(Formula)
-    yield Text()
+    yield StyledText()
     yield from _titled("formula", formula.place, width)
     yield from field("  length", spelled(formula.length), width)
     yield from field("  element", f"{spelled(formula.element)}   (i from 0)", width, 1)
@@ -100,26 +99,26 @@ def _formula(spec: Spec, types: Types, width: int) -> Iterator[Text]:
         yield from _formula_rule(spec, rule, types, width)
 
 
-def _titled(name: str, place: Place, width: int) -> Iterator[Text]:
+def _titled(name: str, place: Place, width: int) -> Iterator[StyledText]:
     """Yield a heading and its place, on the next line where there is no room."""
-    said = Text(str(place), "dim")
+    said = StyledText(str(place), "dim")
     if len(name) + 3 + said.cell_len <= width:
-        yield Text.assemble((name, "bold"), "   ", said)
+        yield StyledText.assemble((name, "bold"), "   ", said)
     else:
-        yield from (Text(name, "bold"), Text.assemble("  ", said))
+        yield from (StyledText(name, "bold"), StyledText.assemble("  ", said))
 
 
-def _undefined(spec: Spec, one: Undefined, width: int) -> Iterator[Text]:
+def _undefined(spec: Spec, one: Undefined, width: int) -> Iterator[StyledText]:
     when = _CONDITIONS.get(one.when, f"{one.argument} is 0 in the output's type")
-    yield Text()
+    yield StyledText()
     yield from _titled(one.name, one.place, width)
     yield from field("  when", when, width)
     yield from field("  gives", one.level, width)
     yield from field("  cite", quoted(spec, one.cite), width)
 
 
-def _formula_rule(spec: Spec, rule: FormulaRule, types: Types, width: int) -> Iterator[Text]:
-    yield Text()
+def _formula_rule(spec: Spec, rule: FormulaRule, types: Types, width: int) -> Iterator[StyledText]:
+    yield StyledText()
     yield from _titled(rule.name, rule.place, width)
     yield from field("  when", _when(rule.when, types), width)
     exact = f"{rule.level}, where no element is rounded: {quoted(spec, rule.cite)}"
@@ -130,7 +129,7 @@ def _formula_rule(spec: Spec, rule: FormulaRule, types: Types, width: int) -> It
         said = "what lies between the readings at every index, an ulp more to either side"
         yield from field("  allows", f"{said}, is tolerated", width)
     for lengths, elements in products(rule.readings):
-        yield Text()
+        yield StyledText()
         yield from fields("  length", [_way(w, "length") for w in lengths], width)
         yield from fields("  element", [_way(w, "element") for w in elements], width, 1)
         cites = dict.fromkeys((w.cite.source, w.cite.text) for w in (*lengths, *elements))
@@ -173,31 +172,31 @@ def _way(way: Way, of: str) -> str:
 # Steps ---------------------------------------------------------------------------------------
 
 
-def _steps(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     steps = spec.body_as(Steps)
-    yield Text()
+    yield StyledText()
     yield from _titled("steps", steps.place, width)
     for one in steps.lines:
         yield from _line(one, width)
-    yield Text()
+    yield StyledText()
     yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
     if steps.free_zero:
         yield from field("  zero", "an output that is zero has either sign", width)
     if steps.free_rest:
         yield from field("  other", "an output that is no finite number is undefined", width)
-    yield Text()
-    yield Text("readings, of which one has to hold for the whole tensor", "bold")
+    yield StyledText()
+    yield StyledText("readings, of which one has to hold for the whole tensor", "bold")
     for reading in steps.readings:
         yield from _reading(spec, reading, width)
     for refusal in steps.refusals:
-        yield Text()
+        yield StyledText()
         yield from _titled(f"refused: {refusal.name}", refusal.place, width)
         named = [*sorted(refusal.layouts), *types.folded(refusal.types)]
         yield from field("  when", ", ".join(named), width)
         yield from field("  cite", f"{refusal.level}: {quoted(spec, refusal.cite)}", width)
 
 
-def _line(line: Line, width: int) -> Iterator[Text]:
+def _line(line: Line, width: int) -> Iterator[StyledText]:
     if line.be is None:
         to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
         said = f"{line.source} converted by rule {line.rule}, to what {line.to} names: {to}"
@@ -209,7 +208,7 @@ def _line(line: Line, width: int) -> Iterator[Text]:
         yield from field("", f"without {line.needs}: {other}", width)
 
 
-def _reading(spec: Spec, reading: StepsReading, width: int) -> Iterator[Text]:
+def _reading(spec: Spec, reading: StepsReading, width: int) -> Iterator[StyledText]:
     yield from field("  reading", reading.name, width, 1)
     for said in _rounded(reading):
         yield from field("", said, width)
@@ -227,7 +226,7 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
 
 
 # Body -> its lines.
-_SHOWN: Mapping[str, Callable[[Spec, Types, int], Iterator[Text]]] = {
+_SHOWN: Mapping[str, Callable[[Spec, Types, int], Iterator[StyledText]]] = {
     "table": lambda *_: iter(()),
     "matrix": body_matrix.show,
     "formula": _formula,

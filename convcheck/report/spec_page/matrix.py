@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.text import Text
-
 from convcheck.judge.words import plural
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page.fields import field, grid, quoted
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import Cite, Level, Spec
@@ -16,20 +15,20 @@ _Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type,
 _Pair = tuple[str, str]
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Return the lines of a matrix: the legend, then the tables in the order they are tried in."""
     matrix = spec.body_as(Matrix)
-    yield Text()
-    yield Text("matrix", "bold")
+    yield StyledText()
+    yield StyledText("matrix", "bold")
     for sign, said in _legend(matrix):
         yield from field(f"  {sign}", said, width)
     for table in matrix.tables:
-        yield Text()
-        yield Text.assemble((table.name, "bold"), (f"   {table.place}", "dim"))
+        yield StyledText()
+        yield StyledText.assemble((table.name, "bold"), (f"   {table.place}", "dim"))
         yield from field("  when", _when(table), width)
-        yield Text()
+        yield StyledText()
         yield from grid(rows(table, matrix), width)
-        yield Text()
+        yield StyledText()
         yield from _feet(spec, table, types, width)
 
 
@@ -65,7 +64,7 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
     return made
 
 
-def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[Text]:
+def _feet(spec: Spec, table: MatrixTable, types: Types, width: int) -> Iterator[StyledText]:
     """Yield each level and sentence that cells rest on, and which cells."""
     found: dict[tuple[str, str, str, str], tuple[_Foot, list[_Pair]]] = {}
     for pair, cell in table.cells.items():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.cells import cell_len
-from rich.text import Text
-
 from convcheck.judge.words import GLUE
 from convcheck.report.draw.layout import paragraph
+from convcheck.report.draw.styled import StyledText, cell_len
 from convcheck.report.spec_page import bodies
 from convcheck.report.spec_page.fields import field, fields, quoted
 from convcheck.rules.cases import OUTPUT
@@ -17,10 +15,10 @@ from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec
 from convcheck.rules.types import Types
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
+def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Yield a spec as a page: what it is, its types and attributes, its rules, its notes."""
     source = spec.sources["text"]
-    yield Text.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
+    yield StyledText.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
     yield from field("text", source.url, width)
     if spec.extends:
         yield from field("extends", spec.extends, width)
@@ -31,16 +29,16 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[Text]:
     yield from _asked(spec, width)
     yield from bodies.show(spec, types, width)
     for rule in spec.rules:
-        yield Text()
+        yield StyledText()
         yield from _rule(spec, rule, types, width)
     if spec.notes:
-        yield Text()
-        yield Text("Notes", "bold")
+        yield StyledText()
+        yield StyledText("Notes", "bold")
         for note in spec.notes:
             yield from paragraph(f"- {note}", width, indent=2, hang=2)
 
 
-def _asked(spec: Spec, width: int) -> Iterator[Text]:
+def _asked(spec: Spec, width: int) -> Iterator[StyledText]:
     """Say what is asked besides types and attributes: shapes, pairs, what counts only as a type."""
     if spec.body.whole_calls or spec.likes:
         yield from field("inputs", "; ".join(_tensor(spec, *pair) for pair in spec.inputs), width)
@@ -72,7 +70,7 @@ def _combination(types: tuple[str, ...]) -> str:
     return f"{', '.join(types)}{own}"
 
 
-def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
+def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[StyledText]:
     """Yield the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
     sources = sorted(pairs.listed.items(), key=lambda entry: order.index(entry[0]))
@@ -84,8 +82,8 @@ def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[Text]:
     yield from field("", quoted(spec, pairs.cite), width)
 
 
-def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[Text]:
-    yield Text.assemble((rule.name, "bold"), (f"   {rule.place}", "dim"))
+def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[StyledText]:
+    yield StyledText.assemble((rule.name, "bold"), (f"   {rule.place}", "dim"))
     yield from field("  when", condition(rule, types) or "always", width)
     if rounding(rule):
         yield from field("  round", rounding(rule), width)
@@ -96,11 +94,11 @@ def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[Text]:
         yield from field("  " + ("cite" if number == 1 else ""),
                           f"{mark}{cell}: {quoted(spec, cite)}", width)  # fmt: skip
     yield from _readings(spec, rule, width)
-    yield Text()
+    yield StyledText()
     yield from _table(rule, feet, width)
 
 
-def _readings(spec: Spec, rule: Rule, width: int) -> Iterator[Text]:
+def _readings(spec: Spec, rule: Rule, width: int) -> Iterator[StyledText]:
     """The citations that readings have of their own."""
     outcomes = [outcome for cell in _cells(rule) for outcome in cell.outcomes]
     for outcome in {o.reading: o for o in outcomes if o.cite}.values():
@@ -137,7 +135,7 @@ def _number(cell: Cell, feet: dict[Foot, int]) -> int:
     return next(same)
 
 
-def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[Text]:
+def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[StyledText]:
     """A column of labels and one for each column of the rule, with the numbers of citations."""
     rows = [["x", *_headings(rule)]]
     for row in rule.rows:
@@ -146,7 +144,7 @@ def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[Text]:
     for index, texts in enumerate(rows):
         line = "  ".join(f"{t:<{w}}" for t, w in zip(texts, widths, strict=True))
         if cell_len(line) <= width - 2:
-            yield Text("  " + line.rstrip(), "underline" if index == 0 else "")
+            yield StyledText("  " + line.rstrip(), "underline" if index == 0 else "")
         else:
             yield from paragraph("  ".join([f"{texts[0]:<{widths[0]}}", *texts[1:]]), width,
                                  indent=2, hang=widths[0] + 2)  # fmt: skip
@@ -174,12 +172,12 @@ def _said(cell: Cell, feet: dict[Foot, int]) -> str:
     return f"{said} [{number}]" if len(feet) > 1 and number > 1 else said
 
 
-def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[Text]:
+def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[StyledText]:
     """Yield what changed between two versions: a heading a change, - what stood, + what stands."""
-    yield Text.assemble((f"{old.id} → {new.id}", "bold"), f"  {len(found)} changes")
+    yield StyledText.assemble((f"{old.id} → {new.id}", "bold"), f"  {len(found)} changes")
     for change in found:
-        yield Text()
-        yield Text(change.about)
+        yield StyledText()
+        yield StyledText(change.about)
         for sign, said, style in (("-", change.before, "red"), ("+", change.after, "green")):
             if said:
                 yield from paragraph(f"{sign} {said}", width, indent=2, hang=2, style=style)

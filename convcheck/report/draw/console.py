@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from convcheck.report.draw.layout import MAX_WIDTH
+from convcheck.report.draw.styled import StyledText
 
 # What a terminal that is not of Unicode has instead, as wide where there is such a thing.
 _INSTEAD = {
@@ -28,14 +29,14 @@ def room(console: Console) -> int:
     return console.width - (_WIDER if encodable("…", console.encoding) != "…" else 0)
 
 
-def put(lines: Iterable[Text], console: Console) -> None:
+def put(lines: Iterable[StyledText], console: Console) -> None:
     """Print lines; what is longer than the console is wide stays whole, to be copied.
 
     No character fails that the console's encoding has not: it is replaced, or escaped.
     """
     for line in lines:
         line.rstrip()
-        fit = _fitting(line, console)
+        fit = _fitting(Text.assemble(*line.pieces), console)
         console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
 
 
