@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from convcheck.rules.load import load
-from convcheck.semantics.body.table_lint import Finding
+from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.lint import lint_spec
 
 GOOD = """\
@@ -65,7 +65,7 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
     return folder
 
 
-def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Finding]:
+def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:
     """Load a folder beside the built-in specs and lint one spec of it."""
     catalog = load([folder])
     return lint_spec(catalog.specs[spec]).findings

@@ -15,7 +15,7 @@ from convcheck.judge.tally import Tally, finish, merge
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 CAST = CATALOG.specs["onnx.Cast-21"]
@@ -24,7 +24,7 @@ SPAN = Span(0x3F800000, 4 * CHUNK)
 
 
 def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
-    return sweep(backend, case, compiled(case), form(CAST), span, lambda *call: None, tile)
+    return sweep(backend, case, compiled(case), form_decision(CAST), span, lambda *call: None, tile)
 
 
 def finished(case: Case, *tallies: Tally) -> CaseResult:

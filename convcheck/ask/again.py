@@ -19,8 +19,8 @@ from convcheck.ask.elements import Note, inputs_at
 from convcheck.ask.options import broken, configured, options_of
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, call_timeout
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
-from convcheck.judge.digest import digest, digest_of_words, spelled
-from convcheck.judge.form import complaint
+from convcheck.judge.digest import digest_of_pairs, digest_of_words, spell_digest
+from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import joining, outermost
 from convcheck.judge.result import Example, Group, Word
 from convcheck.numerics.format import Bits, Text
@@ -232,8 +232,8 @@ class _Asking:
         inputs = self.vectors.inputs[0][index]
         got = [f.got for f in found if f.got is not None]
         if not got:
-            return spelled(digest_of_words((found[0].message,)))
-        return spelled(digest(inputs, cast(Bits, np.concatenate(got)[first])))
+            return spell_digest(digest_of_words((found[0].message,)))
+        return spell_digest(digest_of_pairs(inputs, cast(Bits, np.concatenate(got)[first])))
 
     def _example(self, found: _Found, i: int) -> Example:
         element = int(found.index[i])
@@ -269,7 +269,7 @@ class _Asking:
 def _codes(answer: Answer, case: Case, index: Index) -> Bits | str:
     if isinstance(answer, Refused | Declined):
         return answer.message
-    wrong = complaint(answer, case, index.shape)
+    wrong = form_complaint(answer, case, index.shape)
     if wrong:
         return f"{wrong[0]}: {wrong[1]}"
     return cast(Outputs, answer).arrays[0]

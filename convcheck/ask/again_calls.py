@@ -18,7 +18,7 @@ from convcheck.ask.options import broken, configured, options_of
 from convcheck.ask.two_answers import Came, alike, differs, digest, example
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Avoid, CallAnswers
-from convcheck.judge.digest import added, spelled
+from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.result import CallExample, Group
 from convcheck.vectors.model import CallSet
 
@@ -158,8 +158,8 @@ class _Asking:
         for (row, kind), found in sorted(self.found.items(), key=lambda item: item[0][0]):
             yield Group(
                 self.vectors.decisions[row], "inconsistent", kind, len(found.sums),
-                rows.count(row), spelled(added(found.sums.values())), placement=found.placement,
-                examples=(found.example,),
+                rows.count(row), spell_digest(added(found.sums.values())),
+                placement=found.placement, examples=(found.example,),
             )  # fmt: skip
 
 

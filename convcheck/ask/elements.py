@@ -23,7 +23,7 @@ from convcheck.judge.answers import (
     Fault,
     Index,
 )
-from convcheck.judge.form import complaint, strangers
+from convcheck.judge.form import form_complaint, strangers
 from convcheck.numerics.format import Bits, Text
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
@@ -233,7 +233,7 @@ class _Asking:
         self.answered = True
         if isinstance(answer, Refused):
             return answer
-        wrong = complaint(answer, self.vectors.case, index.shape)
+        wrong = form_complaint(answer, self.vectors.case, index.shape)
         if wrong:
             self._fault(wrong[0], placement, wrong[1], index.reshape(-1))
         elif isinstance(answer, Outputs):

@@ -13,7 +13,7 @@ from convcheck.ask.elements import Note
 from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, Avoid, Fault, Index
-from convcheck.judge.form import complaint
+from convcheck.judge.form import form_complaint
 from convcheck.judge.stream import Piece, Weighing, codes_from
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Numeric
@@ -120,7 +120,7 @@ class _Sweep:
 
     def _taken(self, answer: Answer | None) -> Answer | None:
         """Put an answer that is well-formed, but not in the buffer, there."""
-        if isinstance(answer, Outputs) and complaint(answer, self.case, (self.size,)) is None:
+        if isinstance(answer, Outputs) and form_complaint(answer, self.case, (self.size,)) is None:
             np.copyto(self.out, answer.arrays[0])
             return None
         return answer
@@ -144,5 +144,8 @@ class _Sweep:
         """Make a fault of an answer that is another when the chunk is asked again."""
         kind, said = "refused", getattr(answer, "message", "")
         if not isinstance(answer, Refused | Declined):
-            kind, said = complaint(answer, self.case, (self.size,)) or ("wrong type", "no answer")
+            kind, said = form_complaint(answer, self.case, (self.size,)) or (
+                "wrong type",
+                "no answer",
+            )
         return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)

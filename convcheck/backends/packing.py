@@ -19,7 +19,7 @@ def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
     Bits above the format's width are dropped; unused bits of the last byte are 0.
     """
     flat = np.ascontiguousarray(codes, fmt.storage).reshape(-1)
-    if not packed(fmt):
+    if not is_packed(fmt):
         return flat.view(np.uint8)
     return _squeezed(flat, fmt.bits) if fmt.bits in _SHARING else _bitwise(flat, fmt.bits)
 
@@ -29,7 +29,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
 
     Raises ValueError where the memory does not hold as many codes as the shape says.
     """
-    if not packed(fmt):
+    if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
     count = int(np.prod(shape, dtype=np.int64))
     if memory.size != -(-count * fmt.bits // 8):
@@ -51,7 +51,7 @@ def unpack_into(fmt: Numeric, memory: NDArray[np.uint8], out: Codes) -> None:
         np.copyto(out, unpack(fmt, memory, out.shape))
 
 
-def packed(fmt: Numeric) -> bool:
+def is_packed(fmt: Numeric) -> bool:
     """Return whether codes of a format share bytes: a bool has a byte of its own."""
     return fmt.bits < 8 and not isinstance(fmt, Bool)
 

@@ -11,7 +11,7 @@ import click
 from convcheck.cli.options import (
     catalog,
     complete_backends,
-    count,
+    count_option,
     selection_options,
 )
 from convcheck.cli.options import specs_option as specs
@@ -44,7 +44,7 @@ Examples:
               help="ort, openvino, torch … (`convcheck list backends`).")  # fmt: skip
 @selection_options
 @click.option(
-    "--values", metavar="N", default="2^28", show_default=True, callback=count(1, MOST),
+    "--values", metavar="N", default="2^28", show_default=True, callback=count_option(1, MOST),
     help="How many values of each case, rounded up to whole parts; 2^32 are all.",
 )  # fmt: skip
 @click.option(

@@ -173,12 +173,12 @@ def _bits(case: Case, code: int | str) -> Bits:
 def _vectors(it: Explained) -> Vectors:
     """Return the one input with what is due of it."""
     from convcheck.semantics.evaluate import evaluate
-    from convcheck.vectors.form import form
+    from convcheck.vectors.form import form_decision
     from convcheck.vectors.model import VectorSet
 
     bits = _bits(it.case, it.code)
     expected = evaluate(it.spec, it.case, bits)
-    return VectorSet(it.case, (bits,), expected, "sampled", form(it.spec))
+    return VectorSet(it.case, (bits,), expected, "sampled", form_decision(it.spec))
 
 
 def _put_to(

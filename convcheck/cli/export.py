@@ -172,7 +172,7 @@ def _content(asked: _Asked, case: Case, vectors: Vectors) -> bytes:
     if asked.form == SAFETENSORS:
         return safetensors.content(spec, vectors, asked.tier, asked.seed)
     if asked.form == JSON:
-        return json.text(spec, vectors, asked.seed).encode()
+        return json.vector_file_text(spec, vectors, asked.seed).encode()
     assert isinstance(vectors, VectorSet)  # noqa: S101 a whole call has no text form
     return "".join(f"{line}\n" for line in text.lines(vectors)).encode()
 
@@ -196,7 +196,7 @@ def _write_folder(asked: _Asked, path: Path) -> None:
     counts = _Counts(len(asked.cases) - len(kept))
     with progress(len(kept), f"export as {asked.form}") as advance:
         files = _files(asked, corpus, kept, counts, lambda: advance())
-        folder.write(files, path, asked.form)
+        folder.write_export(files, path, asked.form)
     click.echo(counts.said(asked.form, path), err=True)
 
 

@@ -62,7 +62,7 @@ def command(
     from convcheck.plan.select import select_specs
     from convcheck.rules.load import data_dir
     from convcheck.vectors.model import Tier
-    from convcheck.vectors.store.write import Files, differing, write
+    from convcheck.vectors.store.write import Files, differing, write_folder
 
     if out is None and (tier != "edge" or (patterns and not check)):
         raise UsageError(
@@ -75,7 +75,7 @@ def command(
         files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
         if check:
             return _check(differing(files, folder), folder, partial=bool(patterns))
-        changed = write(files, folder)
+        changed = write_folder(files, folder)
     click.echo(
         f"{files.vectors:,} vectors, {files.size / 1e6:.1f} MB, in {folder}: "
         f"{changed:,} files changed"

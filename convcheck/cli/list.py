@@ -97,7 +97,7 @@ def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
 
 
 @command.command("backends", epilog="Example: convcheck list backends")
-def complete_backends() -> int:
+def list_backends() -> int:
     """List backends, and what is missing to use them."""
     from convcheck.backends.protocol import backend_names
     from convcheck.report.draw.listing import columns

@@ -62,7 +62,7 @@ def _configured() -> list[Path]:
     return [path.parent / folder for folder in folders]
 
 
-def count(least: int, most: int) -> Callable[[click.Context, click.Parameter, str], int]:
+def count_option(least: int, most: int) -> Callable[[click.Context, click.Parameter, str], int]:
     """Read a count within limits: 268435456, 2^28 or 1e9. Raises UsageError."""
 
     def read(context: click.Context, parameter: click.Parameter, text: str) -> int:

@@ -167,7 +167,7 @@ def _write(loaded: Catalog, witness: Witness, emit: str, out: str | None) -> Non
     if emit == "onnx":
         from convcheck.reproduce.emit.onnx import files
 
-        folder.write(files(witness), Path(str(out)), ONNX)
+        folder.write_export(files(witness), Path(str(out)), ONNX)
         return
     url = _url(loaded, witness)
     if emit == "c":

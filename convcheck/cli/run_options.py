@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.options import count
+from convcheck.cli.options import count_option
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ _OPTIONS = (
     click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line."),
     click.option(
         "--samples",
-        callback=count(0, 10**12),
+        callback=count_option(0, 10**12),
         default="0",
         metavar="N",
         help="With --tier boundary: N samples as well of every source that is too wide to be asked "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from convcheck.judge.digest import added, spelled
+from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.failure import fails_whole, failure_key
 from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
 
@@ -70,7 +70,7 @@ class Failures:
         return FailureCounts(
             names,
             sum(group.count for group in groups) if key[0] else len(names),
-            spelled(added(int(group.digest, 16) for group in groups)) if key[0] else "",
+            spell_digest(added(int(group.digest, 16) for group in groups)) if key[0] else "",
             tuple(dict.fromkeys(self._kinds(names, groups))),
         )
 

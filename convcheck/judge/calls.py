@@ -13,7 +13,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
-from convcheck.judge.digest import added, digest_of_bytes, spelled
+from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.matching_calls import Returned, closest, difference, is_between, shapes_of
 from convcheck.judge.refusals import is_accepted, is_refusal, wants_refusal
 from convcheck.judge.result import (
@@ -27,10 +27,10 @@ from convcheck.judge.result import (
 from convcheck.judge.tally import (
     BY_CALL,
     RIGHT,
-    Entry,
     Key,
-    Sample,
+    PlacedExample,
     Tally,
+    TallyEntry,
     Whole,
     finish_whole,
     named,
@@ -106,7 +106,7 @@ def _refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAnswers:
     return replace(answers, state=state, messages={0: message}, declined=None)
 
 
-def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, Entry]:
+def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, TallyEntry]:
     """Return an entry for each decision, sort, kind and reading, in the order of first calls."""
     found: dict[Key, list[int]] = {}
     first: dict[Key, _Judged] = {}
@@ -123,13 +123,15 @@ def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, 
 
 def _entry(
     calls: CallSet, answers: CallAnswers, key: Key, one: _Judged, members: list[int], show_all: bool
-) -> Entry:
+) -> TallyEntry:
     """Return the entry of calls, with the first as an example unless all is right."""
     if key.sort == RIGHT and not key.named and not show_all:
-        return Entry(len(members))
+        return TallyEntry(len(members))
     digest = added(_hash(calls, answers, i) for i in members)
     i = members[0]
-    return Entry(len(members), digest, first=Sample(i, 0.0, _shown(calls, answers, i, one)))
+    return TallyEntry(
+        len(members), digest, first=PlacedExample(i, 0.0, _shown(calls, answers, i, one))
+    )
 
 
 def _judged(calls: CallSet, answers: CallAnswers, i: int) -> _Judged:
@@ -232,10 +234,10 @@ def _arguments(call: Call, reading: CallReading, where: tuple[int, int] | None) 
 def _due(reading: CallReading, first: int) -> tuple[Strip, ...] | str:
     if reading.pattern != pattern.EXACT:
         return f"<{PATTERNS[reading.pattern]}>"
-    return due_strips(reading, first)
+    return strips_due(reading, first)
 
 
-def due_strips(reading: CallReading, first: int) -> tuple[Strip, ...]:
+def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
     """Show the outputs that a reading wants, from element `first` on."""
     return tuple(
         replace(
@@ -292,6 +294,6 @@ def _of_fault(calls: CallSet, fault: Fault) -> Group:
     shown = _example(calls, fault.index, first, None, message=fault.message) if len(calls) else None
     return Group(
         decision, "crashed" if crashed else "fail", fault.message if crashed else fault.kind, 1, 1,
-        spelled(digest_of_bytes(fault.message.encode())),
+        spell_digest(digest_of_bytes(fault.message.encode())),
         placement=fault.placement, examples=(shown,) if shown else (),
     )  # fmt: skip

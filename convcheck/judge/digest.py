@@ -40,7 +40,7 @@ _PAGE = 1 << 12  # blocks whose weights are made at once, and kept while they ar
 _Lanes = NDArray[np.uint64]
 
 
-def digest(inputs: Bits, got: Bits) -> int:
+def digest_of_pairs(inputs: Bits, got: Bits) -> int:
     """Return the digest of inputs, of shape (n,), with the answers to them.
 
     Codes of one value in arrays of another item size have another digest: a case has one.
@@ -90,7 +90,7 @@ def digest_of_consecutive(first: int, got: Codes) -> int:
     end = first + len(got)
     begin, stop = -(-first >> _BITS), end >> _BITS
     if begin >= stop:
-        return digest(np.arange(first, end, dtype=np.uint64), got)
+        return digest_of_pairs(np.arange(first, end, dtype=np.uint64), got)
     whole = got[(begin << _BITS) - first : (stop << _BITS) - first]
     weights = _weights(got.dtype.itemsize)
     words = _words(whole).reshape(stop - begin, -1).astype(np.uint64)
@@ -100,7 +100,9 @@ def digest_of_consecutive(first: int, got: Codes) -> int:
     head, tail = begin << _BITS, stop << _BITS
     edges = [(first, got[: head - first])] if first < head else []
     edges += [(tail, got[tail - first :])] if tail < end else []
-    rest = (digest(np.arange(at, at + len(part), dtype=np.uint64), part) for at, part in edges)
+    rest = (
+        digest_of_pairs(np.arange(at, at + len(part), dtype=np.uint64), part) for at, part in edges
+    )
     return added((_joined(lanes), *rest))
 
 
@@ -124,7 +126,7 @@ def added(digests: Iterable[int]) -> int:
     return ((lanes[0] & _LANE) << 64) | (lanes[1] & _LANE)
 
 
-def spelled(digest: int) -> str:
+def spell_digest(digest: int) -> str:
     """Return a digest in 32 hexadecimal digits."""
     return f"{digest:032x}"
 

@@ -22,7 +22,7 @@ from convcheck.judge.answers import (
     Answers,
     Fault,
 )
-from convcheck.judge.digest import digest, digest_of_words, spelled
+from convcheck.judge.digest import digest_of_pairs, digest_of_words, spell_digest
 from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
@@ -31,10 +31,10 @@ from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word
 from convcheck.judge.tally import (
     MAIN,
     RIGHT,
-    Entry,
     Key,
-    Sample,
+    PlacedExample,
     Tally,
+    TallyEntry,
     Whole,
     finish_whole,
     merge,
@@ -115,7 +115,7 @@ def _tally_of(
     return Tally(asked, entries, (), faults, 0, count, decisions, whole)
 
 
-def _placed(tally: Tally, placement: str) -> dict[Key, Entry]:
+def _placed(tally: Tally, placement: str) -> dict[Key, TallyEntry]:
     return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
 
 
@@ -171,7 +171,7 @@ class _Tallying:
         rows = np.where(self.state == NOT_ASKED, np.int16(-1), self.expected.rows)
         found, counts = np.unique(rows, return_counts=True)
         asked = {int(r): int(n) for r, n in zip(found, counts, strict=True) if r >= 0}
-        entries: dict[Key, Entry] = {}
+        entries: dict[Key, TallyEntry] = {}
         for row in asked:
             for reading in range(len(self.expected.decisions[row].readings)):
                 for sort, kind, index in self._sorted_out(rows == row, reading):
@@ -207,19 +207,19 @@ class _Tallying:
     def _message(self, i: int) -> str:
         return self.messages.get(int(self.order[i]), "")
 
-    def _entry(self, index: Index, key: Key, reading: Reading) -> Entry:
+    def _entry(self, index: Index, key: Key, reading: Reading) -> TallyEntry:
         disputed = len(self.expected.decisions[key.decision].readings) > 1
         if key.sort == RIGHT and not disputed and not self.show_all:
-            return Entry(len(index))
+            return TallyEntry(len(index))
         errors = errors_of(self.target, reading.codes[index], self.got[index])
         if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
             errors[:] = 0
         first = self._sample(index, 0, errors, reading)
         if key.sort == RIGHT and not disputed:
-            return Entry(len(index), first=first)
+            return TallyEntry(len(index), first=first)
         extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
-        sums = digest(self.inputs[0][index], self.got[index])
-        return Entry(len(index), sums, self._ranges(index), first, extreme)
+        sums = digest_of_pairs(self.inputs[0][index], self.got[index])
+        return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
 
     def _ranges(self, index: Index) -> Ranges:
         if self.whole and not isinstance(self.case.inputs[0].format, Text):
@@ -236,13 +236,13 @@ class _Tallying:
 
     def _sample(
         self, index: Index, i: int, errors: NDArray[np.float64], reading: Reading
-    ) -> Sample:
+    ) -> PlacedExample:
         element = int(index[i])
         answered = self.state[element] == ANSWERED
         got = _word(self.got[element]) if answered else None
         inputs = tuple(_word(tensor[element]) for tensor in self.inputs)
         example = Example(inputs, due_word(reading, element), got, self._message(element))
-        return Sample(int(self.at[element]), float(errors[i]), example)
+        return PlacedExample(int(self.at[element]), float(errors[i]), example)
 
 
 def _positions(vectors: VectorSet) -> NDArray[np.uint64]:
@@ -276,7 +276,7 @@ def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
             decision = vectors.expected.decisions[vectors.expected.rows[i]]
     verdict = {"crashed": "crashed", "refused": "refused"}.get(fault.kind, "fail")
     kind = fault.kind if fault.kind in _FORM else fault.message
-    sums = spelled(digest_of_words((*inputs, fault.message)))
+    sums = spell_digest(digest_of_words((*inputs, fault.message)))
     return Group(
         decision, cast(Verdict, verdict), kind, 1, 1, sums,
         placement=fault.placement, examples=examples,

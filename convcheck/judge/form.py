@@ -14,7 +14,7 @@ from convcheck.rules.model import Case, DType
 Complaint = tuple[str, str]  # kind and message
 
 
-def complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Complaint | None:
+def form_complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Complaint | None:
     """Say what is wrong with an answer as a whole, None where it is well-formed."""
     if isinstance(answer, Oversized):
         return "wrong shape", f"{answer.shapes[0]}, not {shape}"

@@ -15,7 +15,7 @@ from convcheck.judge.kinds import kinds_of
 from convcheck.judge.matching import matching
 from convcheck.numerics.format import Bits, Codes, Float, Numeric
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.inputs import order_key
 
 Returned = Outputs | Oversized
@@ -61,7 +61,9 @@ def shapes_of(got: Returned) -> tuple[tuple[int, ...], ...]:
     return got.shapes if isinstance(got, Oversized) else tuple(a.shape for a in got.arrays)
 
 
-def _of_shape(output: int, due: Due, shape: tuple[int, ...], got: Returned) -> Difference:
+def _of_shape(
+    output: int, due: ExpectedOutput, shape: tuple[int, ...], got: Returned
+) -> Difference:
     if len(shape) != 1 or len(due.shape) != 1:
         return Difference("another shape", (1, 1 << 62, 0), (output, -1))
     longer = shape[0] - due.shape[0]
@@ -76,7 +78,7 @@ def _of_shape(output: int, due: Due, shape: tuple[int, ...], got: Returned) -> D
     return Difference(kind, (1, abs(longer), wrong), (output, -1))
 
 
-def _right(due: Due, got: Bits, count: int) -> NDArray[np.bool_]:
+def _right(due: ExpectedOutput, got: Bits, count: int) -> NDArray[np.bool_]:
     """Return which of the first `count` elements are right."""
     reading = Reading(due.codes[:count], due.patterns[:count])
     flat = got.reshape(-1)[:count]
@@ -99,7 +101,7 @@ def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
     return Difference(kind, (0, 0, wrong), first, wrong)
 
 
-def _wrong_elements(due: Due, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
+def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray[np.intp]]:
     if array.dtype != due.dtype.format.storage:
         return {f"codes as {array.dtype}"}, np.arange(max(array.size, 1))
     flat = array.reshape(-1)
@@ -136,7 +138,7 @@ def _alike(reading: CallReading, got: Outputs) -> bool:
     return due == list(zip(got.types, shapes_of(got), strict=True))
 
 
-def _inside(dues: Sequence[Due], array: Bits) -> bool:
+def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> bool:
     fmt = dues[0].dtype.format
     if not isinstance(fmt, Float) or array.dtype != fmt.storage:
         return False

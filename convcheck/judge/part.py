@@ -9,7 +9,7 @@ from convcheck.judge.tally import Tally
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.span import SAMPLED_PART
-from convcheck.vectors.span import part_of as codes_of_part
+from convcheck.vectors.span import span_size as codes_of_part
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges
 from convcheck.judge.result import Example, Word
-from convcheck.judge.tally import RIGHT, Entry, Key, Sample
+from convcheck.judge.tally import RIGHT, Key, PlacedExample, TallyEntry
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
@@ -79,7 +79,7 @@ class Runs:
         self.source, self.program = cast(Numeric, case.inputs[0].format), program
         self.settled = _Judged(case)
         self.asked: dict[int, int] = defaultdict(int)
-        self.found: dict[Key, list[Entry]] = defaultdict(list)
+        self.found: dict[Key, list[TallyEntry]] = defaultdict(list)
         self.last: _Run | None = None
 
     def add(self, flat: Flat, first: int, got: Codes, same: bool) -> None:
@@ -99,7 +99,7 @@ class Runs:
         if run.hashed:
             run.hash(first, got, same)
 
-    def entries(self) -> Mapping[Key, list[Entry]]:
+    def entries(self) -> Mapping[Key, list[TallyEntry]]:
         """Return what was noted, a list of disjoint parts a key."""
         self._close()
         return self.found
@@ -126,10 +126,10 @@ class Runs:
             assert run is not None  # noqa: S101
             outcome, lowest = run.flat.outcomes[reading], run.pair[0]
             sort, kind, sample = self.settled.one(outcome, run.code, run.got, lowest)
-            entry = Entry(run.pair[1] + 1 - lowest)
+            entry = TallyEntry(run.pair[1] + 1 - lowest)
             if run.hashed:
                 place = Ranges(loose=(run.pair,))
-                entry = Entry(entry.count, run.total, place, sample, sample)
+                entry = TallyEntry(entry.count, run.total, place, sample, sample)
             self.found[Key(run.flat.row, reading, sort, kind)].append(entry)
 
     def _readings(self, flat: Flat) -> range:
@@ -146,7 +146,7 @@ class _Judged:
 
     def one(
         self, outcome: tuple[int, int], code: int, got: int, position: int
-    ) -> tuple[str, str, Sample]:
+    ) -> tuple[str, str, PlacedExample]:
         """Return what became of an element, in what way, and it as a sample.
 
         `outcome` is the code that is due and its pattern.
@@ -155,7 +155,7 @@ class _Judged:
         if key not in self._known:
             self._known[key] = self._judged(outcome, code, got)
         sort, kind, due, error = self._known[key]
-        return sort, kind, Sample(position, error, Example((code,), due, got))
+        return sort, kind, PlacedExample(position, error, Example((code,), due, got))
 
     def _judged(
         self, outcome: tuple[int, int], code: int, got: int

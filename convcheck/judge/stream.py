@@ -21,7 +21,7 @@ from convcheck.judge.matching import matching
 from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
 from convcheck.judge.runs import Runs, pair_of, undefined
-from convcheck.judge.tally import RIGHT, Entry, Key, Tally, combined, merge, named
+from convcheck.judge.tally import RIGHT, Key, Tally, TallyEntry, combined, merge, named
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
@@ -137,7 +137,7 @@ class Weighing:
                 continue
             asked[row] = asked.get(row, 0) + count
             for reading in self._readings(row):
-                runs.setdefault(Key(row, reading, RIGHT), []).append(Entry(count))
+                runs.setdefault(Key(row, reading, RIGHT), []).append(TallyEntry(count))
         entries = {key: combined(found, edges) for key, found in runs.items()}
         decisions = named(self.program.decisions, entries)
         return merge([Tally(asked, entries, covered, decisions=decisions), *self.found])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from convcheck.judge.answers import PLACEMENTS
-from convcheck.judge.digest import added, spelled
+from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
 from convcheck.judge.result import (
     CallExample,
@@ -53,7 +53,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Sample:
+class PlacedExample:
     """An example with its position among the inputs in the order of their values, and how far off
     it is in steps of the destination.
     """
@@ -64,7 +64,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TallyEntry:
     """The elements of a key: a count, a sum of hashes, where they are, two of them.
 
     Of what is right under the only reading of its rule there is just the count.
@@ -73,8 +73,8 @@ class Entry:
     count: int
     digest: int = 0
     ranges: Ranges = field(default_factory=Ranges)
-    first: Sample | None = None
-    extreme: Sample | None = None
+    first: PlacedExample | None = None
+    extreme: PlacedExample | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Tally:
     """
 
     asked: Mapping[int, int]
-    entries: Mapping[Key, Entry]
+    entries: Mapping[Key, TallyEntry]
     covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()
     declined: int = 0
@@ -140,7 +140,7 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     covered = joining(pair for tally in tallies for pair in tally.covered)
     edges = frozenset(position for pair in covered for position in pair)
     asked: dict[int, int] = defaultdict(int)
-    entries: dict[Key, list[Entry]] = defaultdict(list)
+    entries: dict[Key, list[TallyEntry]] = defaultdict(list)
     faults: dict[tuple[str, ...], Group] = {}
     for tally in tallies:
         for decision, count in tally.asked.items():
@@ -171,11 +171,11 @@ def _place_of(fault: Group) -> tuple[tuple[object, ...], str]:
     return tuple(example.inputs for example in fault.examples), fault.digest
 
 
-def combined(entries: list[Entry], edges: frozenset[int]) -> Entry:
+def combined(entries: list[TallyEntry], edges: frozenset[int]) -> TallyEntry:
     """Make one of the entries of a key in disjoint parts, given the edges of what they cover."""
     firsts = [e.first for e in entries if e.first]
     extremes = [e.extreme for e in entries if e.extreme]
-    return Entry(
+    return TallyEntry(
         sum(e.count for e in entries),
         added(e.digest for e in entries),
         merged([e.ranges for e in entries], edges),
@@ -228,7 +228,7 @@ def _groups(case: Case, tally: Tally) -> Iterator[Group]:
             number = of[key.decision, reading, key.placement]
             entry = tally.entries[key]
             if verdict == "pass":
-                entry = Entry(entry.count, first=entry.first if show_all else None)
+                entry = TallyEntry(entry.count, first=entry.first if show_all else None)
             yield _group(case.inputs[0].format, decision, verdict, key, entry, number)
 
 
@@ -288,7 +288,7 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
 
 
 def _group(
-    source: Format, decision: Decision, verdict: str, key: Key, entry: Entry, of: int
+    source: Format, decision: Decision, verdict: str, key: Key, entry: TallyEntry, of: int
 ) -> Group:
     pairs, more = entry.ranges.shown()
     numbers = cast(Numeric, source)  # of texts, there are no ranges
@@ -296,7 +296,7 @@ def _group(
     samples = [entry.first] if entry.first else []
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)
-    digest = "" if verdict == "pass" else spelled(entry.digest)
+    digest = "" if verdict == "pass" else spell_digest(entry.digest)
     reading = key.named if key.reading == BY_CALL else decision.readings[key.reading]
     return Group(
         decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,

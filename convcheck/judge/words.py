@@ -39,7 +39,7 @@ def hexadecimal(fmt: Numeric, code: int) -> str:
     return f"0x{code:0{-(-bits // 4)}x}"
 
 
-def code(fmt: Format, word: Word) -> str:
+def code_text(fmt: Format, word: Word) -> str:
     """Return a code in hexadecimal; a text or a pattern's word as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return str(word)
@@ -57,7 +57,7 @@ def value(fmt: Format, word: Word | None) -> str | None:
 
 def shown(fmt: Format, word: Word) -> str:
     """Return a code in hexadecimal, or a text in quotes."""
-    return quote(word) if isinstance(word, str) else code(fmt, word)
+    return quote(word) if isinstance(word, str) else code_text(fmt, word)
 
 
 def quote(text: str) -> str:
@@ -87,7 +87,7 @@ def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
     # of an input that only gives a type there is no word, and of a call there may be none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
-    words = [code(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
+    words = [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
     dashes = ["--"] if any(word.startswith("-") for word in words) else []
     return [*dashes, shlex.quote(case.id), *map(_argument, words)]
 
@@ -107,7 +107,7 @@ def pair(fmt: Format, span: Iterable[Word]) -> str:
     return f"{GLUE}…{GLUE}".join(dict.fromkeys(shown(fmt, word) for word in span))
 
 
-def form(strip: Strip) -> str:
+def type_and_shape(strip: Strip) -> str:
     """Return type and shape: float32 scalar, float16 [7]."""
     shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
     return f"{strip.type} {shape}"

@@ -48,7 +48,7 @@ def normalised(
     return exponent, significand
 
 
-def parts_of(value: Fraction) -> tuple[int, int, bool]:
+def number_parts(value: Fraction) -> tuple[int, int, bool]:
     """Return (exponent, significand, sticky) of a positive fraction; the significand has 64 bits.
 
     Whatever is too far out for any format gets the exponent of infinity or of zero, and keeps
@@ -66,7 +66,7 @@ def parts_of(value: Fraction) -> tuple[int, int, bool]:
 def from_fractions(values: list[Fraction], negative_zero: list[bool] | None = None) -> Numbers:
     """Return Numbers of exact fractions; `negative_zero` tells which zeros are negative."""
     n = len(values)
-    parts = [(-FAR, 0, False) if v == 0 else parts_of(abs(v)) for v in values]
+    parts = [(-FAR, 0, False) if v == 0 else number_parts(abs(v)) for v in values]
     signs = [v < 0 for v in values]
     if negative_zero is not None:
         signs = [s or z for s, z in zip(signs, negative_zero, strict=True)]
@@ -86,7 +86,7 @@ def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
     """
     if bound == 0:
         return np.asarray(x.significand != 0)
-    exponent, significand, sticky = parts_of(abs(bound))
+    exponent, significand, sticky = number_parts(abs(bound))
     if sticky:
         raise ValueError(f"bound {bound} has more than 64 significant bits")
     above = x.significand > np.uint64(significand)
@@ -103,7 +103,7 @@ def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
     """
     if bound <= 0:
         return exceeds(x, bound) & x.sign
-    exponent, significand, _ = parts_of(bound)
+    exponent, significand, _ = number_parts(bound)
     if significand != 1 << 63:
         raise ValueError(f"bound {bound} is not a power of two")
     return np.asarray(x.sign | (x.exponent < exponent))

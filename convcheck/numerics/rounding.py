@@ -50,7 +50,7 @@ def floor(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     return (first | later) & sign
 
 
-def ceil(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
+def ceiling(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     """Towards plus infinity (roundTowardPositive)."""
     return (first | later) & ~sign
 
@@ -67,7 +67,7 @@ MODES: Mapping[str, Mode] = {
     "toward-zero": toward_zero,
     "away": away,
     "floor": floor,
-    "ceil": ceil,
+    "ceil": ceiling,
     "odd": odd,
 }
 

@@ -25,7 +25,7 @@ from convcheck.judge.result import BackendInfo
 from convcheck.numerics.format import Codes, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import PART, Span, is_swept
 
 SPREAD = 16  # parts of the source, at the least, that values are taken from
@@ -194,7 +194,7 @@ class _Turns:
     """The measurements of one case, which take turns."""
 
     def __init__(self, backend: Backend, spec: Spec, case: Case, by_hand: Backend | None) -> None:
-        self.backend, self.case, self.form = backend, case, form(spec)
+        self.backend, self.case, self.form = backend, case, form_decision(spec)
         self.program: Program = compile_case(spec, case)
         source, target = case.inputs[0].format, case.outputs[0].format
         self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)

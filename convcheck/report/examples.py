@@ -7,7 +7,16 @@ from dataclasses import replace
 from math import prod
 
 from convcheck.judge.result import FAILURES, CallExample, Example, Strip, Verdict, Word
-from convcheck.judge.words import clean, code, form, hexadecimal, pattern, plural, quote, value
+from convcheck.judge.words import (
+    clean,
+    code_text,
+    hexadecimal,
+    pattern,
+    plural,
+    quote,
+    type_and_shape,
+    value,
+)
 from convcheck.judge.words import shown as shown_code
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Float, Format, Numeric, Text
@@ -141,7 +150,7 @@ def call_in_words(
     """
     several = len(example.inputs) > 1
     lines = [
-        Labelled(f"input {i}" if several else "input", f"{form(strip)}  {few(strip)}")
+        Labelled(f"input {i}" if several else "input", f"{type_and_shape(strip)}  {few(strip)}")
         for i, strip in enumerate(example.inputs if inputs else (), 1)
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
@@ -168,7 +177,7 @@ def _form_differs(example: CallExample) -> bool:
 
 def forms(strips: tuple[Strip, ...]) -> str:
     """Return types and shapes."""
-    return "; ".join(map(form, strips))
+    return "; ".join(map(type_and_shape, strips))
 
 
 def few(strip: Strip) -> str:
@@ -181,7 +190,7 @@ def few(strip: Strip) -> str:
 def _whole(strips: tuple[Strip, ...] | str) -> str:
     if isinstance(strips, str):
         return pattern(strips) or strips
-    return "; ".join(f"{form(strip)}  {few(strip)}" for strip in strips)
+    return "; ".join(f"{type_and_shape(strip)}  {few(strip)}" for strip in strips)
 
 
 def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
@@ -191,7 +200,7 @@ def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
     if strip.format is None:
         return hex(word)
     said = str(value(strip.format, word))
-    return f"{said} ({code(strip.format, word)})" if codes else said
+    return f"{said} ({code_text(strip.format, word)})" if codes else said
 
 
 def elements_of(example: CallExample, labels: tuple[str, str], most: int = MOST) -> Elements | None:
@@ -285,7 +294,7 @@ def answer(case: Case, example: Example | CallExample) -> str:
 def _element(fmt: Format, word: Word) -> str:
     if isinstance(word, str):
         return shorten(quote(word), _SHORT)
-    return f"{value(fmt, word)} ({code(fmt, word)})"
+    return f"{value(fmt, word)} ({code_text(fmt, word)})"
 
 
 def _tensor(strip: Strip) -> str:

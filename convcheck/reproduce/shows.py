@@ -15,7 +15,7 @@ from convcheck.errors import ConvcheckError
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import judge
-from convcheck.judge.form import complaint, strangers
+from convcheck.judge.form import form_complaint, strangers
 from convcheck.judge.matching_calls import closest, is_between, shapes_of
 from convcheck.judge.result import BackendInfo, CallExample, Group, Strip
 from convcheck.numerics.format import Bits, Codes, Float, Format
@@ -36,7 +36,7 @@ from convcheck.reproduce.witness import (
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, UNDEFINED
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall
-from convcheck.semantics.expected_calls import Due as Wanted
+from convcheck.semantics.expected_calls import ExpectedOutput as Wanted
 from convcheck.vectors.inputs import order_key
 from convcheck.vectors.model import CallSet, VectorSet
 
@@ -51,7 +51,7 @@ def shows(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> bool:
 def _shown(vectors: VectorSet, index: Index, reply: Reply, group: Group) -> Group | None:
     """Return what an answer is judged to show, None where it is not what the group is about."""
     if reply.state == ANSWERED:
-        wrong = complaint(reply.outputs, vectors.case, index.shape)
+        wrong = form_complaint(reply.outputs, vectors.case, index.shape)
         if wrong:
             return group if wrong[0] == group.kind else None
         [array] = cast(Outputs, reply.outputs).arrays
@@ -103,7 +103,7 @@ def _first_wrong(some: VectorSet, index: Index, reply: Reply) -> int:
 
     got = reply.outputs
     fmt = some.case.outputs[0].format
-    if not isinstance(got, Outputs) or complaint(got, some.case, index.shape):
+    if not isinstance(got, Outputs) or form_complaint(got, some.case, index.shape):
         return 0
     flat = got.arrays[0].reshape(-1)
     right = matching(

@@ -25,7 +25,7 @@ _TELLS = {"examples", "samples", "text", "cite"}  # fields of which the vectors 
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
-def digest(spec: Spec) -> str:
+def digest_of_spec(spec: Spec) -> str:
     """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
     if spec.body.whole_calls:  # a table is its rules

@@ -1,8 +1,8 @@
 """Arithmetic expressions of spec files: a whitelist of Python's syntax tree, never evaluated.
 
-`parse` reads text such as ``max(ceil((stop - start) / step), 0)`` into a small tree of names,
-whole numbers and the operations below, and refuses everything else. `apply` walks the tree with
-whatever arithmetic the caller brings: exact fractions, numbers rounded to a format, arrays.
+`parse_expression` reads text such as ``max(ceil((stop - start) / step), 0)`` into a small tree of
+names, whole numbers and the operations below, and refuses everything else. `compute` walks the tree
+with whatever arithmetic the caller brings: exact fractions, numbers rounded to a format, arrays.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class _Reader:
         return SpecError(message, place=self.place, hint=hint)
 
 
-def parse(source: Node | str, names: Collection[str], types: Collection[str] = ()) -> Expression:
+def parse_expression(
+    source: Node | str, names: Collection[str], types: Collection[str] = ()
+) -> Expression:
     """Read an expression over `names`; a call of one of `types` converts to that type.
 
     Raises SpecError, with the file and line of a Node, for a name that is not among them, for
@@ -79,7 +81,7 @@ def parse(source: Node | str, names: Collection[str], types: Collection[str] = (
     return _read(tree.body, reader, 0)
 
 
-def apply(
+def compute(
     expression: Expression,
     values: Mapping[str, T],
     operations: Mapping[str, Callable[..., T]],
@@ -93,7 +95,7 @@ def apply(
         return values[expression.name]
     if expression.operation == NUMBER:
         return operations[NUMBER](expression.number)
-    parts = [apply(part, values, operations) for part in expression.parts]
+    parts = [compute(part, values, operations) for part in expression.parts]
     if expression.operation == CONVERT:
         return operations[CONVERT](expression.name, *parts)
     return operations[expression.operation](*parts)

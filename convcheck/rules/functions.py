@@ -30,7 +30,7 @@ ANY = "any"
 
 
 @dataclass(frozen=True)
-class Claim:
+class FunctionRow:
     """A row of `where`: source and destination types (None: all), and attribute values by name.
 
     An attribute's values are as written; None for any.
@@ -61,10 +61,10 @@ class Calling:
     """The function of a runtime that is the operator, and the questions that it answers."""
 
     function: str
-    claims: tuple[Claim, ...] = (Claim(),)
+    claims: tuple[FunctionRow, ...] = (FunctionRow(),)
 
 
-def read_calls(node: Node | None, context: Context) -> dict[str, Calling]:
+def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
     """Return the callings by runtime. Raises SpecError with file and line."""
     return {
         runtime: _calling(entry, context)
@@ -97,7 +97,7 @@ def _calling(node: Node, context: Context) -> Calling:
     return Calling(function, tuple(_claim(row, context) for row in where.elements()))
 
 
-def _claim(node: Node, context: Context) -> Claim:
+def _claim(node: Node, context: Context) -> FunctionRow:
     node.only("from", "to", *context.attributes)
     types = {key: frozenset(context.types.names(node.need(key))) for key in _types_of(node)}
     attributes = tuple(
@@ -105,7 +105,7 @@ def _claim(node: Node, context: Context) -> Claim:
         for name, value in node.items().items()
         if name not in ("from", "to")
     )
-    return Claim(types.get("from"), types.get("to"), attributes)
+    return FunctionRow(types.get("from"), types.get("to"), attributes)
 
 
 def _types_of(node: Node) -> list[str]:

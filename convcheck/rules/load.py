@@ -16,11 +16,11 @@ from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.checks import check_spec
 from convcheck.rules.context import Context, read_cite
 from convcheck.rules.extend import extend, rules_of, standalone
-from convcheck.rules.functions import read_calls
+from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts
 from convcheck.rules.model import DType, Source, Spec
 from convcheck.rules.rule import read_rule
-from convcheck.rules.source import Node, read
+from convcheck.rules.source import Node, read_yaml
 from convcheck.rules.spellings import read_spellings
 from convcheck.rules.supported import read_pairs, read_shapes
 from convcheck.rules.types import Types, read_types
@@ -75,7 +75,7 @@ class _File:
 
     @cached_property
     def node(self) -> Node:
-        node = read(self.path, self.shown)
+        node = read_yaml(self.path, self.shown)
         node.only(*_KEYS)
         return node
 
@@ -170,7 +170,7 @@ def _all_types(roots: Sequence[Path]) -> Types:
     for root in roots:
         path = root / DTYPES
         if path.is_file():
-            node = read(path, _shown(path, root))
+            node = read_yaml(path, _shown(path, root))
             merged = node if merged is None else _merge_types(merged, node)
     if merged is None:
         raise SpecError(f"no {DTYPES} in {roots[0]}", hint="the installation is incomplete")
@@ -197,7 +197,7 @@ def _files(root: Path) -> list[_File]:
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
     paths = sorted(p for p in root.rglob("*.yaml") if p.name != DTYPES)
     shown = [_shown(path, root) for path in paths]
-    return [_File(p, s, root, read(p, s, _HEAD)) for p, s in zip(paths, shown, strict=True)]
+    return [_File(p, s, root, read_yaml(p, s, _HEAD)) for p, s in zip(paths, shown, strict=True)]
 
 
 def _op(node: Node) -> str:
@@ -246,7 +246,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         combinations=read_combinations(node.get("combinations"), len(inputs), types),
         pairs=read_pairs(node.get("pairs"), context),
         shapes=read_shapes(shape, context),
-        calls=read_calls(node.get("calls"), context),
+        calls=read_functions(node.get("calls"), context),
     )
     _check_rule_names(spec)
     check_spec(spec, node, types)

@@ -169,7 +169,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Example:
+class TableExample:
     """An example of the text: this input, under these attributes, gives that."""
 
     source: DType
@@ -325,9 +325,9 @@ class Spec:
     @cached_property
     def digest(self) -> str:
         """The hash of what decides the spec's vectors, as hexadecimal digits."""
-        from convcheck.rules.digest import digest
+        from convcheck.rules.digest import digest_of_spec
 
-        return digest(self)
+        return digest_of_spec(self)
 
     def document_of(self, cite: Cite) -> str:
         """Return the title and section of the document that a citation quotes."""

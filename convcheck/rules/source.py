@@ -98,7 +98,7 @@ class Node:
                 raise SpecError(f"unknown key `{key}`", place=place, hint=hint)
 
 
-def read(path: Path, name: str, head: Collection[str] = ()) -> Node:
+def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
     """Return the root node of a YAML file; `name` is the file as places name it.
 
     With `head` the file is read no further than it takes to find these keys of the root, and the
@@ -111,11 +111,11 @@ def read(path: Path, name: str, head: Collection[str] = ()) -> Node:
         raise SpecError(
             f"cannot be read: {error}", place=Place(name, 0), hint="a UTF-8 text file"
         ) from error
-    return parse(text, name, head)
+    return parse_yaml(text, name, head)
 
 
-def parse(text: str, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of YAML text. Raises SpecError as `read` does."""
+def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
+    """Return the root node of YAML text. Raises SpecError as `read_yaml` does."""
     try:
         return _root(yaml.parse(text, Loader=_LOADER), name, head)
     except yaml.MarkedYAMLError as error:

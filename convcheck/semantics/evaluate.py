@@ -13,7 +13,7 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Format
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import Expected, Reading
-from convcheck.semantics.program import Entry, Program, Step, compile_case
+from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program, compile_case
 from convcheck.semantics.vocabulary import Points
 
 CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
@@ -75,7 +75,7 @@ def _run(program: Program, points: Points, storage: np.dtype[np.generic]) -> tup
 
 
 def _reading(
-    entries: tuple[Entry, ...],
+    entries: tuple[CompiledRow, ...],
     points: Points,
     which: NDArray[np.uint8],
     rows: Rows,
@@ -104,7 +104,7 @@ def _reading(
     return codes, patterns
 
 
-def _constants(steps: list[Step], storage: np.dtype[np.generic]) -> Bits:
+def _constants(steps: list[CompiledOutcome], storage: np.dtype[np.generic]) -> Bits:
     if storage.hasobject:
         return np.array([""] * len(steps), object)
     return np.array([step.code for step in steps], storage)

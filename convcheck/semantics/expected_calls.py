@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +20,7 @@ Call = tuple[Bits, ...]  # a tensor of codes for each input, in its shape
 
 
 @dataclass(frozen=True)
-class Due:
+class ExpectedOutput:
     """What one output has to be: its type and shape, and the code and pattern of each element.
 
     `codes` and `patterns` are flat, of `prod(shape)` elements in C order.
@@ -38,7 +37,7 @@ class CallReading:
     """A call's answer under one reading: outputs (EXACT), a refusal (REFUSED), or UNDEFINED."""
 
     name: str
-    outputs: tuple[Due, ...] = ()
+    outputs: tuple[ExpectedOutput, ...] = ()
     pattern: int = EXACT
 
 
@@ -70,8 +69,3 @@ class CompiledCalls(Protocol):
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return what is expected of a call. Raises SpecError where the spec does not decide it."""
         ...
-
-
-def elements(expected: ExpectedCall) -> int:
-    """Return the number of elements of the outputs under the first reading."""
-    return sum(prod(due.shape) for due in expected.readings[0].outputs)

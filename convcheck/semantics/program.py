@@ -35,7 +35,7 @@ from convcheck.semantics.vocabulary import (
 
 
 @dataclass(frozen=True)
-class Step:
+class CompiledOutcome:
     """What one reading of a cell gives: a constant, a computation, or another program."""
 
     pattern: int
@@ -46,12 +46,12 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CompiledRow:
     """A row: the test (None for `else`), the rounding mode of its words, and a step a reading."""
 
     test: CaseWord | None
     mode: str
-    steps: tuple[Step, ...]
+    steps: tuple[CompiledOutcome, ...]
     first: int  # index of its (first) decision
     rule: Rule
     row: Row
@@ -62,14 +62,14 @@ class Entry:
 class Program:
     """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CompiledRow, ...]
     decisions: tuple[Decision, ...]
     readings: int
 
 
 @dataclass(frozen=True)
-class Question:
-    """What the conditions of rules look at."""
+class Subject:
+    """What the conditions of rules are matched against."""
 
     spec: Spec
     source: str
@@ -110,27 +110,27 @@ def compile_conversion(
 def _compiled(
     spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
 ) -> Program:
-    question = Question(spec, source.name, source.format, target.name, target.format, attributes)
-    return _program(question, tuple(r for r in spec.rules if rule in ("", r.name)))
+    subject = Subject(spec, source.name, source.format, target.name, target.format, attributes)
+    return _program(subject, tuple(r for r in spec.rules if rule in ("", r.name)))
 
 
-def matches(rule: Rule, question: Question) -> int | None:
-    """Return the column of a rule that applies to a question, None where the rule does not."""
-    attributes = dict(question.attributes)
-    facts = {"from": question.source, "to": question.target, **attributes}
-    if question.spec.pairs:
-        facts[PAIR] = question.spec.pairs.word(question.source, question.target)
+def matches(rule: Rule, subject: Subject) -> int | None:
+    """Return the column of a rule that applies to a subject, None where the rule does not."""
+    attributes = dict(subject.attributes)
+    facts = {"from": subject.source, "to": subject.target, **attributes}
+    if subject.spec.pairs:
+        facts[PAIR] = subject.spec.pairs.word(subject.source, subject.target)
     for key, allowed in rule.when:
         fact = facts.get(key, "")
-        if fact not in allowed and not (OTHER in allowed and _is_other(question, key, fact)):
+        if fact not in allowed and not (OTHER in allowed and _is_other(subject, key, fact)):
             return None
-    if rule.same_type and question.source != question.target:
+    if rule.same_type and subject.source != subject.target:
         return None
     return _column(rule, facts)
 
 
-def _is_other(question: Question, attribute: str, value: str) -> bool:
-    values = next(a.values for a in question.spec.attributes if a.name == attribute)
+def _is_other(subject: Subject, attribute: str, value: str) -> bool:
+    values = next(a.values for a in subject.spec.attributes if a.name == attribute)
     return value != "" and value not in [str(v) for v in values]
 
 
@@ -142,65 +142,65 @@ def _column(rule: Rule, facts: dict[str, str]) -> int | None:
     return columns.index(wanted) if wanted in columns else None
 
 
-def _program(question: Question, rules: tuple[Rule, ...]) -> Program:
-    entries: list[Entry] = []
+def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
+    entries: list[CompiledRow] = []
     decisions: list[Decision] = []
-    for rule, row, column in _rows(question, rules):
-        entry, more = _entry(question, rule, row, row.cells[column], len(decisions))
+    for rule, row, column in _rows(subject, rules):
+        entry, more = _entry(subject, rule, row, row.cells[column], len(decisions))
         entries.append(entry)
         decisions += more
         if entry.test is None:
             break
     if not entries or entries[-1].test is not None:
-        raise _undecided(question, entries)
+        raise _undecided(subject, entries)
     readings = max(len(d.readings) for d in decisions)
     return Program(tuple(entries), tuple(decisions), readings)
 
 
-def _rows(question: Question, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row, int]]:
+def _rows(subject: Subject, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row, int]]:
     for rule in rules:
-        column = matches(rule, question)
+        column = matches(rule, subject)
         if column is not None:
             for row in rule.rows:
-                if possible(row.label, question.source_format, question.format):
+                if possible(row.label, subject.source_format, subject.format):
                     yield rule, row, column
 
 
-def _undecided(question: Question, entries: list[Entry]) -> SpecError:
-    what = f"{question.source} to {question.target}"
-    if question.attributes:
-        what += " with " + ", ".join(f"{k}={v}" for k, v in question.attributes)
-    place = entries[-1].rule.place if entries else question.spec.place
+def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
+    what = f"{subject.source} to {subject.target}"
+    if subject.attributes:
+        what += " with " + ", ".join(f"{k}={v}" for k, v in subject.attributes)
+    place = entries[-1].rule.place if entries else subject.spec.place
     return SpecError(
-        f"{question.spec.id}: no rule decides every input of {what}",
+        f"{subject.spec.id}: no rule decides every input of {what}",
         place=place,
         hint="end the last table that applies with an `else` row, or add a rule",
     )
 
 
 def _entry(
-    question: Question, rule: Rule, row: Row, cell: Cell, first: int
-) -> tuple[Entry, list[Decision]]:
+    subject: Subject, rule: Rule, row: Row, cell: Cell, first: int
+) -> tuple[CompiledRow, list[Decision]]:
     test = None
     if row.label != ELSE:
-        test = case_word(row.label, question.spec.literals)
+        test = case_word(row.label, subject.spec.literals)
         if test is None:
-            known = ", ".join(known_cases(question.spec.literals))
+            known = ", ".join(known_cases(subject.spec.literals))
             raise SpecError(
                 f"unknown case word {row.label!r}", place=row.place, hint=f"known: {known}"
             )
-    mode = _mode(question, rule, row.label, cell)
-    steps = tuple(_step(question, rule, cell, outcome) for outcome in cell.outcomes)
-    decision = _decision(question, rule, row, cell)
+    mode = _mode(subject, rule, row.label, cell)
+    steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
+    decision = _decision(subject, rule, row, cell)
     handed_on = steps[0].program if len(steps) == 1 else None
     decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
-    return Entry(test, mode, steps, first, rule, row, cell), decisions
+    return CompiledRow(test, mode, steps, first, rule, row, cell), decisions
 
 
-def _mode(question: Question, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
+def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
     mode = own or rule.rounding.mode
     if rule.rounding.by and not own:
-        value = dict(question.attributes).get(rule.rounding.by, "")
+        value = dict(subject.attributes).get(rule.rounding.by, "")
         mode = dict(rule.rounding.modes).get(value, "")
     if mode and mode not in MODES:
         known = ", ".join(MODES)
@@ -212,26 +212,26 @@ def _mode(question: Question, rule: Rule, label: str, cell: Cell, own: str = "")
     return mode
 
 
-def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
+def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> CompiledOutcome:
     word = outcome.word
     if word in CONSTANTS:
         constant, pattern = CONSTANTS[word]
         try:
-            return Step(pattern, constant(question.format))
+            return CompiledOutcome(pattern, constant(subject.format))
         except NotInFormatError:
-            message = f"{question.target} has no {word}"
+            message = f"{subject.target} has no {word}"
             hint = "give the destination a column or a rule of its own"
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
         compute, pattern = COMPUTATIONS[word]
-        mode = _mode(question, rule, word, cell, outcome.round)
-        return Step(pattern, compute=compute, mode=mode)
+        mode = _mode(subject, rule, word, cell, outcome.round)
+        return CompiledOutcome(pattern, compute=compute, mode=mode)
     if word == AS_REAL:
-        return Step(0, program=_as_real(question, rule, cell))
+        return CompiledOutcome(0, program=_as_real(subject, rule, cell))
     if word == BY:
-        return Step(0, program=_by(question, rule, cell, outcome.argument))
+        return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
-        return Step(0, program=_as(question, cell, outcome.argument))
+        return CompiledOutcome(0, program=_as(subject, cell, outcome.argument))
     raise SpecError(
         f"unknown outcome word {f'{word} {outcome.argument}'.strip()!r}",
         place=cell.place,
@@ -239,42 +239,42 @@ def _step(question: Question, rule: Rule, cell: Cell, outcome: Outcome) -> Step:
     )
 
 
-def _as_real(question: Question, rule: Rule, cell: Cell) -> Program:
+def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
     """Match again, from the number that the input denotes."""
-    if question.source == REAL:
+    if subject.source == REAL:
         raise SpecError(
             "a real cannot go on as a real",
             place=cell.place,
             hint="leave `real` out of the rule's `from`",
         )
-    return _program(replace(question, source=REAL), question.spec.rules)
+    return _program(replace(subject, source=REAL), subject.spec.rules)
 
 
-def _by(question: Question, rule: Rule, cell: Cell, name: str) -> Program:
+def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
     """Decide by one rule alone, whatever its condition; its column has to apply."""
-    named = next((r for r in question.spec.rules if r.name == name), None)
-    chain = (*question.chain, rule.name)
+    named = next((r for r in subject.spec.rules if r.name == name), None)
+    chain = (*subject.chain, rule.name)
     if named is None or name in chain:
-        known = ", ".join(r.name for r in question.spec.rules)
+        known = ", ".join(r.name for r in subject.spec.rules)
         problem = "goes in a circle" if named else "is not a rule"
         raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=known)
     bare = replace(named, when=(), same_type=False)
-    return _program(replace(question, chain=chain), (bare,))
+    return _program(replace(subject, chain=chain), (bare,))
 
 
-def _as(question: Question, cell: Cell, change: str) -> Program:
+def _as(subject: Subject, cell: Cell, change: str) -> Program:
     """Match again under another value of an attribute."""
     name, _, value = change.partition("=")
-    values = next((a.values for a in question.spec.attributes if a.name == name), ())
+    values = next((a.values for a in subject.spec.attributes if a.name == name), ())
     link = f"{AS} {change}"
-    if value not in [str(v) for v in values] or link in question.chain:
-        problem = "goes in a circle" if link in question.chain else "is not a value"
+    if value not in [str(v) for v in values] or link in subject.chain:
+        problem = "goes in a circle" if link in subject.chain else "is not a value"
         known = ", ".join(f"{name}={v}" for v in values)
         hint = f"known: {known}" if known else f"an attribute: `{AS} ATTRIBUTE=VALUE`"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
-    attributes = tuple({**dict(question.attributes), name: value}.items())
-    again = replace(question, attributes=attributes, chain=(*question.chain, link))
-    return _program(again, question.spec.rules)
+    attributes = tuple({**dict(subject.attributes), name: value}.items())
+    again = replace(subject, attributes=attributes, chain=(*subject.chain, link))
+    return _program(again, subject.spec.rules)
 
 
 def weaker(a: Level, b: Level) -> Level:
@@ -282,9 +282,9 @@ def weaker(a: Level, b: Level) -> Level:
     return max(a, b, key=LEVELS.index)
 
 
-def _decision(question: Question, rule: Rule, row: Row, cell: Cell) -> Decision:
+def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
     readings = tuple(o.reading for o in cell.outcomes)
-    document = question.spec.document_of(cell.cite)
+    document = subject.spec.document_of(cell.cite)
     level, place = cell.level, cell.place
     trail = ((rule.name, row.label),)
     return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings, trail)

@@ -13,7 +13,7 @@ from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.model import Case, Outcome
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Entry, Program
+from convcheck.semantics.program import CompiledRow, Program
 from convcheck.semantics.vocabulary import Points
 
 
@@ -27,7 +27,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedValue:
     """[x] by a rounding mode; `value` has lost the sign of a zero, `negative` has it."""
 
     mode: str
@@ -47,7 +47,7 @@ class Given:
     gives: Outcome
     pattern: int
     code: int | str
-    rounded: Rounded | None
+    rounded: RoundedValue | None
     links: tuple[Link, ...] = ()
 
 
@@ -97,11 +97,11 @@ def _walk(program: Program, points: Points) -> _Walk:
     return replace(walk, tried=(*tried, *walk.tried), links=(_link(entry), *walk.links))
 
 
-def _link(entry: Entry) -> Link:
+def _link(entry: CompiledRow) -> Link:
     return Link(entry.rule.name, entry.row.label, entry.cell.place)
 
 
-def _decided(entry: Entry, points: Points) -> _Walk:
+def _decided(entry: CompiledRow, points: Points) -> _Walk:
     """Return what a row gives; where it hands on to another program, that decides."""
     program = entry.steps[0].program
     if len(entry.steps) == 1 and program is not None:
@@ -111,7 +111,7 @@ def _decided(entry: Entry, points: Points) -> _Walk:
     return _Walk(entry.first, (), (), given)
 
 
-def _given(entry: Entry, reading: int, points: Points) -> Given:
+def _given(entry: CompiledRow, reading: int, points: Points) -> Given:
     step, outcome = entry.steps[reading], entry.cell.outcomes[reading]
     if step.program is not None:
         walk = _walk(step.program, points)
@@ -123,7 +123,7 @@ def _given(entry: Entry, reading: int, points: Points) -> Given:
     return Given(outcome, outcome, step.pattern, str(code or "") if is_text else int(code), rounded)
 
 
-def _rounded(points: Points, mode: str) -> Rounded | None:
+def _rounded(points: Points, mode: str) -> RoundedValue | None:
     """Return [x] of a finite x; None without a rounding mode, or for an integer beyond 64 bits."""
     x, target = points.x, points.target
     if not mode or x.kind[0] != FINITE or isinstance(target, Text):
@@ -140,4 +140,4 @@ def _rounded(points: Points, mode: str) -> Rounded | None:
     magnitude = int(rounded.magnitude[0])
     value = target.value(magnitude) if isinstance(target, Float) else Fraction(magnitude)
     negative = bool(x.sign[0])
-    return Rounded(mode, (-value if negative else value) * 2**scale, negative)
+    return RoundedValue(mode, (-value if negative else value) * 2**scale, negative)

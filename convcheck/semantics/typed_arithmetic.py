@@ -28,7 +28,7 @@ NEAREST = "nearest-even"
 
 
 @cache
-def grid(fmt: Numeric, mode: str) -> Grid:
+def grid_of(fmt: Numeric, mode: str) -> Grid:
     """Return the grid of a format under a rounding mode."""
     return Grid(fmt, mode)
 
@@ -42,16 +42,16 @@ def operations(fmt: Numeric | None) -> Operations:
     """
     work: dict[str, Callable[..., Fraction]] = {"max": max}
     if fmt is None:
-        work.update(divide=operator.truediv, negate=operator.neg, ceil=ceil, number=Fraction)
+        work.update(divide=operator.truediv, negate=operator.neg, ceil=whole_above, number=Fraction)
         return {**work, **_BINARY}
-    fit = grid(fmt, NEAREST).round
+    fit = grid_of(fmt, NEAREST).round
     rounded = {name: _rounded(apply, fit) for name, apply in _BINARY.items()}
     return {
         **work,
         **rounded,
         "divide": lambda a, b: fit(_quotient(a, b)),
         "negate": lambda a: fit(-a),
-        "ceil": lambda a: fit(ceil(a)),
+        "ceil": lambda a: fit(whole_above(a)),
         "number": lambda n: fit(Fraction(n)),
     }
 
@@ -62,7 +62,7 @@ def _quotient(a: Fraction, b: Fraction) -> Fraction:
     return a / b
 
 
-def ceil(value: Fraction) -> Fraction:
+def whole_above(value: Fraction) -> Fraction:
     """Return the least whole number that is not below a value."""
     return Fraction(math.ceil(value))
 
@@ -91,7 +91,7 @@ def typed_operations(formats: Mapping[str, Numeric]) -> Mapping[str, Callable[..
     }
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)
     table["convert"] = lambda name, x: Typed(
-        grid(formats[name], NEAREST).round(x.value), formats[name]
+        grid_of(formats[name], NEAREST).round(x.value), formats[name]
     )
     return table
 

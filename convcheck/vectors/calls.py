@@ -9,7 +9,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.body import calls_of
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage, Tier
 from convcheck.vectors.store.write_calls import rows_of, rule_key
 
@@ -27,4 +27,4 @@ def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage)
     asked = tuple(calls)
     found = (compiled.expect(call) for call in asked)
     expected = tuple(replace(e, row=rows[rule_key(compiled.decisions[e.row])]) for e in found)
-    return CallSet(case, asked, expected, compiled.decisions, coverage, form(spec))
+    return CallSet(case, asked, expected, compiled.decisions, coverage, form_decision(spec))

@@ -20,8 +20,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.form import form
-from convcheck.vectors.generate import GENERATOR, count, vectors_of
+from convcheck.vectors.form import form_decision
+from convcheck.vectors.generate import GENERATOR, count_vectors, vectors_of
 from convcheck.vectors.model import Tier, Vectors, VectorSet
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store.hex_words import bits_of_words
@@ -72,14 +72,16 @@ class Corpus:
     def conversion(self, case: Case) -> tuple[Program, Decision]:
         """Return the rules of a case, and what an answer's form is held against."""
         spec = self.catalog.specs[case.spec]
-        return compile_case(spec, case), form(spec)
+        return compile_case(spec, case), form_decision(spec)
 
     def vectors(self, case: Case) -> Vectors:
         """Return a case's vectors. Raises VectorError for a damaged file."""
         spec = self.catalog.specs[case.spec]
         if self.words is not None:
             bits = bits_of_words(case.inputs[0].format, self.words)
-            return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
+            return VectorSet(
+                case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
+            )
         if self.manifest is None or not self.stored(case):
             return vectors_of(spec, case, self._tier(case), self.seed)
         if case.whole_calls:
@@ -92,7 +94,7 @@ class Corpus:
         """Return the number of a case's vectors without making them."""
         if self.words is not None:
             return len(self.words)
-        return count(self.catalog.specs[case.spec], case, self._tier(case), self.seed)
+        return count_vectors(self.catalog.specs[case.spec], case, self._tier(case), self.seed)
 
     def _tier(self, case: Case) -> Tier:
         return "edge" if self._is_swept(case) else self.tier

@@ -6,7 +6,7 @@ from convcheck.rules.model import Spec
 from convcheck.semantics.expected import Decision
 
 
-def form(spec: Spec) -> Decision:
+def form_decision(spec: Spec) -> Decision:
     """Return the decision on the type and shape of an answer: the spec's sentence on its output."""
     cite = spec.output_cite
     document = spec.document_of(cite)

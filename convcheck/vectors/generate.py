@@ -10,7 +10,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import call_set
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import text_inputs
@@ -23,7 +23,7 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
     of the exhaustive one, and its coverage says so.
     """
     bits, coverage = inputs_of(case, tier, seed)
-    return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form(spec))
+    return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form_decision(spec))
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
@@ -40,7 +40,7 @@ def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
     return make(spec, case, tier, seed)
 
 
-def count(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
+def count_vectors(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
     """Return the number of a case's vectors, without evaluating what is expected of them."""
     if spec.body.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric
 from convcheck.numerics.neighbours import signed, top
-from convcheck.numerics.number import parts_of
+from convcheck.numerics.number import number_parts
 from convcheck.vectors.inputs import boundaries_of
 
 U64 = NDArray[np.uint64]
@@ -217,7 +217,7 @@ def _binade(exponent: int, precision: int) -> _Place:
 
 def _points(values: Iterable[Fraction]) -> list[_Place]:
     """Places of one positive number each, cut at 64 bits: no source has more."""
-    return [_Place(*parts_of(value)[:2], keep=0) for value in values]
+    return [_Place(*number_parts(value)[:2], keep=0) for value in values]
 
 
 _ZERO = _Place(0, 0, 0)

@@ -68,14 +68,14 @@ def _bits(case: Case) -> int:
     return source.bits if case.sources == case.inputs else 0
 
 
-def part_of(case: Case) -> int:
+def span_size(case: Case) -> int:
     """Return how many codes a span of a source that is swept has: all are of one sign."""
     return min(PART, 1 << max(_bits(case) - 1, 0))
 
 
 def spans(case: Case) -> tuple[Span, ...]:
     """Return the parts of a source that is swept, in order."""
-    part = part_of(case)
+    part = span_size(case)
     return tuple(Span(first, part) for first in range(0, 1 << _bits(case), part))
 
 

@@ -26,7 +26,7 @@ from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import RIGHT, Tally, merge
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 BULK = Avoid(placements=EVERYWHERE - {"bulk"})
@@ -37,7 +37,7 @@ NARROW = ("bool", "int4", "uint4", "int2", "uint2")  # not every answer is a cod
 
 
 def direct(backend: Backend, case: Case) -> CaseResult:
-    vectors = chunk_vectors(case, compiled(case), form(CAST), 0, 1 << 16)
+    vectors = chunk_vectors(case, compiled(case), form_decision(CAST), 0, 1 << 16)
     order = np.argsort(positions_of(case, cast(Codes, vectors.inputs[0])))
     inputs, expected = (vectors.inputs[0][order],), vectors.expected.take(order)
     vectors = replace(vectors, inputs=inputs, expected=expected)

@@ -13,7 +13,7 @@ from sweeps import case_of, finished, groups, swept
 
 from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK
-from convcheck.judge.digest import digest, spelled
+from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import merge
 from convcheck.numerics.format import Codes
@@ -163,7 +163,7 @@ def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> Non
     for chunk, answers in zip(codes, got, strict=True):
         change(chunk, answers)
     assert (example.inputs, example.got) == ((lowest,), int(got[codes == lowest][0]))
-    assert group.digest == spelled(digest(codes.reshape(-1), got.reshape(-1)))
+    assert group.digest == spell_digest(digest_of_pairs(codes.reshape(-1), got.reshape(-1)))
 
 
 def test_a_sign_turns_between_chunks() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from convcheck.backends.openvino.backend import OpenVino
-from convcheck.backends.openvino.graph import words
+from convcheck.backends.openvino.graph import trimmed
 from convcheck.backends.openvino.tensor import Names, fetch
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
@@ -410,7 +410,7 @@ def test_messages_have_no_source_lines_and_no_running_numbers(kernel: OpenVino) 
         "Check 'promote_unsafe' failed: Unsigned integer input cannot be safely promoted into any "
         "supported signed integer."
     )
-    assert words("Exception from src/a/b.cpp:12:\nno f32 (Clamp_37[0]:f32[3]) -> (u8[3])\n") == (
+    assert trimmed("Exception from src/a/b.cpp:12:\nno f32 (Clamp_37[0]:f32[3]) -> (u8[3])\n") == (
         "no f32 (Clamp[0]:f32[3]) -> (u8[3])"
     )
 

@@ -22,7 +22,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
-from convcheck.rules.functions import Calling, Claim
+from convcheck.rules.functions import Calling, FunctionRow
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Case
 
@@ -57,7 +57,7 @@ SHAPES: list[tuple[int, ...]] = [(), (0,), (5,), (1, 2, 3, 1)]
 def catalog() -> Catalog:
     """The built-in specs, and two that are nothing but a function of torch."""
     base = CATALOG.specs["onnx.Cast-28"]
-    promoting = Claim(attributes=(("unsafe", ("true",)), ("u64", None)))
+    promoting = FunctionRow(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {
         "test.Promote-1": {"torch": Calling("result_type", (promoting,))},
         "test.Sequence-1": {"torch": Calling("arange")},

@@ -12,14 +12,14 @@ from catalogue import CATALOG
 from command import check_golden, convcheck
 from places import KERNELS, TESTS
 
-from convcheck.backends.process.probe import STEPS, Probe, Step
+from convcheck.backends.process.probe import STEPS, Probe, ProbeStep
 
 HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
 CAST = [CATALOG.specs["onnx.Cast-21"]]
 
 
-def steps(command: str) -> list[Step]:
+def steps(command: str) -> list[ProbeStep]:
     return list(Probe(command, CATALOG, CAST).steps())
 
 

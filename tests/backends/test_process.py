@@ -24,7 +24,7 @@ from places import KERNELS, TESTS
 from planted.identity import Corpus, case, judge
 from process import bad
 
-from convcheck.backends.process.backend import Process, headers, question, request, wire
+from convcheck.backends.process.backend import Process, headers, request, template_of, wire
 from convcheck.backends.process.program import Deadline
 from convcheck.backends.protocol import (
     Declined,
@@ -476,7 +476,7 @@ def test_requests_are_of_the_schema() -> None:
             shape = (2, 3)
             bits = [np.full(shape, "é\n", object) if isinstance(t.format, Text)
                     else np.ones(shape, t.format.storage) for t in it.inputs]  # fmt: skip
-            (message,) = request(question(it, CATALOG), 7, bits)
+            (message,) = request(template_of(it, CATALOG), 7, bits)
             line, _, payload = bytes(message).partition(b"\n")
             header = json.loads(line)
             assert fits("request", header), header
@@ -550,7 +550,7 @@ def test_high_bits_are_cleared_and_shapes_kept() -> None:
 
 def test_numbers_are_little_endian() -> None:
     it = next(c for c in cases(CATALOG.specs["onnx.Cast-21"]) if c.name == "int32-to-int8")
-    (message,) = request(question(it, CATALOG), 1, [np.array([0x01020304], np.uint32)])
+    (message,) = request(template_of(it, CATALOG), 1, [np.array([0x01020304], np.uint32)])
     assert bytes(message).endswith(b"\n\x04\x03\x02\x01")
     answer = headers.write_answer(
         1, Outputs((np.array([0x0102], np.uint16),), ("int16",)), CATALOG.types.types, False

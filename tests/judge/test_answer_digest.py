@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from convcheck.judge.digest import (
     added,
-    digest,
     digest_of_consecutive,
     digest_of_constant,
+    digest_of_pairs,
     digest_of_words,
-    spelled,
+    spell_digest,
 )
 from convcheck.numerics.format import Codes
 
@@ -67,7 +67,7 @@ def random(storage: type, count: int, seed: int = 0) -> Codes:
 @pytest.mark.parametrize(("first", "count"), [(0, 1), (4090, 9), (2**64 - 7, 7), (8192, 4097)])
 def test_it_is_what_the_docstring_says(storage: type, first: int, count: int) -> None:
     got = random(storage, count)
-    assert digest(codes_from(first, count), got) == slow(first, got)
+    assert digest_of_pairs(codes_from(first, count), got) == slow(first, got)
 
 
 @given(FIRSTS, st.integers(1, 4 * BLOCK), st.sampled_from(STORAGE), st.integers(0, 99), st.data())
@@ -75,13 +75,13 @@ def test_a_partition_adds_up(
     first: int, count: int, storage: type, seed: int, data: st.DataObject
 ) -> None:
     codes, got = codes_from(first, count), random(storage, count, seed)
-    whole = digest(codes, got)
+    whole = digest_of_pairs(codes, got)
     assert digest_of_consecutive(first, got) == whole
     cuts = sorted({0, count, *data.draw(st.lists(st.integers(0, count), max_size=4))})
     pairs = list(pairwise(cuts))
     assert added(digest_of_consecutive(first + a, got[a:b]) for a, b in pairs) == whole
     here = np.random.default_rng(seed).integers(0, 3, count)
-    assert added(digest(codes[here == n], got[here == n]) for n in range(3)) == whole
+    assert added(digest_of_pairs(codes[here == n], got[here == n]) for n in range(3)) == whole
 
 
 @given(FIRSTS, st.integers(0, 4 * BLOCK), st.sampled_from(STORAGE), st.integers(0, 2**64 - 1))
@@ -91,7 +91,7 @@ def test_one_answer_to_all_is_summed_by_blocks(
     got = np.full(count, answer % (np.iinfo(storage).max + 1), storage)
     one = int(got[0]) if count else 0
     constant = digest_of_constant(first, count, one, got.dtype.itemsize)
-    assert constant == digest(codes_from(first, count), got)
+    assert constant == digest_of_pairs(codes_from(first, count), got)
 
 
 def test_constant_answers_to_many_codes_add_up() -> None:
@@ -103,23 +103,30 @@ def test_constant_answers_to_many_codes_add_up() -> None:
 @pytest.mark.parametrize("storage", STORAGE)
 def test_what_differs_has_another_digest(storage: type) -> None:
     codes, got = codes_from(2**20, 64), random(storage, 64)
-    found = {digest(codes, got), digest(codes[::-1], got), digest(codes + np.uint64(1), got)}
+    found = {
+        digest_of_pairs(codes, got),
+        digest_of_pairs(codes[::-1], got),
+        digest_of_pairs(codes + np.uint64(1), got),
+    }
     for bit in range(8 * got.dtype.itemsize):
         flipped = got ^ got.dtype.type(1 << bit)
-        found |= {digest(codes, flipped), digest(codes, np.r_[flipped[:2], got[2:]])}
-        found.add(digest(codes, np.r_[got[:1], flipped[1:2], got[2:]]))
-    found |= {digest(np.delete(codes, n), np.delete(got, n)) for n in range(64)}
+        found |= {
+            digest_of_pairs(codes, flipped),
+            digest_of_pairs(codes, np.r_[flipped[:2], got[2:]]),
+        }
+        found.add(digest_of_pairs(codes, np.r_[got[:1], flipped[1:2], got[2:]]))
+    found |= {digest_of_pairs(np.delete(codes, n), np.delete(got, n)) for n in range(64)}
     assert len(found) == 3 + 3 * 8 * got.dtype.itemsize + 64
 
 
 def test_texts_add_up() -> None:
     texts = np.array(["1", "2.5", ""], object)
     got = np.array([1, 2, 3], np.uint8)
-    parts = (digest(texts[i : i + 1], got[i : i + 1]) for i in range(3))
-    assert added(parts) == digest(texts, got) != digest(texts[::-1], got)
+    parts = (digest_of_pairs(texts[i : i + 1], got[i : i + 1]) for i in range(3))
+    assert added(parts) == digest_of_pairs(texts, got) != digest_of_pairs(texts[::-1], got)
     assert digest_of_words(("1", 2)) != digest_of_words(("1", "2"))
 
 
 def test_it_has_32_digits() -> None:
-    assert spelled(0) == "0" * 32
-    assert spelled(added([2**128 - 1, (1 << 64) + 2])) == f"{0:016x}{1:016x}"
+    assert spell_digest(0) == "0" * 32
+    assert spell_digest(added([2**128 - 1, (1 << 64) + 2])) == f"{0:016x}{1:016x}"

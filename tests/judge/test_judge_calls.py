@@ -17,7 +17,7 @@ from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.format import Bits
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
 TYPES = CATALOG.types.types
@@ -32,12 +32,12 @@ def codes(*words: int, dtype: DType = F16) -> Bits:
     return np.array(words, dtype.format.storage)
 
 
-def due(*words: int, dtype: DType = F16, patterns: list[int] | None = None) -> Due:
+def due(*words: int, dtype: DType = F16, patterns: list[int] | None = None) -> ExpectedOutput:
     said = np.array(patterns or [EXACT] * len(words), np.uint8)
-    return Due(dtype, (len(words),), codes(*words, dtype=dtype), said)
+    return ExpectedOutput(dtype, (len(words),), codes(*words, dtype=dtype), said)
 
 
-def reading(*outputs: Due, name: str = "") -> CallReading:
+def reading(*outputs: ExpectedOutput, name: str = "") -> CallReading:
     return CallReading(name, outputs)
 
 

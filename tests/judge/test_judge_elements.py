@@ -12,7 +12,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
-from convcheck.judge.digest import digest
+from convcheck.judge.digest import digest_of_pairs
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseResult, Group
 from convcheck.numerics.format import Bits
@@ -261,8 +261,8 @@ def test_the_digest_does_not_depend_on_order() -> None:
     x: Bits = np.arange(100, dtype=np.uint16)
     y: Bits = (x * 7) % 251
     order = np.random.default_rng(0).permutation(100)
-    assert digest(x, y) == digest(x[order], y[order])
-    assert digest(x, y) != digest(x, y[order])
+    assert digest_of_pairs(x, y) == digest_of_pairs(x[order], y[order])
+    assert digest_of_pairs(x, y) != digest_of_pairs(x, y[order])
 
 
 def test_many_ranges_keep_both_ends() -> None:

@@ -9,7 +9,7 @@ from planted.identity import DECISION, INT8
 
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
 LONG, SHORT = 12, 3  # calls of the case whose number is 1, and of the others
@@ -36,5 +36,5 @@ class Corpus:
 def expecting(length: int) -> ExpectedCall:
     """Expect the numbers from 0 to length - 1."""
     codes = np.arange(length, dtype=np.uint8)
-    due = Due(INT8, (length,), codes, np.full(length, EXACT, np.uint8))
+    due = ExpectedOutput(INT8, (length,), codes, np.full(length, EXACT, np.uint8))
     return ExpectedCall(0, (CallReading("", (due,)),))

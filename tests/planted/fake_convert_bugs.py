@@ -17,8 +17,8 @@ from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.number import Numbers
-from convcheck.rules.body.steps import Line, Steps, StepsReading
-from convcheck.rules.expression import parse
+from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
+from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case, Rounding, Spec
 from convcheck.semantics.body.steps import CompiledSteps, Mask, compile_steps, target_of
 from convcheck.semantics.evaluate import run_conversion
@@ -52,7 +52,7 @@ class Bugged(CompiledSteps):
     before: Before = lambda x: x
     after: After = lambda codes, fmt: codes
 
-    def _convert(self, line: Line, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
+    def _convert(self, line: StepsLine, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
         source, target = reading.type_for(self.data), target_of(line, self.case)
         assert isinstance(source.format, Float)
         assert isinstance(target.format, Float)
@@ -95,7 +95,7 @@ def lines(first: str, last: str, *, without: bool = False) -> Answering:
     @cache
     def made(case: Case) -> CompiledSteps:
         old = steps().lines
-        both = [parse(text, NAMES) for text in (first, last)]
+        both = [parse_expression(text, NAMES) for text in (first, last)]
         key = "otherwise" if without else "be"
         changed = [
             replace(line, **{key: e}) for line, e in zip((old[0], old[2]), both, strict=True)

@@ -16,7 +16,7 @@ from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Bool, Float, Text
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, exceeds
 from convcheck.numerics.rounding import MODES, Mask, nearest_even, round_to
-from convcheck.semantics.program import Entry, Program
+from convcheck.semantics.program import CompiledRow, Program
 from convcheck.semantics.vocabulary import CASES
 
 FLOAT16 = Float(5, 10, 15, "ieee", infinity=True)
@@ -125,7 +125,7 @@ def negative_zero_lost(p: Problem) -> Bits | None:
 def overflow_of_x(p: Problem) -> Bits | None:
     """x itself is compared with max where [x] should be."""
 
-    def change(entry: Entry) -> Entry:
+    def change(entry: CompiledRow) -> CompiledRow:
         label = entry.row.label
         bounded = label.startswith(("[x] >", "[x] <"))
         return replace(entry, test=CASES[label.replace("[x]", "x")]) if bounded else entry

@@ -18,7 +18,7 @@ from convcheck.numerics.format import Bits, Format
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
 from convcheck.rules.model import Case
-from convcheck.semantics.program import Entry, Program, Step
+from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 from convcheck.semantics.vocabulary import Points
 
 
@@ -52,7 +52,7 @@ def answers(program: Program, points: Points) -> Bits:
     return codes
 
 
-def _answers_of_step(step: Step, points: Points, here: Mask) -> Bits | int | str:
+def _answers_of_step(step: CompiledOutcome, points: Points, here: Mask) -> Bits | int | str:
     if step.compute is not None:
         return step.compute(points, step.mode)[here]
     if step.program is not None:
@@ -106,10 +106,10 @@ class Problem:
         return answers(program, self.points)
 
 
-def reworked(program: Program, change: Callable[[Entry], Entry]) -> Program:
+def reworked(program: Program, change: Callable[[CompiledRow], CompiledRow]) -> Program:
     """The same program with every entry changed, those of programs within it too."""
 
-    def inside(step: Step) -> Step:
+    def inside(step: CompiledOutcome) -> CompiledOutcome:
         return replace(step, program=step.program and reworked(step.program, change))
 
     changed = [change(entry) for entry in program.entries]
@@ -120,7 +120,7 @@ def reworked(program: Program, change: Callable[[Entry], Entry]) -> Program:
 def rounding_by(program: Program, modes: dict[str, str]) -> Program:
     """The same program with rounding modes exchanged."""
 
-    def change(entry: Entry) -> Entry:
+    def change(entry: CompiledRow) -> CompiledRow:
         steps = tuple(replace(s, mode=modes.get(s.mode, s.mode)) for s in entry.steps)
         return replace(entry, mode=modes.get(entry.mode, entry.mode), steps=steps)
 

@@ -12,7 +12,7 @@ from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Bits
 from convcheck.rules.model import Attributes, Case, DType
-from convcheck.semantics.body.matrix import Found, conversion, find
+from convcheck.semantics.body.matrix import FoundCell, conversion, find
 
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 TYPES = {t.name: t for t in SPEC.types["T1"]}
@@ -26,7 +26,7 @@ class Asked:
     case: Case
     inputs: tuple[Bits, ...]
 
-    def found(self, ranks: Sequence[int] | None = None, **changes: str) -> Found:
+    def found(self, ranks: Sequence[int] | None = None, **changes: str) -> FoundCell:
         """What the matrix says, of other ranks or under other attributes."""
         said: Attributes = tuple((k, changes.get(k, v)) for k, v in self.case.attributes)
         return find(SPEC, self.case.inputs, ranks or self.case.ranks, said)
@@ -36,7 +36,7 @@ class Asked:
         pairs = zip(self.case.inputs, self.inputs, strict=True)
         return Outputs(tuple(convert(t, target, b) for t, b in pairs), (target.name,) * 2)
 
-    def answer(self, found: Found | None = None) -> Answer:
+    def answer(self, found: FoundCell | None = None) -> Answer:
         """Answer as the matrix says, under its first reading."""
         found = found or self.found()
         return refused() if found.answer.readings[0].refused else self.to(found.target)

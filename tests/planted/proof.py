@@ -34,7 +34,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, run_program
 from convcheck.semantics.expected import EXACT, REFUSED, Expected
 from convcheck.semantics.spelling import satisfies
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
 
@@ -251,7 +251,7 @@ class Tally:
 def only(case: Case, bits: Bits) -> VectorSet:
     """Vectors of some inputs of a case, and no others."""
     spec = CATALOG.specs[case.spec]
-    return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form(spec))
+    return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))
 
 
 def tally(bug: Bug) -> Tally:

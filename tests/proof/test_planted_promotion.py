@@ -25,7 +25,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.matrix import compile_matrix, find
 from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet
@@ -94,7 +94,7 @@ def explains(reading: CallReading, answer: Answer) -> bool:
     )
 
 
-def same(due: Due, codes: Bits) -> bool:
+def same(due: ExpectedOutput, codes: Bits) -> bool:
     fmt = due.dtype.format
     right = (codes == due.codes) & (due.patterns == EXACT)
     if isinstance(fmt, Float):

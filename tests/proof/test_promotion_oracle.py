@@ -16,7 +16,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import LEVELS, Case, DType
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.matrix import find
-from convcheck.semantics.expected_calls import Due
+from convcheck.semantics.expected_calls import ExpectedOutput
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.model import CallSet
 
@@ -91,7 +91,7 @@ def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
     assert checked > 5000
 
 
-def agree(source: DType, codes: np.ndarray, due: Due, level: str) -> list[str]:
+def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> list[str]:
     """Compare an output with the oracle's; gives the levels of its elements."""
     levels = []
     for code, got, said in zip(

@@ -20,9 +20,9 @@ from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.diff import Change, diff
-from convcheck.rules.expression import parse as parse_expression
+from convcheck.rules.expression import parse_expression as parse_expression
 from convcheck.rules.model import Spec
-from convcheck.rules.source import parse
+from convcheck.rules.source import parse_yaml
 from convcheck.rules.types import read_types
 
 
@@ -132,4 +132,4 @@ def test_types_are_named_by_whole_families() -> None:
     assert types.folded(types.sets["float"]) == ["float"]
     assert types.folded([*types.sets["float8"], "int8", "real"]) == ["float8", "int8", "real"]
     assert types.folded(["float8e5m2"]) == ["float8e5m2"]
-    assert read_types(parse("sets: {}", "f")).folded([]) == []
+    assert read_types(parse_yaml("sets: {}", "f")).folded([]) == []

@@ -20,7 +20,17 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refu
 from convcheck.judge.part import Part
 from convcheck.judge.ranges import Ranges, joining
 from convcheck.judge.result import CaseResult, Example, Group
-from convcheck.judge.tally import RIGHT, SORTS, Entry, Key, Sample, Tally, finish, merge, named
+from convcheck.judge.tally import (
+    RIGHT,
+    SORTS,
+    Key,
+    PlacedExample,
+    Tally,
+    TallyEntry,
+    finish,
+    merge,
+    named,
+)
 from convcheck.numerics.format import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.report.json import report as shapes
@@ -31,7 +41,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program, compile_case
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 SCHEMA = schema("report")
@@ -52,7 +62,7 @@ def case_of(number: int) -> Case:
 @cache
 def rules(case: Case) -> Rules:
     spec = CATALOG.specs[case.spec]
-    return compile_case(spec, case), form(spec)
+    return compile_case(spec, case), form_decision(spec)
 
 
 class Wrong:
@@ -159,13 +169,13 @@ EXAMPLES = st.builds(
     Example, st.tuples(POSITIONS), OUTPUTS | PATTERN, OUTPUTS | st.none(), st.text(max_size=4)
 )
 ERRORS = st.floats(min_value=0, allow_nan=False)
-SAMPLES = st.none() | st.builds(Sample, POSITIONS, ERRORS, EXAMPLES)
+SAMPLES = st.none() | st.builds(PlacedExample, POSITIONS, ERRORS, EXAMPLES)
 RANGES = st.builds(
     lambda kept, more, loose: Ranges(joining(kept)[:8], len(joining(kept)[:8]) + more, loose),
     PAIRS, st.integers(0, 99), PAIRS.map(joining),
 )  # fmt: skip
 ENTRIES = st.builds(
-    Entry, st.integers(1, 1 << 40), st.integers(0, 2**128 - 1), RANGES, SAMPLES, SAMPLES
+    TallyEntry, st.integers(1, 1 << 40), st.integers(0, 2**128 - 1), RANGES, SAMPLES, SAMPLES
 )
 NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "one too large", "dié\n")])
 
@@ -174,7 +184,7 @@ NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "one too large", "d
 def tallies(draw: st.DrawFn, case: Case) -> Tally:
     program, by_form = rules(case)
     asked: dict[int, int] = {}
-    entries: dict[Key, Entry] = {}
+    entries: dict[Key, TallyEntry] = {}
     chosen = draw(st.sets(st.integers(0, len(program.decisions) - 1), max_size=2))
     for index, decision in enumerate(program.decisions):
         if index not in chosen:
@@ -435,7 +445,7 @@ def parts(number: int) -> list[Part]:
     """
     case, (one, two) = case_of(number), swept(number, True)
     key, sample = next((k, e.first) for k, e in one.entries.items() if k.sort == "fail")
-    alone = Entry(3, 0xAB, Ranges(), sample, sample)
+    alone = TallyEntry(3, 0xAB, Ranges(), sample, sample)
     one = replace(one, entries=one.entries | {replace(key, placement="alone"): alone})
     lost = CaseResult(case, "error", 0, "edge", (), "it raised")
     decisions = rules(case)[0].decisions

@@ -15,7 +15,7 @@ from convcheck.rules import source
 from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.load import load
-from convcheck.rules.source import Node, parse
+from convcheck.rules.source import Node, parse_yaml
 from convcheck.semantics.lint import lint
 from convcheck.semantics.program import compile_case
 from specs import GOOD, findings, write_spec
@@ -151,25 +151,25 @@ def test_types_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_scalars_stay_what_was_written() -> None:
-    node = parse("a: -0\nb: off\nc: 0x7e\nd: 1e5\n", "f")
+    node = parse_yaml("a: -0\nb: off\nc: 0x7e\nd: 1e5\n", "f")
     assert [n.text() for n in node.items().values()] == ["-0", "off", "0x7e", "1e5"]
 
 
 @pytest.mark.parametrize("text", ["", "a: 1\n b: 2", "\t- x", "a: *b", "? [1]\n: 2", "a: !x 1"])
 def test_bad_yaml_has_a_place(text: str) -> None:
     with pytest.raises(SpecError) as caught:
-        parse(text, "f.yaml")
+        parse_yaml(text, "f.yaml")
     assert str(caught.value).startswith("f.yaml")
 
 
 def test_a_bomb_of_aliases_is_refused() -> None:
     with pytest.raises(SpecError, match="anchors and aliases"):
-        parse("a: &a [1,1]\nb: [*a,*a,*a]\n", "f")
+        parse_yaml("a: &a [1,1]\nb: [*a,*a,*a]\n", "f")
 
 
 def test_deep_nesting_is_an_error_and_no_crash() -> None:
     with pytest.raises(SpecError):
-        parse("[" * 5000 + "]" * 5000, "f")
+        parse_yaml("[" * 5000 + "]" * 5000, "f")
 
 
 def test_a_catalogue_of_some_specs_travels() -> None:
@@ -187,9 +187,9 @@ def test_a_spec_is_read_with_its_parents_and_no_other(monkeypatch: pytest.Monkey
     def noted(path: Path, name: str, head: Collection[str] = ()) -> Node:
         if not head:
             whole.append(path.stem)
-        return source.read(path, name, head)
+        return source.read_yaml(path, name, head)
 
-    monkeypatch.setattr(loading, "read", noted)
+    monkeypatch.setattr(loading, "read_yaml", noted)
     catalog = load()
     assert whole == ["dtypes"]
     assert "onnx.Cast-9" in catalog.specs
@@ -223,7 +223,7 @@ def test_an_id_that_is_there_already(tmp_path: Path) -> None:
 
 def test_one_document_a_file() -> None:
     with pytest.raises(SpecError, match="f:2: a second document"):
-        parse("a: 1\n---\na: 2\n", "f")
+        parse_yaml("a: 1\n---\na: 2\n", "f")
 
 
 @pytest.mark.parametrize("name", ["onnx.Cast-24", "openvino.Range-4"])

@@ -24,7 +24,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics import vocabulary
 from convcheck.semantics.program import Program, compile_case
 from convcheck.semantics.vocabulary import CASES, CaseWord, Nature, Points, case_word, possible
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import Tier, VectorSet
 from specs import write_spec
@@ -183,7 +183,9 @@ def forgotten(codes: Codes, out: Codes) -> None:
 def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
     """Count by row and verdict what a sweep of a part of float32 comes to."""
     case, program = question(catalog, "float32")
-    tally = sweep(backend, case, program, form(catalog.specs[case.spec]), SPAN, lambda *call: None)
+    tally = sweep(
+        backend, case, program, form_decision(catalog.specs[case.spec]), SPAN, lambda *call: None
+    )
     groups = finish(case, merge([tally]), "exhaustive").groups
     return {(g.decision.row, g.verdict): g.count for g in groups}
 

@@ -22,7 +22,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.body.steps_lint import lint_steps
-from convcheck.semantics.expected_calls import Due
+from convcheck.semantics.expected_calls import ExpectedOutput
 from convcheck.vectors.body.steps import steps_calls
 from convcheck.vectors.calls import call_set
 
@@ -60,7 +60,7 @@ def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
     return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
 
 
-def told(due: Due, index: int) -> int | str:
+def told(due: ExpectedOutput, index: int) -> int | str:
     """An element in the oracle's words."""
     words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_ZERO: ZERO}
     return words.get(int(due.patterns[index]), int(due.codes[index]))

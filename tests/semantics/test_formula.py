@@ -23,8 +23,7 @@ from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.numerics.scalar import BeyondError, Grid
 from convcheck.rules import source
-from convcheck.rules.body.formula import apply, parse
-from convcheck.rules.expression import conversions_in, names_in
+from convcheck.rules.expression import compute, conversions_in, names_in, parse_expression
 from convcheck.rules.load import load
 from convcheck.semantics.body.formula_lint import lint_formula
 
@@ -46,7 +45,7 @@ NAMES = ("start", "stop", "step")
 
 def length(start: int, stop: int, step: str) -> Fraction:
     values = {"start": Fraction(start), "stop": Fraction(stop), "step": Fraction(step)}
-    return apply(parse(LENGTH, NAMES), values, EXACT)
+    return compute(parse_expression(LENGTH, NAMES), values, EXACT)
 
 
 # The language ---------------------------------------------------------------------------------
@@ -63,14 +62,16 @@ def test_an_expression_is_computed_exactly(call: tuple[int, int, str], due: int)
 def test_operators_bind_as_in_arithmetic() -> None:
     values = {"a": Fraction(7), "b": Fraction(2)}
     for text, due in (("a - b - 1", 4), ("a + b * 3", 13), ("-a + b", -5), ("a / b / 2", 1.75)):
-        assert apply(parse(text, ("a", "b")), values, EXACT) == due
+        assert compute(parse_expression(text, ("a", "b")), values, EXACT) == due
 
 
 def test_what_an_expression_uses() -> None:
-    read = parse("max(ceil(float32(a - b) / float32(c)), 0)", ("a", "b", "c"), ("float32",))
+    read = parse_expression(
+        "max(ceil(float32(a - b) / float32(c)), 0)", ("a", "b", "c"), ("float32",)
+    )
     assert names_in(read) == {"a", "b", "c"}
     assert conversions_in(read) == {"float32"}
-    converted = apply(
+    converted = compute(
         read,
         {"a": Fraction(9), "b": Fraction(1), "c": Fraction(3)},
         {**EXACT, "convert": lambda name, x: x + 1},
@@ -93,14 +94,14 @@ def test_everything_else_is_refused(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(SpecError) as raised:
-            parse(text, ("a",))
+            parse_expression(text, ("a",))
     assert raised.value.hint
 
 
 def test_an_error_knows_its_line() -> None:
-    node = source.parse("x: 1\nlength: a +\n", "own.yaml").need("length")
+    node = source.parse_yaml("x: 1\nlength: a +\n", "own.yaml").need("length")
     with pytest.raises(SpecError, match=re.escape("own.yaml:2")):
-        parse(node, ("a",))
+        parse_expression(node, ("a",))
 
 
 # The body -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from convcheck.rules.load import load
 from convcheck.rules.model import Spec
 from convcheck.semantics.body.matrix import compile_matrix, find
 from convcheck.semantics.body.matrix_lint import lint_matrix
-from convcheck.semantics.body.table_lint import Finding
+from convcheck.semantics.body.table_lint import Diagnostic
 
 GOOD = """\
 op: acme.Promote
@@ -92,7 +92,7 @@ def changed(before: str, after: str) -> str:
     return GOOD.replace(before, after)
 
 
-def findings(folder: Path, before: str, after: str) -> list[Finding]:
+def findings(folder: Path, before: str, after: str) -> list[Diagnostic]:
     return lint_matrix(spec_of(folder, changed(before, after))).findings
 
 

@@ -38,7 +38,7 @@ from convcheck.report.json.survey_merge import merge_surveys
 from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.survey.merge import Column, Survey, SurveyRow, collect, tell, unsurveyed
 from convcheck.survey.model import CaseSurvey, Surveyed
 from convcheck.survey.survey import OpenRows, survey
@@ -284,7 +284,7 @@ def decision(row: str, level: Any, *readings: str) -> Decision:
 
 def reading(name: str, *codes: int) -> CallReading:
     bits = np.array(codes, np.uint8)
-    due = Due(TYPE, (len(codes),), bits, np.full(len(codes), EXACT, np.uint8))
+    due = ExpectedOutput(TYPE, (len(codes),), bits, np.full(len(codes), EXACT, np.uint8))
     return CallReading(name, (due,))
 
 

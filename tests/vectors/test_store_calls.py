@@ -19,7 +19,7 @@ from convcheck.files import write_whole
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet, Tier, Vectors
@@ -105,7 +105,7 @@ def of_reading(reading: CallReading) -> object:
     return reading.name, reading.pattern, [of_due(due) for due in reading.outputs]
 
 
-def of_due(due: Due) -> object:
+def of_due(due: ExpectedOutput) -> object:
     free = np.where(due.patterns == 0, due.codes, 0)  # a code counts where one is expected
     assert due.codes.dtype == due.dtype.format.storage
     return due.dtype, due.shape, free.tolist(), due.patterns.tolist()

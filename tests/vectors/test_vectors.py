@@ -23,7 +23,7 @@ from convcheck.vectors.generate import vector_set, vector_sets
 from convcheck.vectors.inputs import numeric_inputs, order_key
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.read import read_manifest, read_vectors, verify_files
-from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write
+from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write_folder
 
 FOLDER = data_dir("vectors")
 MOST = 600  # vectors of a case
@@ -42,7 +42,7 @@ def few() -> list[VectorSet]:
 @pytest.fixture
 def folder(tmp_path: Path, few: list[VectorSet]) -> Path:
     """A vectors folder of their own for three cases."""
-    assert write(files_of(few), tmp_path) == len(NAMES) + 1
+    assert write_folder(files_of(few), tmp_path) == len(NAMES) + 1
     return tmp_path
 
 
@@ -223,12 +223,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_writing_again_changes_nothing_and_what_is_left_over_goes(
     folder: Path, few: list[VectorSet]
 ) -> None:
-    assert write(files_of(few), folder) == 0
+    assert write_folder(files_of(few), folder) == 0
     assert set(differing(files_of(few[1:]), folder)) == {
         MANIFEST,
         f"onnx/Cast-21/{few[0].case.name}.json (left over)",
     }
-    assert write(files_of(few[1:]), folder) == 2
+    assert write_folder(files_of(few[1:]), folder) == 2
     assert contents(folder) == {n: t.encode() for n, t in files_of(few[1:])}
 
 
@@ -253,12 +253,12 @@ def test_a_write_that_fails_leaves_whole_files(
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(UsageError if isinstance(failure, OSError) else KeyboardInterrupt):
-        write(files_of(few, seed=1), folder)
+        write_folder(files_of(few, seed=1), folder)
     after = {n: t.encode() for n, t in wanted.items() if n in replaced}
     assert contents(folder) == before | after
     assert MANIFEST not in replaced
     monkeypatch.undo()
-    write(files_of(few, seed=1), folder)
+    write_folder(files_of(few, seed=1), folder)
     assert differing(files_of(few, seed=1), folder) == []
 
 

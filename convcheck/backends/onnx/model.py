@@ -34,7 +34,7 @@ def is_of_onnx(spec: Spec) -> bool:
     return spec.op.partition(".")[0] == WORLD
 
 
-def element_type(dtype: DType) -> int:
+def tensor_type_number(dtype: DType) -> int:
     """Return a type's number in TensorProto.DataType."""
     return _number(dtype.name_in(WORLD))
 
@@ -113,7 +113,7 @@ def _set_attributes(node: NodeProto, case: Case) -> None:
         _set_attribute(node, name, value)
     for name, kind in case.carried:
         output = case.outputs[0]
-        carried = element_type(output) if kind == "int" else output.name_in(WORLD)
+        carried = tensor_type_number(output) if kind == "int" else output.name_in(WORLD)
         _set_attribute(node, name, carried)
 
 
@@ -128,6 +128,6 @@ def _set_attribute(node: NodeProto, name: str, value: Value) -> None:
 
 def _declare(graph: GraphProto, case: Case) -> None:
     for name, dtype in zip(input_names(case), case.inputs, strict=True):
-        graph.input.add(name=name).type.tensor_type.elem_type = element_type(dtype)
+        graph.input.add(name=name).type.tensor_type.elem_type = tensor_type_number(dtype)
     for name, dtype in zip(output_names(case), case.outputs, strict=True):
-        graph.output.add(name=name).type.tensor_type.elem_type = element_type(dtype)
+        graph.output.add(name=name).type.tensor_type.elem_type = tensor_type_number(dtype)

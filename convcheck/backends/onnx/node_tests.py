@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
-from convcheck.backends.onnx.model import build, element_type, input_names, output_names
+from convcheck.backends.onnx.model import build, input_names, output_names, tensor_type_number
 from convcheck.backends.packing import pack
 from convcheck.numerics.format import Bits, Codes, Text
 from convcheck.rules.model import Case, DType
@@ -66,7 +66,7 @@ def _state_shape(value: ValueInfoProto, shapes: set[tuple[int, ...]]) -> None:
 def _tensor(name: str, dtype: DType, bits: Bits) -> TensorProto:
     from onnx import TensorProto
 
-    tensor = TensorProto(name=name, dims=bits.shape, data_type=element_type(dtype))
+    tensor = TensorProto(name=name, dims=bits.shape, data_type=tensor_type_number(dtype))
     if isinstance(dtype.format, Text):
         tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
     else:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from convcheck.backends.onnx.model import (
     build,
     cannot_ask,
-    element_type,
     input_names,
     is_of_onnx,
+    tensor_type_number,
 )
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
@@ -151,4 +151,4 @@ def _is_of(array: NDArray[Any], dtype: DType) -> bool:
 def _numpy_type(dtype: DType) -> np.dtype[Any]:
     from onnx import helper
 
-    return np.dtype(helper.tensor_dtype_to_np_dtype(element_type(dtype)))
+    return np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type_number(dtype)))

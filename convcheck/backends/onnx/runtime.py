@@ -25,10 +25,10 @@ from convcheck.backends.onnx.model import (
     TEXT_NAME,
     build,
     cannot_ask,
-    element_type,
     input_names,
     is_of_onnx,
     output_names,
+    tensor_type_number,
     text_source,
 )
 from convcheck.backends.onnx.runtime_bound import bind, can_bind
@@ -92,7 +92,7 @@ class OnnxRuntime:
         self.name = f"ort:{variant}" if variant else "ort"
         self.version = (
             f"onnxruntime {onnxruntime.__version__}, {self._provider}, graph inputs, "
-            f"{ort_options.words(self._choice)}"
+            f"{ort_options.describe_options(self._choice)}"
         )
 
     takes = staticmethod(is_of_onnx)
@@ -168,8 +168,8 @@ class OnnxRuntime:
     def _load(self, case: Case) -> _Loaded:
         if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
             self._loaded = None  # frees the last session before the next one is made
-            types = {element_type(dtype): dtype for dtype in (*case.inputs, *case.outputs)}
-            numbers = (element_type(dtype) for dtype in case.inputs)
+            types = {tensor_type_number(dtype): dtype for dtype in (*case.inputs, *case.outputs)}
+            numbers = (tensor_type_number(dtype) for dtype in case.inputs)
             typed = tuple(zip(case.inputs, numbers, strict=True))
             self._loaded = _Loaded(
                 case, self._session(case), types, typed, input_names(case), output_names(case)
@@ -187,7 +187,7 @@ class OnnxRuntime:
 
     def _options(self) -> SessionOptions:
         options = self._runtime.SessionOptions()
-        ort_options.apply(self._runtime, options, self._choice)
+        ort_options.apply_options(self._runtime, options, self._choice)
         options.enable_mem_pattern = False
         options.enable_cpu_mem_arena = False
         options.log_severity_level = FATAL_ONLY

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.onnx.model import element_type, input_names, output_names
-from convcheck.backends.packing import pack, packed, unpack_into
+from convcheck.backends.onnx.model import input_names, output_names, tensor_type_number
+from convcheck.backends.packing import is_packed, pack, unpack_into
 from convcheck.numerics.format import Codes, Numeric, Text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
         return False
     both = zip(types, (codes, out), strict=True)
     fit = all(a.dtype == t.format.storage and a.flags.c_contiguous for t, a in both)
-    return fit and out.flags.writeable and not packed(cast(Numeric, case.inputs[0].format))
+    return fit and out.flags.writeable and not is_packed(cast(Numeric, case.inputs[0].format))
 
 
 def bind(session: Session, case: Case, codes: Codes, out: Codes, again: Bound) -> Bound:
@@ -42,7 +42,7 @@ def bind(session: Session, case: Case, codes: Codes, out: Codes, again: Bound) -
     What is given keeps the session and the buffers alive.
     """
     target = cast(Numeric, case.outputs[0].format)
-    if not packed(target):
+    if not is_packed(target):
         return partial(_run, _runner(session, case, codes, out), again, (codes, out))
     memory = pack(target, np.zeros_like(out))
     run = partial(_run, _runner(session, case, codes, memory), again, (codes, memory))
@@ -51,7 +51,7 @@ def bind(session: Session, case: Case, codes: Codes, out: Codes, again: Bound) -
 
 def _runner(session: Session, case: Case, codes: Codes, memory: Codes) -> Callable[[], None]:
     (source,), (target,) = input_names(case), output_names(case)
-    numbers = element_type(case.inputs[0]), element_type(case.outputs[0])
+    numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
     binding = session.io_binding()  # to addresses: it keeps no array alive
     binding.bind_input(source, "cpu", 0, numbers[0], codes.shape, codes.ctypes.data)
     binding.bind_output(target, "cpu", 0, numbers[1], codes.shape, memory.ctypes.data)

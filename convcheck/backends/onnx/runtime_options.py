@@ -31,14 +31,14 @@ def checked(choice: Mapping[str, str]) -> dict[str, str]:
     return {name: choice.get(name, values[0]) for name, values in OPTIONS.items()}
 
 
-def apply(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
+def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
     """Set threads and graph optimisation of a session, given the runtime's module."""
     levels = runtime.GraphOptimizationLevel
     options.intra_op_num_threads = int(choice[THREADS])
     options.graph_optimization_level = getattr(levels, _LEVELS[choice[OPTIMISATION]])
 
 
-def words(choice: Mapping[str, str]) -> str:
+def describe_options(choice: Mapping[str, str]) -> str:
     """Say how a backend is set, as it stands in its version."""
     threads = "1 thread" if choice[THREADS] == "1" else f"{choice[THREADS]} threads"
     return f"optimisation {choice[OPTIMISATION]}, {threads}"

@@ -130,7 +130,7 @@ _MISSING = (
 )
 
 
-def words(message: str) -> str:
+def trimmed(message: str) -> str:
     """Trim a message: C++ source lines, node listings, line breaks and running numbers are cut."""
     text = _NOISE.sub("", " ".join(message.split()))
     return _NUMBERED.sub(r"\1", " ".join(text.split())).strip(": ")
@@ -138,13 +138,13 @@ def words(message: str) -> str:
 
 def turned_down(error: Exception) -> Declined:
     """Judge why no graph could be made: something is missing, or the question is refused."""
-    text = words(str(error))
+    text = trimmed(str(error))
     return Declined(text, missing=_is_missing(text))
 
 
 def on_values(error: Exception) -> Refused | Declined:
     """Judge an exception on values: a refusal, or something that is missing."""
-    text = words(str(error))
+    text = trimmed(str(error))
     return Declined(text, missing=True) if _is_missing(text) else Refused(text)
 
 

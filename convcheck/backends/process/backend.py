@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
-from convcheck.backends.process.program import Deadline, Program, within, within_call
+from convcheck.backends.process.program import Deadline, RunningProgram, within, within_call
 from convcheck.backends.protocol import (
     Answer,
     Declined,
@@ -35,7 +35,7 @@ STARTING = 60.0  # seconds until hello is answered
 
 
 @dataclass(frozen=True)
-class Question:
+class RequestTemplate:
     """What is the same in all requests of a case: the header but for the run and the shapes."""
 
     case: Case | None  # None for one that is in no spec
@@ -55,7 +55,7 @@ class Process:
         Raises UsageError for no command, UnavailableError where it cannot be started or does not
         answer as it should, DiedError where it ends or hangs.
         """
-        self._program = Program(command)
+        self._program = RunningProgram(command)
         atexit.register(self._program.leave)
         try:
             self.name, self.version = f"process:{command}", " ".join(greet(self._program))
@@ -64,9 +64,9 @@ class Process:
             hint = f"{error.hint}; `convcheck probe --backend 'process:{command}'`"
             raise UnavailableError(f"{self._program.name}: {error.message}", hint=hint) from None
         self._catalog = catalog or load(user_folders())
-        self._answers = headers.Answers(self._catalog.types.types)
+        self._answers = headers.AnswerReader(self._catalog.types.types)
         self._timeout = call_timeout()
-        self._question: Question | None = None
+        self._question: RequestTemplate | None = None
         self._run = 0
         self.spoiled = False
 
@@ -92,7 +92,7 @@ class Process:
         Raises as `answer` does, for the request whose answer is due.
         """
         if self._question is None or self._question.case is not case:
-            self._question = question(case, self._catalog)
+            self._question = template_of(case, self._catalog)
         first = run = self._run + 1
         batch: list[Sequence[Bits]] = []
         try:
@@ -109,7 +109,7 @@ class Process:
             self._program.kill()
             raise _behind(error, run, first) from None
 
-    def _send(self, asked: Question, first: int, batch: Sequence[Sequence[Bits]]) -> None:
+    def _send(self, asked: RequestTemplate, first: int, batch: Sequence[Sequence[Bits]]) -> None:
         parts: list[bytes | memoryview] = []
         for run, inputs in enumerate(batch, first):
             parts += request(asked, run, inputs)
@@ -158,8 +158,8 @@ def _batches(questions: Iterable[Sequence[Bits]], ahead: int) -> Iterator[list[S
 
 
 def receive(
-    program: Program,
-    answers: headers.Answers,
+    program: RunningProgram,
+    answers: headers.AnswerReader,
     run: int,
     inputs: Sequence[Bits],
     deadline: Deadline,
@@ -178,19 +178,19 @@ def receive(
     return Outputs(tuple(arrays), said.types), said.restart
 
 
-def _dropped(program: Program, said: headers.Said, deadline: Deadline) -> Oversized:
+def _dropped(program: RunningProgram, said: headers.Said, deadline: Deadline) -> Oversized:
     for name, tensor in said.named:
         program.drop(tensor.size, name, deadline)
     return Oversized(tuple(t.shape for t in said.tensors), said.types)
 
 
-def nothing_more(program: Program, run: int) -> None:
+def nothing_more(program: RunningProgram, run: int) -> None:
     """Raise ProtocolError for what came with an answer and is none of it; run 0 is hello."""
     if extra := program.left_over():
         raise _too_much(extra, run)
 
 
-def greet(program: Program) -> tuple[str, str]:
+def greet(program: RunningProgram) -> tuple[str, str]:
     """Say hello; gives the program's name and version. Raises DiedError or ProtocolError."""
     deadline = within(STARTING)
     program.send([wire.HELLO], deadline)
@@ -199,17 +199,19 @@ def greet(program: Program) -> tuple[str, str]:
     return welcome
 
 
-def question(case: Case, catalog: Catalog) -> Question:
+def template_of(case: Case, catalog: Catalog) -> RequestTemplate:
     """Write what all requests of a case have in common."""
     known = {"case": case.id, "spec": case.spec, "op": case.op.partition(".")[2]}
     header = json.dumps({**known, "attributes": dict(case.attributes)})
     names = _input_names(case, catalog)
     starts = tuple(f'{{"name": {json.dumps(name)}, ' for name in names)
     outputs = json.dumps([dtype.name for dtype in case.outputs])
-    return Question(case, f"{header[1:-1]}, ", starts, case.inputs, f'"outputs": {outputs}}}\n')
+    return RequestTemplate(
+        case, f"{header[1:-1]}, ", starts, case.inputs, f'"outputs": {outputs}}}\n'
+    )
 
 
-def request(asked: Question, run: int, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
+def request(asked: RequestTemplate, run: int, inputs: Sequence[Bits]) -> list[bytes | memoryview]:
     """Write a request: the header line, then the payloads."""
     shapes = tuple([bits.shape for bits in inputs])
     entries = asked.known.get(shapes) or _entries(asked, shapes, inputs)
@@ -217,7 +219,9 @@ def request(asked: Question, run: int, inputs: Sequence[Bits]) -> list[bytes | m
     return wire.message(line, zip(asked.types, inputs, strict=True))
 
 
-def _entries(asked: Question, shapes: tuple[tuple[int, ...], ...], inputs: Sequence[Bits]) -> str:
+def _entries(
+    asked: RequestTemplate, shapes: tuple[tuple[int, ...], ...], inputs: Sequence[Bits]
+) -> str:
     """Describe the inputs, once for the same shapes where the elements are not in it."""
     pairs = zip(asked.names, asked.types, inputs, strict=True)
     entries = ", ".join(wire.describe(dtype, bits, name) for name, dtype, bits in pairs)
@@ -242,9 +246,9 @@ def _too_much(extra: bytes, run: int) -> ProtocolError:
     line = extra.partition(b"\n")[0]
     after = f"run {run}" if run else "hello"
     if wire.looks_like_json(line):
-        message = f"{after} is answered twice: {wire.quoted(line)}"
+        message = f"{after} is answered twice: {wire.quoted_line(line)}"
         return ProtocolError(message, hint="answer each request once")
     hint = "send what `bytes` says, and print to stderr"
     count = f"{len(extra)} byte{'' if len(extra) == 1 else 's'}"
-    message = f"{count} too many after the answer to {after}: {wire.quoted(line)}"
+    message = f"{count} too many after the answer to {after}: {wire.quoted_line(line)}"
     return ProtocolError(message, hint=hint)

@@ -12,17 +12,17 @@ import numpy as np
 from convcheck.backends.process.wire import (
     VERSION,
     Header,
-    Tensor,
+    WireTensor,
     describe,
     flag,
     list_of,
     message,
-    quoted,
+    quoted_line,
     read_header,
     read_tensor,
     remember,
     split_run,
-    text,
+    string_of,
     wrong,
 )
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, ProtocolError, Refused
@@ -40,7 +40,7 @@ class Said:
     """
 
     answer: Answer | None
-    tensors: tuple[Tensor, ...] = ()
+    tensors: tuple[WireTensor, ...] = ()
     restart: bool = False
 
     @cached_property
@@ -49,7 +49,7 @@ class Said:
         return tuple(t.dtype.name for t in self.tensors)
 
     @cached_property
-    def named(self) -> tuple[tuple[str, Tensor], ...]:
+    def named(self) -> tuple[tuple[str, WireTensor], ...]:
         """The tensors, each with what people call it."""
         return tuple((f"output {n}", t) for n, t in enumerate(self.tensors, 1))
 
@@ -59,13 +59,13 @@ def read_welcome(line: bytes) -> tuple[str, str]:
     header = read_header(line)
     if header.get("hello") != VERSION or isinstance(header["hello"], bool):
         said = f"version {json.dumps(header['hello'])}" if "hello" in header else "no version"
-        wrong(f"hello is answered with {said}, not {VERSION}: {quoted(line)}",
+        wrong(f"hello is answered with {said}, not {VERSION}: {quoted_line(line)}",
               'answer {"hello": 1, "name": "mine", "version": "1.0"}')  # fmt: skip
-    what = f"the answer to hello, {quoted(line)},"
-    return text(header, "name", what), text(header, "version", what)
+    what = f"the answer to hello, {quoted_line(line)},"
+    return string_of(header, "name", what), string_of(header, "version", what)
 
 
-class Answers:
+class AnswerReader:
     """Reads the headers of answers; those that differ in the run only are parsed once."""
 
     def __init__(self, types: Mapping[str, DType]) -> None:
@@ -90,7 +90,7 @@ def read_answer(line: bytes, run: int, types: Mapping[str, DType]) -> Said:
     kinds = [kind for kind in KINDS if kind in header]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "no outputs, nor why there are none"
-        wrong(f"the answer has {found}: {quoted(line)}", f"it has one of {', '.join(KINDS)}")
+        wrong(f"the answer has {found}: {quoted_line(line)}", f"it has one of {', '.join(KINDS)}")
     return _said(header, kinds[0], types)
 
 
@@ -105,7 +105,7 @@ def _said(header: Header, kind: str, types: Mapping[str, DType]) -> Said:
                 for n, e in enumerate(list_of(header, kind), 1)]  # fmt: skip
         shapes, names = tuple(t.shape for t in left), tuple(t.dtype.name for t in left)
         return Said(Oversized(shapes, names), (), restart)
-    words = text(header, kind, "the answer")
+    words = string_of(header, kind, "the answer")
     if kind == "error":
         raise ProtocolError(words)
     if kind == "declined":
@@ -118,9 +118,11 @@ def _check_run(header: Header, run: int, line: bytes) -> None:
     if said == run and not isinstance(said, bool):
         return
     if not isinstance(said, int) or isinstance(said, bool):
-        wrong(f"the answer has no number `run`: {quoted(line)}", f"repeat the request's: {run}")
+        wrong(
+            f"the answer has no number `run`: {quoted_line(line)}", f"repeat the request's: {run}"
+        )
     if said == run - 1:
-        wrong(f"run {said} is answered twice: {quoted(line)}", "answer each request once")
+        wrong(f"run {said} is answered twice: {quoted_line(line)}", "answer each request once")
     late = "late" if said < run else "it was not asked yet"
     wrong(f"answers run {said} when run {run} was asked: {late}", "answer requests in order")
 

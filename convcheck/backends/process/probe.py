@@ -12,14 +12,14 @@ import numpy as np
 
 from convcheck.backends.process import headers
 from convcheck.backends.process.backend import (
-    Question,
+    RequestTemplate,
     greet,
     nothing_more,
-    question,
     receive,
     request,
+    template_of,
 )
-from convcheck.backends.process.program import Deadline, Program, within
+from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
 from convcheck.errors import ConvcheckError
 from convcheck.numerics.format import Bits, Text
@@ -52,7 +52,7 @@ STEPS = {
 
 
 @dataclass(frozen=True)
-class Step:
+class ProbeStep:
     """What came of a step: a note where it is well, what is wrong, and what to do, where not."""
 
     name: str
@@ -78,13 +78,13 @@ class Probe:
     name: str = ""
     printed: list[str] = field(default_factory=list)  # its last lines on stderr
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ProbeStep]:
         """Do the steps in order, and end with the first that goes wrong."""
         with tempfile.TemporaryFile() as log:
             try:
-                self._program = Program(self.command, own_group=True, stderr=log)
+                self._program = RunningProgram(self.command, own_group=True, stderr=log)
             except ConvcheckError as error:
-                yield Step("starts", wrong=error.message, hint=error.hint)
+                yield ProbeStep("starts", wrong=error.message, hint=error.hint)
                 return
             try:
                 yield from self._run_steps()
@@ -94,21 +94,21 @@ class Probe:
                 lines = log.read()[-4096:].decode(errors="replace").splitlines()
                 self.printed = [line for line in lines if line.strip()][-3:]
 
-    def _run_steps(self) -> Iterator[Step]:
+    def _run_steps(self) -> Iterator[ProbeStep]:
         self._run = 0
-        self._headers = headers.Answers(self.catalog.types.types)
+        self._headers = headers.AnswerReader(self.catalog.types.types)
         doing = (self._starts, self._hello, self._nobodys, self._pairs, self._scalar, self._empty,
                  self._several, self._large, self._end)  # fmt: skip
         for name, do in zip(STEPS, doing, strict=True):
             try:
                 note = do()
             except ProtocolError as error:
-                yield Step(name, wrong=error.message, hint=error.hint)
+                yield ProbeStep(name, wrong=error.message, hint=error.hint)
                 return
             except DiedError as error:
-                yield Step(name, wrong=error.how)
+                yield ProbeStep(name, wrong=error.how)
                 return
-            yield Step(name, note)
+            yield ProbeStep(name, note)
 
     def _starts(self) -> str:
         return ""
@@ -124,7 +124,7 @@ class Probe:
         end = f'"outputs": ["{dtype.name}"]}}\n'
         bits = [_ones(dtype, (3,))]
         self._run += 1
-        known = Question(None, start, ('{"name": "x", ',), (dtype,), end)
+        known = RequestTemplate(None, start, ('{"name": "x", ',), (dtype,), end)
         self._program.send(request(known, self._run, bits), self._soon())
         answer = self._answer(bits)
         if isinstance(answer, Outputs):
@@ -169,7 +169,7 @@ class Probe:
         sizes = ((1,), (2,), (5,)) if not case.whole_calls else ((3,),) * 3
         asked = [_inputs(case, shape) for shape in sizes]
         first, self._run = self._run + 1, self._run + 3
-        known = question(case, self.catalog)
+        known = template_of(case, self.catalog)
         parts = [p for n, bits in enumerate(asked) for p in request(known, first + n, bits)]
         self._program.send([b"".join(parts)], self._soon())
         for n, bits in enumerate(asked):
@@ -214,7 +214,7 @@ class Probe:
 
     def _ask(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         self._run += 1
-        known = question(case, self.catalog)
+        known = template_of(case, self.catalog)
         self._program.send(request(known, self._run, inputs), self._soon())
         return self._answer(inputs)
 

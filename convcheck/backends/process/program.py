@@ -22,7 +22,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted
+from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted_line
 from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
 from convcheck.errors import UnavailableError, UsageError
 
@@ -63,7 +63,7 @@ def _before(seconds: float) -> float:
     return time.monotonic() + seconds - min(0.5, seconds / 5)
 
 
-class Program:
+class RunningProgram:
     """A command, started without a shell, in this process's group or in one of its own."""
 
     def __init__(
@@ -147,12 +147,13 @@ class Program:
 
     def _noise(self) -> ProtocolError:
         if looks_like_json(self._waiting):
+            start, count = quoted_line(self._waiting), len(self._waiting)
             return ProtocolError(
-                f"a header line has no end: {quoted(self._waiting)}, {len(self._waiting)} bytes",
+                f"a header line has no end: {start}, {count} bytes",
                 hint="end each header with a line feed",
             )
         return ProtocolError(
-            f"on stdout came {quoted(self._waiting)}, which is no answer",
+            f"on stdout came {quoted_line(self._waiting)}, which is no answer",
             hint=NOISE,
         )
 
@@ -281,7 +282,7 @@ def _cannot_start(word: str, error: OSError) -> UnavailableError:
 
 
 def _unfinished(line: bytes) -> str:
-    return f"a header line without its end, {quoted(line)},"
+    return f"a header line without its end, {quoted_line(line)},"
 
 
 def _signal(number: int) -> str:

@@ -32,7 +32,7 @@ class Request:
 
     run: int
     case: Case | Declined
-    tensors: tuple[wire.Tensor, ...]
+    tensors: tuple[wire.WireTensor, ...]
 
 
 class AdapterError(Exception):
@@ -70,7 +70,7 @@ class _Side:
         # What was parsed before, by the two parts of a header, where it begins as `request` of
         # the other end writes it. In JSON, no text has the mark between the two: it has quotes.
         self._known: dict[bytes, Case] = {}
-        self._tensors: dict[bytes, tuple[wire.Tensor, ...]] = {}
+        self._tensors: dict[bytes, tuple[wire.WireTensor, ...]] = {}
         self._supported: tuple[Case, Declined | None] | None = None
 
     def read(self, line: bytes) -> Request | None:
@@ -162,7 +162,7 @@ def _welcome(backend: Backend) -> bytes:
     return f"{json.dumps(said)}\n".encode()
 
 
-def _take(requests: IO[bytes], tensor: wire.Tensor) -> Bits:
+def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
     """Read a tensor's payload. Raises ProtocolError where the input ends in it."""
     if tensor.size <= wire.SMALL:
         data = bytearray(requests.read(tensor.size))

@@ -35,7 +35,7 @@ Header = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Tensor:
+class WireTensor:
     """A tensor as a header describes it: `size` bytes of payload, or its texts."""
 
     dtype: DType
@@ -110,10 +110,10 @@ def read_request(line: bytes) -> Header:
         header = json.loads(line)
     except ValueError as error:
         raise ProtocolError(
-            f"not JSON: {quoted(line)}", hint=f"a request is a line: {error}"
+            f"not JSON: {quoted_line(line)}", hint=f"a request is a line: {error}"
         ) from None
     if not isinstance(header, dict):
-        wrong(f"no request: {quoted(line)}", "a request is a JSON object on one line")
+        wrong(f"no request: {quoted_line(line)}", "a request is a JSON object on one line")
     return header
 
 
@@ -124,22 +124,22 @@ def read_header(line: bytes) -> Header:
     except UnicodeDecodeError:
         if not looks_like_json(line):
             _noise(line)
-        wrong(f"not UTF-8: {quoted(line)}", "a header line is JSON in UTF-8")
+        wrong(f"not UTF-8: {quoted_line(line)}", "a header line is JSON in UTF-8")
     except RecursionError:
-        wrong(f"nested too deep: {quoted(line)}", "a header line is a flat JSON object")
+        wrong(f"nested too deep: {quoted_line(line)}", "a header line is a flat JSON object")
     except ValueError as error:
         if not looks_like_json(line):
             _noise(line)
         where = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) \
             else str(error)  # fmt: skip
-        wrong(f"wrong JSON ({where}): {quoted(line)}", "a header is a JSON object on one line")
+        wrong(f"wrong JSON ({where}): {quoted_line(line)}", "a header is a JSON object on one line")
     if not isinstance(found, dict):
         _noise(line)
     return found
 
 
 def _noise(line: bytes) -> NoReturn:
-    what = quoted(line) if line.strip() else "an empty line"
+    what = quoted_line(line) if line.strip() else "an empty line"
     wrong(f"on stdout came {what}, which is no answer", NOISE)
 
 
@@ -148,7 +148,7 @@ def looks_like_json(line: bytes) -> bool:
     return line.lstrip()[:1] == b"{"
 
 
-def quoted(line: bytes) -> str:
+def quoted_line(line: bytes) -> str:
     """Quote the beginning of a line, whatever its bytes are."""
     text = line.rstrip(b"\r\n")[: 4 * SHOWN].decode(errors="backslashreplace")
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
@@ -157,19 +157,19 @@ def quoted(line: bytes) -> str:
 
 def read_tensor(
     entry: object, types: Mapping[str, DType], what: str, *, sized: bool = True
-) -> Tensor:
+) -> WireTensor:
     """Read the header's entry for a tensor. Raises ProtocolError; `what` names the tensor.
 
     A tensor that is not `sized` has neither bytes nor values: it is not sent.
     """
     if not isinstance(entry, dict):
         wrong(f"{what} is {json.dumps(entry)[:SHOWN]}, no object", "type, shape and bytes")
-    name = text(entry, "type", what)
+    name = string_of(entry, "type", what)
     if name not in types:
         wrong(f"{what} has the unknown type {name!r}", "`convcheck list types` has the names")
     dtype, shape = types[name], _shape(entry, what)
     if not sized:
-        return Tensor(dtype, shape, 0)
+        return WireTensor(dtype, shape, 0)
     size, count = entry.get("bytes"), math.prod(shape)
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         wrong(f"{what} has no number of `bytes`", f'"bytes": {_size(dtype, count)}')
@@ -179,7 +179,7 @@ def read_tensor(
                f"{_size(dtype, count)} bytes", "bytes is the product of the shape times the size "
                "of an element")  # fmt: skip
     texts = _texts(entry, shape, what) if isinstance(dtype.format, Text) else None
-    return Tensor(dtype, shape, size, texts)
+    return WireTensor(dtype, shape, size, texts)
 
 
 def _size(dtype: DType, count: int) -> int:
@@ -206,7 +206,7 @@ def _texts(entry: Header, shape: tuple[int, ...], what: str) -> Texts:
     return texts.reshape(shape)
 
 
-def text(header: Header, key: str, what: str) -> str:
+def string_of(header: Header, key: str, what: str) -> str:
     """Read a string. Raises ProtocolError; `what` names what should have it."""
     if not isinstance(header.get(key), str):
         wrong(f"{what} has no `{key}`, a string", f'"{key}": "…"')

@@ -18,7 +18,7 @@ from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, Cite, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
-from convcheck.semantics.trace import Given, Link, Rounded, Trace
+from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
 
 _LABEL = 10
 _DIGITS = 40  # of an exact value
@@ -75,7 +75,7 @@ def _input(it: Explained, width: int) -> Iterator[StyledText]:
         yield from line("x", _exactly(x), width)
 
 
-def _rounding(target: Format, rounded: Rounded) -> str:
+def _rounding(target: Format, rounded: RoundedValue) -> str:
     value = _exactly(rounded.value)
     if rounded.negative and not rounded.value:
         value = "-0"

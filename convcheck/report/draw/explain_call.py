@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import prod
 
 from convcheck.judge.result import Strip, Word
-from convcheck.judge.words import clean, form, pattern
+from convcheck.judge.words import clean, pattern, type_and_shape
 from convcheck.numerics.decimal import spell_fraction, value_of
 from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
@@ -18,7 +18,7 @@ from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.semantics.expected_calls import CallReading, Due
+from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
 from convcheck.vectors.model import CallSet
 
 _READINGS = 12
@@ -66,7 +66,7 @@ def _inputs(it: ExplainedCall, width: int) -> Iterator[StyledText]:
         alike = len(set(one.words)) == 1 and len(one.words) > 1
         each = ", each element" if alike else ""
         said = ", ".join(spelled(one, w) for w in (one.words[:1] if alike else one.words[:_FEW]))
-        yield from line(name, f"{form(one)}  {said}{each}".rstrip(), width)
+        yield from line(name, f"{type_and_shape(one)}  {said}{each}".rstrip(), width)
         if not exact:
             nearest = _exactly(dtype, int(tensor.reshape(-1)[0]))
             yield from line("", f"{word} is not a {dtype}; the nearest is {nearest}", width)
@@ -105,14 +105,14 @@ def _reading(
         yield from line("expected" if not i else "", named + _due(due), width, "bold")
 
 
-def _due(due: Due) -> str:
+def _due(due: ExpectedOutput) -> str:
     """Return type, shape and elements: all, or as many as there is room for."""
     one = _strip(due.dtype, due.shape, due.codes, due.patterns)
     if len(one.words) <= _FEW:
-        return f"{form(one)}  {few(one)}".rstrip()
+        return f"{type_and_shape(one)}  {few(one)}".rstrip()
     more = prod(due.shape) - len(one.words)
     said = ", ".join(spelled(one, word, codes=False) for word in one.words)
-    return f"{form(one)}  {said}" + (f", … and {more:,} more" if more > 0 else "")
+    return f"{type_and_shape(one)}  {said}" + (f", … and {more:,} more" if more > 0 else "")
 
 
 def _strip(

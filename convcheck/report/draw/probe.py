@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from convcheck.backends.process.probe import STEPS, Step
+from convcheck.backends.process.probe import STEPS, ProbeStep
 from convcheck.judge.words import clean
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.naming import compact_specs
@@ -21,7 +21,7 @@ def title(address: str) -> list[StyledText]:
     return [StyledText(address, "bold"), StyledText("")]
 
 
-def step(it: Step, width: int) -> Iterator[StyledText]:
+def step(it: ProbeStep, width: int) -> Iterator[StyledText]:
     """Show a step: a line where it is well, what came and what is due where not."""
     if not it.wrong:
         note = textwrap.shorten(clean(it.note), max(width - _NAME - 7, 20), placeholder=" …")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
-from convcheck.judge.words import clean, code, pair
+from convcheck.judge.words import clean, code_text, pair
 from convcheck.numerics.format import Format, Text
 from convcheck.report.document import CaseReport, Document, Finding
 from convcheck.report.groups import Block, Member
@@ -233,7 +233,7 @@ def _ranges(fmt: Format, ranges: Iterable[tuple[Word, Word]]) -> str | list[str]
         return [pair(fmt, span) for span in ranges]
     said = []
     for span in ranges:
-        low, high = (code(fmt, word).removeprefix("0x") for word in span)
+        low, high = (code_text(fmt, word).removeprefix("0x") for word in span)
         shared = next((i for i, digit in enumerate(low) if digit != high[i]), len(low))
         said.append(f"{low}-{high[shared:]}" if low != high else low)
     return " ".join(said)

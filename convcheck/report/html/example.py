@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from convcheck.judge.result import CallExample, Example, Group, Strip, Word
-from convcheck.judge.words import clean, code, explain_arguments, form, pattern, quote, value
+from convcheck.judge.words import (
+    clean,
+    code_text,
+    explain_arguments,
+    pattern,
+    quote,
+    type_and_shape,
+    value,
+)
 from convcheck.numerics.format import Bool, Float, Format, Text
 from convcheck.report.document import Elements
 from convcheck.report.examples import (
@@ -83,7 +91,7 @@ def word(fmt: Format, given: Word) -> list[str | None] | str:
     if isinstance(given, str) or isinstance(fmt, Text):
         said = pattern(given) or quote(str(given))
         return shorten(said, LONG)
-    return [code(fmt, given), value(fmt, given)]
+    return [code_text(fmt, given), value(fmt, given)]
 
 
 # Calls ---------------------------------------------------------------------------------------
@@ -92,7 +100,7 @@ def word(fmt: Format, given: Word) -> list[str | None] | str:
 def _call(case: Case, shown: CallExample) -> dict[str, Any]:
     due, got = shown.expected, shown.got
     made: dict[str, Any] = {
-        "tensors": [[form(strip), few(strip)] for strip in shown.inputs],
+        "tensors": [[type_and_shape(strip), few(strip)] for strip in shown.inputs],
         "due": pattern(due) or due if isinstance(due, str) else forms(due),
         "got": None if got is None else forms(got),
     }

@@ -10,7 +10,7 @@ from convcheck import __version__
 from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult
-from convcheck.judge.words import code, value
+from convcheck.judge.words import code_text, value
 from convcheck.report.document import Document
 from convcheck.report.environment import environment
 from convcheck.report.json import report as form
@@ -137,7 +137,9 @@ def group(case: Case, found: judged.Group) -> form.Group:
         count=found.count,
         of=found.of,
         digest=found.digest,
-        ranges=tuple((code(source, low), code(source, high)) for low, high in found.ranges),
+        ranges=tuple(
+            (code_text(source, low), code_text(source, high)) for low, high in found.ranges
+        ),
         more_ranges=found.more_ranges,
         examples=tuple(example(case, one) for one in found.examples),
         excuse=_excuse(found.excuse),
@@ -154,9 +156,9 @@ def element_example(case: Case, shown: judged.Example) -> form.Example:
     target = case.outputs[0].format
     inputs = list(zip((t.format for t in case.inputs), shown.inputs, strict=False))
     return form.Example(
-        input=tuple(code(fmt, word) for fmt, word in inputs),
-        expected=code(target, shown.expected),
-        got=None if shown.got is None else code(target, shown.got),
+        input=tuple(code_text(fmt, word) for fmt, word in inputs),
+        expected=code_text(target, shown.expected),
+        got=None if shown.got is None else code_text(target, shown.got),
         input_value=tuple(value(fmt, word) for fmt, word in inputs),
         expected_value=value(target, shown.expected),
         got_value=value(target, shown.got),
@@ -175,5 +177,5 @@ def _call(case: Case, shown: CallExample) -> form.Call:
         difference=shown.difference,
         wrong=shown.wrong,
         message=shown.message,
-        arguments=tuple(code(fmt, word) for fmt, word in arguments),
+        arguments=tuple(code_text(fmt, word) for fmt, word in arguments),
     )

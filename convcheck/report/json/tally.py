@@ -38,7 +38,7 @@ def encoded(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> form.T
     )
 
 
-def _entry(case: Case, key: Key, entry: judged.Entry) -> form.Entry:
+def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.Entry:
     found = entry.ranges
     ranges = form.Ranges(kept=found.kept, count=found.count, loose=found.loose)
     return form.Entry(
@@ -51,7 +51,7 @@ def _entry(case: Case, key: Key, entry: judged.Entry) -> form.Entry:
     )
 
 
-def _sample(case: Case, sample: judged.Sample | None) -> form.Sample | None:
+def _sample(case: Case, sample: judged.PlacedExample | None) -> form.Sample | None:
     if sample is None:
         return None
     assert isinstance(sample.example, Example)  # noqa: S101 calls are finished when they come
@@ -111,7 +111,7 @@ class _Reading:
         declined, vectors = found.declined, found.vectors
         return Tally(asked, entries, covered, faults, declined, vectors, decisions)
 
-    def _check(self, asked: Mapping[int, int], entries: Mapping[Key, judged.Entry]) -> None:
+    def _check(self, asked: Mapping[int, int], entries: Mapping[Key, judged.TallyEntry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""
         found: Counter[tuple[int, int]] = Counter()
         for key, entry in entries.items():
@@ -133,14 +133,14 @@ class _Reading:
             raise ValueError(f"{said}, not {row.rule} / {row.row}")
         return row.decision, row.count
 
-    def _entry(self, found: form.Entry) -> tuple[Key, judged.Entry]:
+    def _entry(self, found: form.Entry) -> tuple[Key, judged.TallyEntry]:
         if found.placement not in PLACEMENTS:
             raise ValueError(f"{found.placement!r} is no placement")
         if found.reading >= len(self._decision(found.decision).readings):
             said = f"decision {found.decision} of {self.case.id} has no reading {found.reading}"
             raise ValueError(said)
         key = Key(found.decision, found.reading, found.sort, found.kind, found.placement)
-        return key, judged.Entry(
+        return key, judged.TallyEntry(
             found.count,
             int(found.digest, 16),
             self._ranges(found.ranges),
@@ -159,13 +159,13 @@ class _Reading:
                 raise ValueError(f"{first} to {last} is no range of {self.size} positions")
         return tuple(pairs)
 
-    def _sample(self, found: form.Sample | None) -> judged.Sample | None:
+    def _sample(self, found: form.Sample | None) -> judged.PlacedExample | None:
         if found is None:
             return None
         error = float.fromhex(found.error)
         if found.position >= self.size or not error >= 0:
             raise ValueError(f"no sample: position {found.position}, error {found.error}")
-        return judged.Sample(found.position, error, example_of(found.example, self.case))
+        return judged.PlacedExample(found.position, error, example_of(found.example, self.case))
 
     def _fault(self, found: form.Group) -> Group:
         """Return a group; readings are not written with it: the program has them."""

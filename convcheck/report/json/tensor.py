@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from convcheck.judge.result import Strip, Word
-from convcheck.judge.words import code, value
+from convcheck.judge.words import code_text, value
 from convcheck.report.json.codec import Count, Shape, word_of
 from convcheck.rules.model import DType
 
@@ -32,7 +32,7 @@ def tensor(strip: Strip) -> Tensor:
         type=strip.type,
         shape=strip.shape,
         first=strip.first,
-        bits=tuple(hex(int(w)) if fmt is None else code(fmt, w) for w in strip.words),
+        bits=tuple(hex(int(w)) if fmt is None else code_text(fmt, w) for w in strip.words),
         values=tuple(None if fmt is None else value(fmt, w) for w in strip.words),
     )
 
@@ -40,7 +40,7 @@ def tensor(strip: Strip) -> Tensor:
 def element(dtype: DType, word: Word) -> Tensor:
     """Return a single element."""
     fmt = dtype.format
-    bits, values = (code(fmt, word),), (value(fmt, word),)
+    bits, values = (code_text(fmt, word),), (value(fmt, word),)
     return Tensor(type=dtype.name, shape=None, first=0, bits=bits, values=values)
 
 

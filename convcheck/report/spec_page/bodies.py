@@ -9,10 +9,10 @@ from convcheck.judge.words import GLUE
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.report.spec_page.fields import field, fields, quoted
-from convcheck.rules.body.formula import Formula, FormulaRule, Undefined, Way
+from convcheck.rules.body.formula import Formula, FormulaRule, FormulaWay, Undefined
 from convcheck.rules.body.formula_calls import When
-from convcheck.rules.body.steps import Line, Steps, StepsReading
-from convcheck.rules.expression import Expression, apply
+from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
+from convcheck.rules.expression import Expression, compute
 from convcheck.rules.model import Spec
 from convcheck.rules.types import Types
 
@@ -36,7 +36,7 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
 def spelled(expression: Expression) -> str:
     """Write an expression with no more parentheses than it needs."""
     names = _Names()
-    return apply(expression, names, _OPERATIONS)[0]
+    return compute(expression, names, _OPERATIONS)[0]
 
 
 class _Names(dict[str, _Said]):
@@ -148,14 +148,14 @@ def _when(when: When, types: Types) -> str:
 
 
 def products(
-    readings: Sequence[tuple[Way, Way]],
-) -> Iterator[tuple[tuple[Way, ...], tuple[Way, ...]]]:
+    readings: Sequence[tuple[FormulaWay, FormulaWay]],
+) -> Iterator[tuple[tuple[FormulaWay, ...], tuple[FormulaWay, ...]]]:
     """Yield lists of lengths and elements of which every combination is a reading."""
-    elements: dict[int, list[Way]] = {}
+    elements: dict[int, list[FormulaWay]] = {}
     lengths = {id(length): length for length, _ in readings}
     for length, element in readings:
         elements.setdefault(id(length), []).append(element)
-    found: dict[tuple[int, ...], list[Way]] = {}
+    found: dict[tuple[int, ...], list[FormulaWay]] = {}
     for key, ways in elements.items():
         found.setdefault(tuple(map(id, ways)), []).append(lengths[key])
     by_id = {id(element): element for _, element in readings}
@@ -163,7 +163,7 @@ def products(
         yield tuple(group), tuple(by_id[i] for i in ids)
 
 
-def _way(way: Way, of: str) -> str:
+def _way(way: FormulaWay, of: str) -> str:
     form = "" if of == "length" else ", by a running sum" if way.running else ", by index"
     stated = f": {spelled(way.expression)}" if way.conversions else ""
     return f"{way}{form}{stated}"
@@ -196,7 +196,7 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
         yield from field("  cite", f"{refusal.level}: {quoted(spec, refusal.cite)}", width)
 
 
-def _line(line: Line, width: int) -> Iterator[StyledText]:
+def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
     if line.be is None:
         to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
         said = f"{line.source} converted by rule {line.rule}, to what {line.to} names: {to}"

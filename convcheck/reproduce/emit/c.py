@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from convcheck.judge.result import Strip, Word
-from convcheck.judge.words import clean, form, hexadecimal, pattern, value
+from convcheck.judge.words import clean, hexadecimal, pattern, type_and_shape, value
 from convcheck.numerics.format import Format, Text
 from convcheck.reproduce.witness import Witness
 
@@ -77,7 +77,7 @@ def _said(name: str, strip: Strip) -> str:
     if strip.format and 0 < len(strip.words) <= _FEW:
         said = (value(strip.format, w) or pattern(w) for w in strip.words)
         values = f": {', '.join(map(str, said))}"
-    return f"{name}: {form(strip)}{part}{values}"
+    return f"{name}: {type_and_shape(strip)}{part}{values}"
 
 
 def _code(strip: Strip, word: Word) -> str:

@@ -43,20 +43,18 @@ from convcheck.rules.body.call_checks import (
     wrong_type,
 )
 from convcheck.rules.body.formula_calls import (
-    Asked,
-    CallExample,
+    AskedCalls,
+    FormulaExample,
     When,
     read_asked,
     read_call_example,
     read_when,
 )
 from convcheck.rules.context import Context, read_cite, read_level
-from convcheck.rules.expression import Expression, apply, conversions_in, parse
+from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.model import Body, Cite, DType, Level, Spec
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
-
-__all__ = ["Formula", "FormulaRule", "apply", "parse", "read_formula"]
 
 INDEX, LAST = "i", "last"
 EXACT, OUTPUT = "exact", "output"
@@ -67,7 +65,7 @@ _WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
 
 
 @dataclass(frozen=True)
-class Way:
+class FormulaWay:
     """One way to compute the length or the elements."""
 
     expression: Expression
@@ -122,7 +120,7 @@ class FormulaRule:
     #: Whether an answer between the readings, an ulp more to either side, is tolerated.
     between: bool
     #: A way to the length and a way to the elements for each.
-    readings: tuple[tuple[Way, Way], ...]
+    readings: tuple[tuple[FormulaWay, FormulaWay], ...]
     place: Place
 
 
@@ -140,8 +138,8 @@ class Formula(Body):
     convert_cite: Cite
     undefined: tuple[Undefined, ...]
     rules: tuple[FormulaRule, ...]
-    asked: Asked
-    examples: tuple[CallExample, ...]
+    asked: AskedCalls
+    examples: tuple[FormulaExample, ...]
     place: Place
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:
@@ -192,9 +190,9 @@ def read_formula(root: Node, context: Context) -> Formula:
     scope = _Scope(
         arguments,
         context,
-        parse(node.need("length"), arguments, context.types.types),
-        parse(node.need("element"), (*arguments, INDEX)),
-        parse(following, (*arguments, LAST)) if following else None,
+        parse_expression(node.need("length"), arguments, context.types.types),
+        parse_expression(node.need("element"), (*arguments, INDEX)),
+        parse_expression(following, (*arguments, LAST)) if following else None,
     )
     convert = node.need("convert", "how a value becomes one of another type")
     convert.only("to-float", "to-integer", "cite")
@@ -250,7 +248,7 @@ def _rule(node: Node, scope: _Scope) -> FormulaRule:
     )
 
 
-def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[Way, Way]]:
+def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[FormulaWay, FormulaWay]]:
     node.only("length", "element", "cite")
     cite = read_cite(node.need("cite", "the sentence that allows the reading"), scope.context)
     lengths = [w for e in node.need("length").elements() for w in _ways(e, "length", cite, scope)]
@@ -258,7 +256,9 @@ def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[Way, Way]]:
     return product(lengths, values)
 
 
-def _ways(node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope) -> list[Way]:
+def _ways(
+    node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope
+) -> list[FormulaWay]:
     node.only(*_WAY_KEYS)
     own, start, by = node.get("cite"), node.get("of"), node.get("by")
     cite = read_cite(own, scope.context) if own else cite
@@ -270,7 +270,7 @@ def _ways(node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scop
         said = _expression(node, of, form, scope)
         types = tuple(scope.context.types.types[n] for n in sorted(conversions_in(said)))
         ways.append(
-            Way(
+            FormulaWay(
                 said,
                 arithmetic,
                 form == RECURRENCE,
@@ -293,7 +293,7 @@ def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:
     stated = node.get("is")
     if of == "length":
         types = scope.context.types.types
-        return parse(stated, scope.arguments, types) if stated else scope.length
+        return parse_expression(stated, scope.arguments, types) if stated else scope.length
     if stated:
         raise stated.error("another expression for the elements", "only lengths have any")
     if form == PRODUCT:

@@ -48,7 +48,7 @@ class CallList:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCalls:
     """The calls worth asking; `limit` is the argument that the sequence does not reach."""
 
     limit: str
@@ -56,7 +56,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class CallExample:
+class FormulaExample:
     """An example of the text: these inputs, of these types, give this sequence."""
 
     inputs: tuple[DType, ...]
@@ -74,15 +74,15 @@ def read_when(node: Node | None, context: Context) -> When:
     return When(**{k: TypeNames(context.types.names(v)) for k, v in node.items().items()})
 
 
-def read_asked(node: Node, arguments: Sequence[str], context: Context) -> Asked:
+def read_asked(node: Node, arguments: Sequence[str], context: Context) -> AskedCalls:
     """Return the calls worth asking. Raises SpecError."""
     node.only("limit", "lists")
     limit = node.need("limit").word(tuple(arguments), "input")
     lists = node.need("lists").elements()
-    return Asked(limit, tuple(_list(e, len(arguments), context) for e in lists))
+    return AskedCalls(limit, tuple(_list(e, len(arguments), context) for e in lists))
 
 
-def read_call_example(node: Node, arguments: Sequence[str], context: Context) -> CallExample:
+def read_call_example(node: Node, arguments: Sequence[str], context: Context) -> FormulaExample:
     """Return an example: `{from: [TYPES], to: TYPE, x: [ARGUMENTS], gives: [ELEMENTS]}`."""
     node.only("from", "to", "x", "gives")
     types = context.types
@@ -91,7 +91,7 @@ def read_call_example(node: Node, arguments: Sequence[str], context: Context) ->
     if not len(inputs) == len(x) == len(arguments):
         raise node.error("the example has too few or too many arguments", "a type and an x each")
     output = types.types[types.names(node.need("to"))[0]]
-    return CallExample(tuple(types.types[n] for n in inputs), output, x, gives, node.place)
+    return FormulaExample(tuple(types.types[n] for n in inputs), output, x, gives, node.place)
 
 
 def _list(node: Node, count: int, context: Context) -> CallList:

@@ -27,7 +27,7 @@ from convcheck.rules.body.call_checks import (
     wrong_type,
 )
 from convcheck.rules.context import Context, read_cite, read_level
-from convcheck.rules.expression import Expression, parse
+from convcheck.rules.expression import Expression, parse_expression
 from convcheck.rules.model import (
     Attributes,
     Body,
@@ -47,7 +47,7 @@ Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Line:
+class StepsLine:
     """A line: an expression, or the conversion of what an earlier line gave."""
 
     name: str
@@ -117,7 +117,7 @@ class Steps(Body):
     """A steps body; see the module's docstring."""
 
     name = "steps"
-    lines: tuple[Line, ...]
+    lines: tuple[StepsLine, ...]
     readings: tuple[StepsReading, ...]
     level: Level
     cite: Cite
@@ -198,10 +198,10 @@ def _choice(node: Node, key: str, no: str, yes: str) -> bool:
     return node.need(key, f"{no} or {yes}").word((no, yes), key) == yes
 
 
-def _lines(node: Node, inputs: Sequence[str], context: Context) -> tuple[Line, ...]:
+def _lines(node: Node, inputs: Sequence[str], context: Context) -> tuple[StepsLine, ...]:
     optional = {e.need("with").text() for e in node.elements() if e.get("with")}
     known = [name for name in inputs if name not in optional]
-    lines: list[Line] = []
+    lines: list[StepsLine] = []
     for entry in node.elements():
         line = _line(entry, known, inputs, context)
         if line.name in (*known, *inputs):
@@ -211,7 +211,7 @@ def _lines(node: Node, inputs: Sequence[str], context: Context) -> tuple[Line, .
     return tuple(lines)
 
 
-def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Context) -> Line:
+def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Context) -> StepsLine:
     name = node.need("let", "the name of the line").text()
     if node.get("convert"):
         return _conversion(node, name, known, context)
@@ -220,12 +220,12 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
     if (needs is None) != (without is None):
         raise node.error("`with` and `without` go together", "with: INPUT, without: EXPRESSION")
     extra = [needs.word(tuple(inputs), "input")] if needs else []
-    be = parse(node.need("be"), [*known, *extra])
-    otherwise = parse(without, known) if without else None
-    return Line(name, be, "".join(extra), otherwise, "", "", "", (), node.place)
+    be = parse_expression(node.need("be"), [*known, *extra])
+    otherwise = parse_expression(without, known) if without else None
+    return StepsLine(name, be, "".join(extra), otherwise, "", "", "", (), node.place)
 
 
-def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> Line:
+def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> StepsLine:
     node.only("let", "convert", "by", "to")
     source = node.need("convert").word(tuple(known), "name")
     rule = node.need("by", "the rule that converts").text()
@@ -236,7 +236,7 @@ def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -
     [(attribute, types)] = to.items().items()
     types.only(*context.attributes[attribute])
     targets = tuple((value, _type(t, context)) for value, t in types.items().items())
-    return Line(name, None, "", None, source, rule, attribute, targets, node.place)
+    return StepsLine(name, None, "", None, source, rule, attribute, targets, node.place)
 
 
 def _type(node: Node, context: Context) -> DType:

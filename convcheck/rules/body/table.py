@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from convcheck.rules.context import Context
-from convcheck.rules.model import Attributes, Body, Example, Spec
+from convcheck.rules.model import Attributes, Body, Spec, TableExample
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
@@ -16,7 +16,7 @@ class Tables(Body):
 
     name = "table"
     whole_calls = False
-    examples: tuple[Example, ...]
+    examples: tuple[TableExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:
         """Check that one input is converted; another may be there to give the output its type."""
@@ -44,7 +44,7 @@ def read_table(root: Node, context: Context) -> Tables:
     return Tables(tuple(_example(entry, context) for entry in root.listed("examples")))
 
 
-def _example(node: Node, context: Context) -> Example:
+def _example(node: Node, context: Context) -> TableExample:
     node.only("from", "to", "x", "gives", *context.attributes)
     attributes: Attributes = tuple(
         (name, node.items()[name].text()) for name in context.attributes if node.get(name)
@@ -52,4 +52,4 @@ def _example(node: Node, context: Context) -> Example:
     source, target = (context.types.names(node.need(key))[0] for key in ("from", "to"))
     types = context.types.types
     x, gives = node.need("x").text(), node.need("gives").text()
-    return Example(types[source], types[target], attributes, x, gives, node.place)
+    return TableExample(types[source], types[target], attributes, x, gives, node.place)

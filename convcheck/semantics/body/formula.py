@@ -25,13 +25,13 @@ from convcheck.rules.body.formula import (
     ZERO,
     Formula,
     FormulaRule,
+    FormulaWay,
     Undefined,
-    Way,
 )
 from convcheck.rules.model import Case, Cite, Level, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
@@ -76,7 +76,7 @@ def _decision(
 
 
 @dataclass(frozen=True)
-class Reading:
+class SequenceReading:
     """One reading of a call: the number of elements, and their codes."""
 
     name: str
@@ -154,14 +154,14 @@ class FormulaCalls:
                     raise _UndefinedError(row)
 
     @cached_property
-    def _lengths(self) -> tuple[Way, ...]:
+    def _lengths(self) -> tuple[FormulaWay, ...]:
         return tuple({id(way): way for way, _ in self.rule.readings}.values())
 
     def _longest(self, sequences: Sequences) -> int:
         modes = self.formula.to_float
         return max(sequences.length(way, mode) for way in self._lengths for mode in modes)
 
-    def _distinct(self, sequences: Sequences) -> Iterator[Reading]:
+    def _distinct(self, sequences: Sequences) -> Iterator[SequenceReading]:
         """Return the readings that differ in outcome, each under its first name."""
         seen: set[tuple[int, ...]] = set()
         for mode in self.formula.to_float:
@@ -170,18 +170,20 @@ class FormulaCalls:
                 codes = sequences.codes(element, mode, n)
                 if codes not in seen:
                     seen.add(codes)
-                    yield Reading(self._name(length, element, mode), n, codes)
+                    yield SequenceReading(self._name(length, element, mode), n, codes)
 
-    def _name(self, length: Way, element: Way, mode: str) -> str:
+    def _name(self, length: FormulaWay, element: FormulaWay, mode: str) -> str:
         form = "by a running sum" if element.running else "by index"
         name = f"length {length}; elements {element}, {form}"
         return f"{name}; conversions {mode}" if len(self.formula.to_float) > 1 else name
 
-    def _told(self, reading: Reading) -> CallReading:
+    def _told(self, reading: SequenceReading) -> CallReading:
         dtype = self.case.outputs[0]
         codes = np.array(reading.codes, dtype.format.storage)
         patterns = np.full(reading.length, EXACT, np.uint8)
-        return CallReading(reading.name, (Due(dtype, (reading.length,), codes, patterns),))
+        return CallReading(
+            reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),)
+        )
 
     def _row(self, when: str) -> int:
         """Find the condition that decides a call. Raises SpecError where there is none."""

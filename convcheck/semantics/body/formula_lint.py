@@ -18,12 +18,12 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.neighbours import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, Way
-from convcheck.rules.body.formula_calls import CallExample
+from convcheck.rules.body.formula import OUTPUT, Formula, FormulaRule, FormulaWay
+from convcheck.rules.body.formula_calls import FormulaExample
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import FormulaCalls, compile_formula
-from convcheck.semantics.body.table_lint import Finding, Proof
+from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.expected_calls import Call
 
 _ORDINARY = ("0", "1", "-2", "2.5", "7")
@@ -42,7 +42,7 @@ def lint_formula(spec: Spec) -> Proof:
     return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
 
 
-def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Finding]:
+def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     for case in asked:
         try:
             compile_formula(spec, case)
@@ -50,30 +50,30 @@ def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Finding]:
             yield _of(error, spec)
 
 
-def _of(error: SpecError, spec: Spec) -> Finding:
-    return Finding(error.place or spec.place, error.message, error.hint)
+def _of(error: SpecError, spec: Spec) -> Diagnostic:
+    return Diagnostic(error.place or spec.place, error.message, error.hint)
 
 
 def _rule_of(formula: Formula, case: Case) -> FormulaRule | None:
     return next((r for r in formula.rules if r.when.holds(case.inputs, case.outputs[0])), None)
 
 
-def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     reached = {id(_rule_of(formula, case)) for case in asked}
     for rule in formula.rules:
         if id(rule) not in reached:
             hint = "an earlier rule is for all of its cases, or it is for none"
-            yield Finding(rule.place, f"rule {rule.name} is unreachable", hint)
+            yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
 
 
-def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     """Every call that is listed is one of some case."""
     for entry in formula.asked.lists:
         here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
         for row in (*entry.listed, *entry.around):
             if not any(_codes(case.inputs, row) for case in here):
                 hint = "no case has types that hold these arguments"
-                yield Finding(formula.place, f"the call {', '.join(row)} is never asked", hint)
+                yield Diagnostic(formula.place, f"the call {', '.join(row)} is never asked", hint)
 
 
 def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
@@ -90,7 +90,7 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
 # Totality ------------------------------------------------------------------------------------
 
 
-def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     """One case stands for those of the same rule and output type."""
     chosen = {(id(_rule_of(formula, c)), c.outputs[0].name): c for c in asked}
     reached: set[int] = set()
@@ -106,7 +106,9 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
     for row, undefined in enumerate(formula.undefined):
         if row not in reached:
             message = f"the condition {undefined.name!r} is unreachable"
-            yield Finding(undefined.place, message, "a condition above it holds wherever it does")
+            yield Diagnostic(
+                undefined.place, message, "a condition above it holds wherever it does"
+            )
 
 
 def _representatives(case: Case) -> Iterator[Call]:
@@ -123,7 +125,7 @@ def _representatives(case: Case) -> Iterator[Call]:
             yield (*around[:at], np.array(code, fmt.storage), *around[at + 1 :])
 
 
-def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
+def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     """No reading stands twice: `output` beside the name of the type that it is."""
     for case in asked:
         rule = _rule_of(formula, case)
@@ -133,11 +135,11 @@ def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Finding]:
             if pair in [(_resolved(case, a), _resolved(case, b)) for a, b in others]:
                 place = rule.place if rule else formula.place
                 message = f"{case.name}: the reading `{length}; {element}` stands twice"
-                yield Finding(place, message, "drop one of them")
+                yield Diagnostic(place, message, "drop one of them")
                 break
 
 
-def _resolved(case: Case, way: Way) -> tuple[object, ...]:
+def _resolved(case: Case, way: FormulaWay) -> tuple[object, ...]:
     name = case.outputs[0].name if way.arithmetic == OUTPUT else str(way.arithmetic)
     return way.expression, name, way.running, way.converted
 
@@ -145,7 +147,7 @@ def _resolved(case: Case, way: Way) -> tuple[object, ...]:
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: CallExample) -> Iterator[Finding]:
+def _replay(spec: Spec, example: FormulaExample) -> Iterator[Diagnostic]:
     """Evaluate an example of the text, and hold every reading to it."""
     try:
         compiled, call = _example(spec, example)
@@ -153,15 +155,15 @@ def _replay(spec: Spec, example: CallExample) -> Iterator[Finding]:
         due = [code_of(fmt, word)[0] for word in example.gives]
         readings = compiled.expect(call).readings
     except (OutsideFormatError, SpecError) as error:
-        yield Finding(example.place, f"example: {error}")
+        yield Diagnostic(example.place, f"example: {error}")
         return
     given = [r.outputs[0].codes.tolist() if r.outputs else None for r in readings]
     if any(codes != due for codes in given):
         message = f"example: {spec.id} gives {given} for {', '.join(example.x)}, not {due}"
-        yield Finding(example.place, message, "the formula, or the example, is wrong")
+        yield Diagnostic(example.place, message, "the formula, or the example, is wrong")
 
 
-def _example(spec: Spec, example: CallExample) -> tuple[FormulaCalls, Call]:
+def _example(spec: Spec, example: FormulaExample) -> tuple[FormulaCalls, Call]:
     for case in cases(spec):
         if (case.inputs, case.outputs) == (example.inputs, (example.output,)):
             call = _codes(case.inputs, example.x)

@@ -18,7 +18,7 @@ from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTa
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Decision, Expected, Reading
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
 
 Pair = tuple[str, str]
@@ -26,7 +26,7 @@ _KEPT = 4096  # small calls of a conversion whose expectation is remembered
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCell:
     """What a matrix answers: the cell, its pair as (row, column), and the common type.
 
     `answer` says whether it is refused, under these attributes.
@@ -46,7 +46,7 @@ class Found:
 
 def find(
     spec: Spec, inputs: Sequence[DType], ranks: Sequence[int], attributes: Attributes
-) -> Found:
+) -> FoundCell:
     """Look up the common type of two inputs. Raises SpecError where no table has the pair."""
     matrix = spec.body_as(Matrix)
     said = dict(attributes)
@@ -56,7 +56,7 @@ def find(
             if pair:
                 cell = table.cells[pair]
                 answer = _answer(matrix, cell, said)
-                return Found(table, pair, cell, answer, _target(spec, matrix, cell, said))
+                return FoundCell(table, pair, cell, answer, _target(spec, matrix, cell, said))
     names = " and ".join(t.name for t in inputs)
     message = f"{spec.id}: no table has {names} of ranks {', '.join(map(str, ranks))}"
     raise SpecError(message, place=spec.place, hint="add the pair to a table, or a table")
@@ -146,7 +146,7 @@ def plain_codes(fmt: Format) -> Codes:
 class CompiledMatrix:
     """A case, ready: `decisions` are the cell's, then those of the two conversions."""
 
-    found: Found
+    found: FoundCell
     conversions: tuple[Conversion, ...]
     decisions: tuple[Decision, ...]
     offsets: tuple[int, ...]  # of each conversion's decisions among all
@@ -183,10 +183,10 @@ class CompiledMatrix:
         return max(known, key=lambda row: (LEVELS.index(self.decisions[row].level), -row))
 
 
-def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> Due:
+def _due(target: DType, shape: tuple[int, ...], reading: Reading, free: bool) -> ExpectedOutput:
     """Return what an output has to be; where `free`, its elements are left open."""
     patterns = np.full_like(reading.patterns, UNDEFINED) if free else reading.patterns
-    return Due(target, shape, reading.codes, patterns)
+    return ExpectedOutput(target, shape, reading.codes, patterns)
 
 
 def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:
@@ -203,7 +203,7 @@ def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:
     return CompiledMatrix(found, conversions, tuple(decisions), tuple(offsets))
 
 
-def _decision(spec: Spec, found: Found) -> Decision:
+def _decision(spec: Spec, found: FoundCell) -> Decision:
     ruling, table = found.answer.ruling, found.table
     parts = zip(found.pair, table.ranks or ("", ""), strict=True)
     row = " x ".join(f"{name} {rank}".strip() for name, rank in parts)

@@ -15,8 +15,8 @@ from convcheck.errors import SpecError
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body.matrix import Conversion, Found, conversion, find
-from convcheck.semantics.body.table_lint import Finding, Proof, representatives
+from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find
+from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
 
 
 def lint_matrix(spec: Spec) -> Proof:
@@ -31,35 +31,35 @@ def lint_matrix(spec: Spec) -> Proof:
     return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
 
 
-def _decided(spec: Spec, asked: list[Case]) -> tuple[list[Found], list[Finding]]:
+def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagnostic]]:
     """Look every case up; gives what was found, and a finding where nothing was."""
     decided, found = [], []
     for case in asked:
         if len(case.inputs) != 2:
-            found.append(Finding(spec.place, f"{spec.id}: a matrix is of two inputs"))
+            found.append(Diagnostic(spec.place, f"{spec.id}: a matrix is of two inputs"))
             break
         try:
             decided.append(find(spec, case.inputs, case.ranks, case.attributes))
         except SpecError as error:
-            found.append(Finding(error.place or spec.place, error.message, error.hint))
+            found.append(Diagnostic(error.place or spec.place, error.message, error.hint))
     return decided, found
 
 
-def _shape(spec: Spec) -> Iterator[Finding]:
+def _shape(spec: Spec) -> Iterator[Diagnostic]:
     """Names of tables differ, and what is refused can be allowed."""
     matrix = spec.body_as(Matrix)
     names = [table.name for table in matrix.tables]
     for table in matrix.tables:
         if names.count(table.name) > 1:
-            yield Finding(table.place, f"two tables are named {table.name!r}", "name them apart")
+            yield Diagnostic(table.place, f"two tables are named {table.name!r}", "name them apart")
         for cell in table.cells.values():
             if any(r.refused for r in cell.guarded.readings) and not matrix.refused_unless:
-                yield Finding(
+                yield Diagnostic(
                     cell.place, f"{cell.text!r} can be allowed by nothing", "refused-unless"
                 )
 
 
-def _unreached(spec: Spec, decided: list[Found]) -> Iterator[Finding]:
+def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
     """Every cell decides a case, and every target stands in a cell."""
     matrix = spec.body_as(Matrix)
     reached = {(found.table.name, found.pair) for found in decided}
@@ -67,15 +67,15 @@ def _unreached(spec: Spec, decided: list[Found]) -> Iterator[Finding]:
         for pair, cell in table.cells.items():
             if (table.name, pair) not in reached:
                 message = f"{spec.id}: cell {' x '.join(pair)} of {table.name} is unreachable"
-                yield Finding(cell.place, message, "no case has the types, or an earlier table")
+                yield Diagnostic(cell.place, message, "no case has the types, or an earlier table")
     for target in matrix.targets.keys() - {found.cell.gives for found in decided}:
-        yield Finding(spec.place, f"{spec.id}: target {target} stands in no cell")
+        yield Diagnostic(spec.place, f"{spec.id}: target {target} stands in no cell")
 
 
 # Values --------------------------------------------------------------------------------------
 
 
-def _values(spec: Spec, asked: list[Case], decided: list[Found]) -> Iterator[Finding]:
+def _values(spec: Spec, asked: list[Case], decided: list[FoundCell]) -> Iterator[Diagnostic]:
     """Every conversion is decided, in one reading, and every row of the rules is reached."""
     reached: set[tuple[str, str]] = set()
     needed = {(t, found.target): 0 for case, found in zip(asked, decided, strict=True)
@@ -84,18 +84,18 @@ def _values(spec: Spec, asked: list[Case], decided: list[Found]) -> Iterator[Fin
         try:
             each = conversion(spec, source, target)
         except SpecError as error:
-            yield Finding(error.place or spec.place, error.message, error.hint)
+            yield Diagnostic(error.place or spec.place, error.message, error.hint)
             continue
         yield from _single(each)
         reached |= _rows(spec, each, asked[0])
     yield from _rows_unreached(spec, reached)
 
 
-def _single(each: Conversion) -> Iterator[Finding]:
+def _single(each: Conversion) -> Iterator[Diagnostic]:
     for decision in each.program.decisions:
         if len(decision.readings) > 1:
             message = f"{decision.name}: values beside a common type have one reading"
-            yield Finding(decision.place, message, "a reading is of a whole call")
+            yield Diagnostic(decision.place, message, "a reading is of a whole call")
 
 
 def _rows(spec: Spec, each: Conversion, case: Case) -> set[tuple[str, str]]:
@@ -105,18 +105,18 @@ def _rows(spec: Spec, each: Conversion, case: Case) -> set[tuple[str, str]]:
     return {step for row in rows for step in each.program.decisions[row].trail}
 
 
-def _rows_unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Finding]:
+def _rows_unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         for row in rule.rows:
             if (rule.name, row.label) not in reached:
                 message = f"{spec.id}: row {row.label!r} of {rule.name} is unreachable"
-                yield Finding(row.place, message, "no conversion needs it, or rows above match")
+                yield Diagnostic(row.place, message, "no conversion needs it, or rows above match")
 
 
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Finding]:
+def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterator[Diagnostic]:
     """Look an example up in its layout, or in all, under the defaults of what it does not say."""
     said = dict(example.attributes)
     attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
@@ -128,13 +128,13 @@ def _replay(spec: Spec, example: MatrixExample, asked: Iterable[Case]) -> Iterat
             replayed += 1
             yield from _held(spec, example, case)
     if not replayed:
-        yield Finding(example.place, "example: no case asks it", "types, layout, attributes")
+        yield Diagnostic(example.place, "example: no case asks it", "types, layout, attributes")
 
 
-def _held(spec: Spec, example: MatrixExample, case: Case) -> Iterator[Finding]:
+def _held(spec: Spec, example: MatrixExample, case: Case) -> Iterator[Diagnostic]:
     found = find(spec, case.inputs, case.ranks, case.attributes)
     given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
     if given != {example.gives}:
         gives = " or ".join(sorted(given))
         message = f"example: {spec.id} gives {gives} for {case.name}, not {example.gives}"
-        yield Finding(example.place, message, "the matrix, or the example, is wrong")
+        yield Diagnostic(example.place, message, "the matrix, or the example, is wrong")

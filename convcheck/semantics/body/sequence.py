@@ -15,10 +15,16 @@ from typing import cast
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
-from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, Way
-from convcheck.rules.expression import apply
+from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
+from convcheck.rules.expression import compute
 from convcheck.rules.model import DType
-from convcheck.semantics.typed_arithmetic import NEAREST, Typed, grid, operations, typed_operations
+from convcheck.semantics.typed_arithmetic import (
+    NEAREST,
+    Typed,
+    grid_of,
+    operations,
+    typed_operations,
+)
 
 Values = Mapping[str, Fraction]
 _Key = tuple[bool, Numeric | None, tuple[Fraction, ...]]
@@ -46,17 +52,17 @@ class Sequences:
 
     def converted(self, mode: str) -> Values:
         """Return the arguments in the output's type; a float type is rounded to by `mode`."""
-        fit = grid(self.output, self._mode(self.output, mode)).round
+        fit = grid_of(self.output, self._mode(self.output, mode)).round
         return {name: fit(value) for name, value in self.arguments.items()}
 
-    def length(self, way: Way, mode: str) -> int:
+    def length(self, way: FormulaWay, mode: str) -> int:
         """Return the number of elements, arguments being converted to float types by `mode`."""
         key = id(way), mode
         if key not in self._lengths:  # the ways belong to the rule, and outlive the call
             _, fmt, values = self._start(way, mode)
             arguments = zip(self.arguments, values, strict=True)
             typed = {name: Typed(value, fmt) for name, value in arguments}
-            n = apply(way.expression, typed, _typed(way.conversions)).value
+            n = compute(way.expression, typed, _typed(way.conversions)).value
             self._lengths[key] = self._whole(n)
         return self._lengths[key]
 
@@ -69,23 +75,23 @@ class Sequences:
             hint="max(ceil(…), 0) makes a number of elements of it",
         )
 
-    def codes(self, way: Way, mode: str, n: int) -> tuple[int, ...]:
+    def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
         """Return the codes of the first n elements, converted to the output's type by `mode`."""
         known = self._codes.setdefault((id(way), mode), [])
         if len(known) < n:
-            code = grid(self.output, self._mode(self.output, mode)).code
+            code = grid_of(self.output, self._mode(self.output, mode)).code
             known += map(code, self._values(way, self._start(way, mode), n)[len(known) :])
         return tuple(known[:n])
 
     def plain(self, n: int) -> bool:
         """Return whether the output's type has each of the first n elements exactly."""
-        fit, exact = grid(self.output, self._mode(self.output, NEAREST)).round, operations(None)
+        fit, exact = grid_of(self.output, self._mode(self.output, NEAREST)).round, operations(None)
         try:
             return all(
                 fit(value) == value
                 for i in range(n)
                 for value in [
-                    apply(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, exact)
+                    compute(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, exact)
                 ]
             )
         except BeyondError:
@@ -94,7 +100,7 @@ class Sequences:
     def _mode(self, fmt: Numeric, mode: str) -> str:
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
-    def _start(self, way: Way, mode: str) -> _Key:
+    def _start(self, way: FormulaWay, mode: str) -> _Key:
         """Return the type that a way computes in, None for exactly, and the arguments in it."""
         key = id(way), mode
         if key not in self._started:
@@ -102,25 +108,25 @@ class Sequences:
             values = tuple(arguments.values())
             fmt = self._format(way)
             if fmt is not None:
-                values = tuple(map(grid(fmt, self._mode(fmt, mode)).round, values))
+                values = tuple(map(grid_of(fmt, self._mode(fmt, mode)).round, values))
             self._started[key] = way.running, fmt, values
         return self._started[key]
 
-    def _format(self, way: Way) -> Numeric | None:
+    def _format(self, way: FormulaWay) -> Numeric | None:
         if way.arithmetic == EXACT:
             return None
         dtype = way.arithmetic
         return cast(Numeric, dtype.format) if isinstance(dtype, DType) else self.output
 
-    def _values(self, way: Way, key: _Key, n: int) -> list[Fraction]:
+    def _values(self, way: FormulaWay, key: _Key, n: int) -> list[Fraction]:
         known = self._elements.setdefault(key, [])
         work = operations(key[1])
         arguments = dict(zip(self.arguments, key[2], strict=True))
         while len(known) < n:
             if way.running and known:
-                value = apply(way.expression, {**arguments, LAST: known[-1]}, work)
+                value = compute(way.expression, {**arguments, LAST: known[-1]}, work)
             else:
                 index = work["number"](len(known))
-                value = apply(self.formula.element, {**arguments, INDEX: index}, work)
+                value = compute(self.formula.element, {**arguments, INDEX: index}, work)
             known.append(value)
         return known[:n]

@@ -19,12 +19,12 @@ from convcheck.numerics.arithmetic import rounded, rounded_codes, take
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.number import Numbers
-from convcheck.rules.body.steps import Line, Refusal, Steps, StepsReading
-from convcheck.rules.expression import Expression, apply
+from convcheck.rules.body.steps import Refusal, Steps, StepsLine, StepsReading
+from convcheck.rules.expression import Expression, compute
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_ZERO, EXACT, REFUSED, UNDEFINED, Decision
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
 
 Mask = NDArray[np.bool_]
@@ -77,7 +77,7 @@ class CompiledSteps:
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
         return ExpectedCall(AGREE if len(readings) == 1 else DIFFER, tuple(readings))
 
-    def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> Due:
+    def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
         return self._due(reading, self._decoded(inputs), inputs[0].shape)
 
@@ -118,7 +118,7 @@ class CompiledSteps:
 
     def _due(
         self, reading: StepsReading, inputs: Mapping[str, Numbers], shape: tuple[int, ...]
-    ) -> Due:
+    ) -> ExpectedOutput:
         values, undefined = self._run(reading, inputs, self.steps.lines)
         output = values[self.steps.lines[-1].name]
         if undefined is None:
@@ -128,7 +128,7 @@ class CompiledSteps:
         )
 
     def _run(
-        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[Line]
+        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
     ) -> tuple[dict[str, Numbers], Mask | None]:
         """Compute lines; gives values by name, and where a conversion left them open."""
         values = dict(inputs)
@@ -141,7 +141,7 @@ class CompiledSteps:
                 values[line.name] = self._line(line, reading, values)
         return values, undefined
 
-    def _finished(self, codes: Codes, undefined: Mask, shape: tuple[int, ...]) -> Due:
+    def _finished(self, codes: Codes, undefined: Mask, shape: tuple[int, ...]) -> ExpectedOutput:
         """Put in what the output leaves open; codes that do not count are 0."""
         fmt = cast(Float, self.data.format)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
@@ -152,23 +152,25 @@ class CompiledSteps:
             undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
         patterns[undefined] = UNDEFINED
         codes = np.where(patterns == EXACT, codes, 0).astype(codes.dtype)
-        return Due(self.data, shape, codes, patterns)
+        return ExpectedOutput(self.data, shape, codes, patterns)
 
-    def _line(self, line: Line, reading: StepsReading, values: Mapping[str, Numbers]) -> Numbers:
+    def _line(
+        self, line: StepsLine, reading: StepsReading, values: Mapping[str, Numbers]
+    ) -> Numbers:
         """Compute a line, rounding every operation of it, or only the whole."""
         there = not line.needs or line.needs in values
         expression = cast(Expression, line.be if there else line.otherwise)
         fmt = cast(Float, reading.type_for(self.data).format)
         if line.name in reading.once:
-            result = rounded(apply(expression, values, OPERATIONS), fmt)
+            result = rounded(compute(expression, values, OPERATIONS), fmt)
         else:
             operations = {name: _rounding(f, fmt) for name, f in OPERATIONS.items()}
-            result = apply(expression, values, operations)
+            result = compute(expression, values, operations)
         if line.name in reading.narrow:
             result = rounded(result, cast(Float, self.data.format))
         return result
 
-    def _convert(self, line: Line, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
+    def _convert(self, line: StepsLine, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
         """Convert by the line's rule; gives the values, and where the rule leaves them open."""
         source = reading.type_for(self.data)
         target = target_of(line, self.case)
@@ -205,7 +207,7 @@ def refusal_of(steps: Steps, layout: Layout, case: Case) -> Refusal | None:
     return None
 
 
-def target_of(line: Line, case: Case) -> DType:
+def target_of(line: StepsLine, case: Case) -> DType:
     """Return the type to which a line of a case converts: an attribute's value names it."""
     value = str(case.attribute(line.to))
     targets = dict(line.targets)

@@ -27,7 +27,7 @@ from convcheck.semantics.body.steps import (
     refusal_of,
     target_of,
 )
-from convcheck.semantics.body.table_lint import Finding, Proof, representatives
+from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_ZERO, EXACT
 from convcheck.semantics.expected_calls import CallReading
@@ -53,62 +53,66 @@ def _answered(spec: Spec) -> Iterator[Case]:
     return (c for c in cases(spec) if refusal_of(steps, layout_of(spec, c), c) is None)
 
 
-def _names(spec: Spec, steps: Steps) -> Iterator[Finding]:
+def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     known = {layout.name for layout in spec.layouts}
     for refusal in steps.refusals:
         for name in sorted(refusal.layouts - known):
-            yield Finding(refusal.place, f"no layout is named {name!r}", ", ".join(sorted(known)))
+            yield Diagnostic(
+                refusal.place, f"no layout is named {name!r}", ", ".join(sorted(known))
+            )
         if not refusal.layouts and not refusal.types:
-            yield Finding(refusal.place, f"{refusal.name!r} refuses nothing", "layouts or types")
+            yield Diagnostic(refusal.place, f"{refusal.name!r} refuses nothing", "layouts or types")
     names = [reading.name for reading in steps.readings]
     if len(set(names)) != len(names):
-        yield Finding(steps.place, "two readings have the same name")
+        yield Diagnostic(steps.place, "two readings have the same name")
     if not any(line.rule for line in steps.lines):
-        yield Finding(steps.place, "no line converts", "a formula needs no steps")
+        yield Diagnostic(steps.place, "no line converts", "a formula needs no steps")
 
 
 # Types ---------------------------------------------------------------------------------------
 
 
-def _compiles(spec: Spec, steps: Steps) -> Iterator[Finding]:
+def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     for case in cases(spec):
         try:
             compile_steps(spec, case)
         except SpecError as error:
-            yield Finding(error.place or spec.place, error.message, error.hint)
+            yield Diagnostic(error.place or spec.place, error.message, error.hint)
     for data in {case.inputs[0].name: case.inputs[0] for case in _answered(spec)}.values():
         for reading in steps.readings:
             yield from _typed(reading, data)
         yield from _values(steps, data)
 
 
-def _typed(reading: StepsReading, data: DType) -> Iterator[Finding]:
+def _typed(reading: StepsReading, data: DType) -> Iterator[Diagnostic]:
     """Operations are done in an IEEE format that has every value of the data's."""
     work, fmt = reading.type_for(data).format, data.format
     if not isinstance(fmt, Float) or not isinstance(work, Float) or not work.infinity:
-        yield Finding(reading.place, f"{reading.type_for(data)} does not calculate", "ieee types")
+        yield Diagnostic(
+            reading.place, f"{reading.type_for(data)} does not calculate", "ieee types"
+        )
     elif not (
         work.mantissa >= fmt.mantissa
         and work.max >= fmt.max
         and work.lowest_exponent <= fmt.lowest_exponent
     ):
         message = f"{reading.type_for(data)} does not hold every {data}"
-        yield Finding(reading.place, message, "a type at least as wide")
+        yield Diagnostic(reading.place, message, "a type at least as wide")
 
 
-def _values(steps: Steps, data: DType) -> Iterator[Finding]:
+def _values(steps: Steps, data: DType) -> Iterator[Diagnostic]:
     for asked in (*steps.ask, *steps.ask_little):
         for name, word in asked:
             try:
                 code_of(cast(Float, data.format), word)
             except OutsideFormatError as error:
-                yield Finding(steps.place, f"{name}: {error}")
+                yield Diagnostic(steps.place, f"{name}: {error}")
 
 
 # Conversions and readings --------------------------------------------------------------------
 
 
-def _reached(spec: Spec) -> Iterator[Finding]:
+def _reached(spec: Spec) -> Iterator[Diagnostic]:
     """Look for rows of the rules that no value to convert reaches."""
     reached: set[tuple[str, str]] = set()
     steps = spec.body_as(Steps)
@@ -127,10 +131,12 @@ def _reached(spec: Spec) -> Iterator[Finding]:
         for row in rule.rows:
             if (rule.name, row.label) not in reached:
                 message = f"{spec.id}: row {row.label!r} of {rule.name} is unreachable"
-                yield Finding(row.place, message, "rows above it match, or no line converts by it")
+                yield Diagnostic(
+                    row.place, message, "rows above it match, or no line converts by it"
+                )
 
 
-def _told_apart(spec: Spec, steps: Steps) -> Iterator[Finding]:
+def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     """Every two readings differ for some data under some values that are asked."""
     alike = set(combinations(range(len(steps.readings)), 2))
     for case in _answered(spec):
@@ -142,13 +148,13 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Finding]:
             try:
                 dues = [compiled.answer(reading, inputs) for reading in steps.readings]
             except ValueError as error:  # what is rounded only once did not fit before
-                yield Finding(steps.place, f"{case.name}: {error}", "drop `once`")
+                yield Diagnostic(steps.place, f"{case.name}: {error}", "drop `once`")
                 return
             alike = {(i, k) for i, k in alike if np.array_equal(dues[i].codes, dues[k].codes)}
     for i, k in sorted(alike):
         one, other = steps.readings[i], steps.readings[k]
         message = f"readings {one.name!r} and {other.name!r} never differ in what was tried"
-        yield Finding(other.place, message, "drop one of them, or ask other values")
+        yield Diagnostic(other.place, message, "drop one of them, or ask other values")
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits]:
@@ -165,7 +171,7 @@ def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits]:
 # Examples ------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: StepsExample) -> Iterator[Finding]:
+def _replay(spec: Spec, example: StepsExample) -> Iterator[Diagnostic]:
     """Evaluate an example, and hold what it gives against every reading."""
     try:
         compiled = compile_steps(spec, _case_of(spec, example))
@@ -173,7 +179,7 @@ def _replay(spec: Spec, example: StepsExample) -> Iterator[Finding]:
         for reading in compiled.expect(inputs).readings:
             yield from _compared(compiled, example, reading)
     except (OutsideFormatError, SpecError, ValueError) as error:
-        yield Finding(example.place, f"example: {error}")
+        yield Diagnostic(example.place, f"example: {error}")
 
 
 def _case_of(spec: Spec, example: StepsExample) -> Case:
@@ -196,19 +202,19 @@ def _tensor(compiled: CompiledSteps, example: StepsExample, name: str) -> Codes:
 
 def _compared(
     compiled: CompiledSteps, example: StepsExample, reading: CallReading
-) -> Iterator[Finding]:
+) -> Iterator[Diagnostic]:
     if not reading.outputs:
-        yield Finding(example.place, "example: nothing is expected of it")
+        yield Diagnostic(example.place, "example: nothing is expected of it")
         return
     due, fmt = reading.outputs[0], cast(Float, compiled.data.format)
     if not example.values:
         if [str(size) for size in due.shape] != list(example.gives):
-            yield Finding(example.place, f"example: the output has the shape {due.shape}")
+            yield Diagnostic(example.place, f"example: the output has the shape {due.shape}")
         return
     wanted = [code_of(fmt, word)[0] for word in example.gives]
     if wanted != _codes(due.codes, due.patterns.tolist()):
         got = ", ".join(f"{code:#x}" for code in due.codes.tolist())
-        yield Finding(example.place, f"example: {compiled.case.spec} gives {got}")
+        yield Diagnostic(example.place, f"example: {compiled.case.spec} gives {got}")
 
 
 def _codes(codes: Bits, patterns: Sequence[int]) -> list[int]:

@@ -26,14 +26,14 @@ from convcheck.numerics.number import from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, defaults, make_case
-from convcheck.rules.model import Case, Example, Spec, Value
+from convcheck.rules.model import Case, Spec, TableExample, Value
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.program import compile_case
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnostic:
     """Something wrong with a spec file."""
 
     place: Place
@@ -51,7 +51,7 @@ class Proof:
     spec: str
     cases: int = 0
     points: int = 0  # (case, representative input) pairs, each decided by one row
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Diagnostic] = field(default_factory=list)
 
 
 def lint_table(spec: Spec) -> Proof:
@@ -79,8 +79,8 @@ def lint_table(spec: Spec) -> Proof:
     return proof
 
 
-def _of_error(error: SpecError, spec: Spec) -> Finding:
-    return Finding(error.place or spec.place, error.message, error.hint)
+def _of_error(error: SpecError, spec: Spec) -> Diagnostic:
+    return Diagnostic(error.place or spec.place, error.message, error.hint)
 
 
 # Representatives ------------------------------------------------------------------------------
@@ -139,51 +139,53 @@ def _digit_limits(spec: Spec) -> set[str]:
 # Findings -------------------------------------------------------------------------------------
 
 
-def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Finding]:
+def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         rows = [row for row in rule.rows if (rule.name, row.label) not in reached]
         if len(rows) == len(rule.rows):
             hint = "an earlier rule decides everything that it applies to, or it applies to nothing"
-            yield Finding(rule.place, f"{spec.id}: rule {rule.name} is unreachable", hint)
+            yield Diagnostic(rule.place, f"{spec.id}: rule {rule.name} is unreachable", hint)
         else:
             for row in rows:
                 hint = "rows above it match everything that it would"
-                yield Finding(row.place, f"{spec.id}: row {row.label!r} is unreachable", hint)
+                yield Diagnostic(row.place, f"{spec.id}: row {row.label!r} is unreachable", hint)
 
 
-def _levels(spec: Spec) -> Iterator[Finding]:
+def _levels(spec: Spec) -> Iterator[Diagnostic]:
     """An undefined outcome is of level undefined; readings have names of their own."""
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
             free = all(outcome.word == "undefined" for outcome in cell.outcomes)
             if free != (cell.level == "undefined"):
                 message = f"outcome {cell.text!r} at level {cell.level}"
-                yield Finding(cell.place, message, "`undefined` is an outcome of that level only")
+                yield Diagnostic(
+                    cell.place, message, "`undefined` is an outcome of that level only"
+                )
             names = [outcome.reading for outcome in cell.outcomes]
             if len(set(names)) != len(names):
-                yield Finding(cell.place, "two readings have the same name")
+                yield Diagnostic(cell.place, "two readings have the same name")
 
 
-def _spellings(spec: Spec) -> Iterator[Finding]:
+def _spellings(spec: Spec) -> Iterator[Diagnostic]:
     for name, literal in spec.literals.items():
         for sample in literal.samples:
             if re.fullmatch(literal.matches, sample) is None:
-                yield Finding(literal.place, f"{sample!r} is no {name}: it does not match")
+                yield Diagnostic(literal.place, f"{sample!r} is no {name}: it does not match")
 
 
-def _attributes(spec: Spec) -> Iterator[Finding]:
+def _attributes(spec: Spec) -> Iterator[Diagnostic]:
     for attribute in spec.attributes:
         if not attribute.carries and attribute.default not in attribute.values:
             message = f"the default {attribute.default!r} is not among the values"
-            yield Finding(attribute.place, message)
+            yield Diagnostic(attribute.place, message)
         if attribute.carries and attribute.carries not in spec.types:
-            yield Finding(attribute.place, f"no type variable {attribute.carries!r}")
+            yield Diagnostic(attribute.place, f"no type variable {attribute.carries!r}")
 
 
 # Examples -------------------------------------------------------------------------------------
 
 
-def _replay(spec: Spec, example: Example) -> Iterator[Finding]:
+def _replay(spec: Spec, example: TableExample) -> Iterator[Diagnostic]:
     """Evaluate an example of the text, and hold what it gives against what the spec gives."""
     try:
         case = _case_of(spec, example)
@@ -191,14 +193,14 @@ def _replay(spec: Spec, example: Example) -> Iterator[Finding]:
         due, got = example.gives, _given(spec, case, bits)
         right = got == due or got == _canonical(case.outputs[0].format, due)
     except (OutsideFormatError, SpecError) as error:
-        yield Finding(example.place, f"example: {error}")
+        yield Diagnostic(example.place, f"example: {error}")
         return
     if not right:
         message = f"example: {spec.id} gives {got} for {example.x}, not {due}"
-        yield Finding(example.place, message, "the rules, or the example, are wrong")
+        yield Diagnostic(example.place, message, "the rules, or the example, are wrong")
 
 
-def _case_of(spec: Spec, example: Example) -> Case:
+def _case_of(spec: Spec, example: TableExample) -> Case:
     kinds = {a.name: a.kind for a in spec.attributes}
     said: dict[str, Value] = dict(defaults(spec, example.target))
     for name, value in example.attributes:

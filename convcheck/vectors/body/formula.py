@@ -19,11 +19,11 @@ from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.formula import INDEX, Formula
-from convcheck.rules.expression import apply
+from convcheck.rules.expression import compute
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
 from convcheck.semantics.expected_calls import Call
-from convcheck.semantics.typed_arithmetic import NEAREST, grid, operations
+from convcheck.semantics.typed_arithmetic import NEAREST, grid_of, operations
 from convcheck.vectors.model import Coverage, Tier
 
 LONGEST = 300  # elements of a sequence that is asked
@@ -121,7 +121,7 @@ def _limit(formula: Formula, formats: Sequence[Numeric], codes: Codes, steps: in
     arguments = {**dict(zip(formula.arguments, values, strict=True)), INDEX: Fraction(steps)}
     fmt = formats[formula.arguments.index(formula.asked.limit)]
     try:
-        code = grid(fmt, NEAREST).code(apply(formula.element, arguments, operations(None)))
+        code = grid_of(fmt, NEAREST).code(compute(formula.element, arguments, operations(None)))
     except BeyondError:
         return None
     return None if spell_special(fmt, code) else code

@@ -20,7 +20,7 @@ from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric
 from convcheck.numerics.neighbours import at, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.rules.model import Attributes, Case, Layout, Spec
-from convcheck.semantics.body.matrix import Conversion, Found, conversion, find, plain_codes
+from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find, plain_codes
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
@@ -89,7 +89,7 @@ def _least(dims: tuple[str, ...]) -> int:
     return prod(int(d) for d in dims if d.isdigit())
 
 
-def _asks_values(spec: Spec, case: Case, found: Found) -> bool:
+def _asks_values(spec: Spec, case: Case, found: FoundCell) -> bool:
     """Return whether no case before this one surely gives the same type to the same inputs."""
     if not found.certain:
         return False

@@ -52,7 +52,7 @@ def _listed(folder: Path, form: str) -> frozenset[str]:
     return frozenset(n for n in names if (folder / n).resolve().is_relative_to(inside))
 
 
-def write(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
+def write_export(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
     """Write files, given as (name with slashes, content), and remove those no longer given.
 
     Raises UsageError where one cannot be written, and where `check` does.

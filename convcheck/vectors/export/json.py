@@ -8,7 +8,7 @@ from convcheck.vectors.store.write import body, header
 from convcheck.vectors.store.write_calls import body_of_calls
 
 
-def text(spec: Spec, vectors: Vectors, seed: int) -> str:
+def vector_file_text(spec: Spec, vectors: Vectors, seed: int) -> str:
     """Return the vector file of one case."""
     return header(spec, seed) + (
         body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)

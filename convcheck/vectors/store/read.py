@@ -15,7 +15,7 @@ from convcheck.errors import Place, VectorError
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
-from convcheck.vectors.form import form
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.write import FORMAT, MANIFEST, sha256
@@ -51,7 +51,7 @@ def read_manifest(folder: Path) -> Manifest:
         _check_entries(data)
         return Manifest(data["seed"], data["tier"], data["specs"], data["files"], sha256(text))
     except (KeyError, TypeError, AttributeError) as error:
-        raise broken(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
+        raise damaged_file(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
 
 
 def _check_entries(data: Mapping[str, Any]) -> None:
@@ -67,16 +67,16 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         text = path.read_text(encoding="utf-8")
         data = json.loads(text)
     except OSError as error:
-        raise broken(path, f"cannot be read: {error.strerror}") from error
+        raise damaged_file(path, f"cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 0)
-        raise broken(path, f"truncated or edited, not JSON: {error}", line) from None
+        raise damaged_file(path, f"truncated or edited, not JSON: {error}", line) from None
     if not isinstance(data, dict):
-        raise broken(path, "not a JSON object")
+        raise damaged_file(path, "not a JSON object")
     return data, text
 
 
-def broken(path: Path, what: str, line: int = 0) -> VectorError:
+def damaged_file(path: Path, what: str, line: int = 0) -> VectorError:
     """Return the error for a damaged file."""
     return VectorError(f"vector file: {what}", place=Place(str(path), line), hint=_REGENERATE)
 
@@ -84,7 +84,7 @@ def broken(path: Path, what: str, line: int = 0) -> VectorError:
 def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
     version = data.get(key)
     if not isinstance(version, int):
-        raise broken(path, f"not a convcheck file: no {key!r}")
+        raise damaged_file(path, f"not a convcheck file: no {key!r}")
     if version > FORMAT:
         raise VectorError(
             f"vector file of format {version}; this convcheck reads up to {FORMAT}",
@@ -102,12 +102,12 @@ def read_vectors(
     """
     name = manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
-        raise broken(folder / MANIFEST, f"it has no vectors of {case.id}")
+        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
     data = verified(folder, name, manifest.files.get(name, {}).get("sha256"))
     try:
         return _vector_set(data, spec, case, decisions)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
+        raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
 
 
 def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
     data, text = _read(path)
     _check_version(data, "convcheck-vectors", path)
     if sha256(text) != sha:
-        raise broken(path, "its hash is not the one in the manifest: truncated or edited")
+        raise damaged_file(path, "its hash is not the one in the manifest: truncated or edited")
     return data
 
 
@@ -134,7 +134,7 @@ def _vector_set(
     fmt = case.outputs[0].format
     readings = tuple(_reading(fmt, columns[-2], r) for r in range(count))
     expected = Expected(rows, rules, readings)
-    return VectorSet(case, inputs, expected, data["coverage"], form(spec))
+    return VectorSet(case, inputs, expected, data["coverage"], form_decision(spec))
 
 
 def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:

@@ -13,11 +13,11 @@ import numpy as np
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
-from convcheck.semantics.expected_calls import CallReading, Due, ExpectedCall
-from convcheck.vectors.form import form
+from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words
-from convcheck.vectors.store.read import Manifest, broken, verified
+from convcheck.vectors.store.read import Manifest, damaged_file, verified
 from convcheck.vectors.store.write import MANIFEST
 from convcheck.vectors.store.write_calls import BETWEEN, case_key, file_key, rows_of
 
@@ -31,12 +31,12 @@ def read_calls(folder: Path, manifest: Manifest, spec: Spec, case: Case, types: 
     """
     name = manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
-        raise broken(folder / MANIFEST, f"it has no vectors of {case.id}")
+        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
     data = _file(folder, name, manifest.files.get(name, {}).get("sha256"))
     try:
         return _call_set(data, spec, case, types)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
-        raise broken(folder / name, f"not vectors of {case.id}: {error!r}") from error
+        raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
 
 
 @lru_cache(maxsize=4)
@@ -57,7 +57,7 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
         _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
         expected.append(ExpectedCall(known[rules[rule]], said, bool(flags)))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
-    return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form(spec))
+    return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form_decision(spec))
 
 
 def _check(holds: object, what: str) -> None:
@@ -81,9 +81,9 @@ def _reading(reading: list[Any], types: Types) -> CallReading:
     return CallReading(name, tuple(outputs))
 
 
-def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> Due:
+def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> ExpectedOutput:
     _check(len(words) == prod(shape), f"{len(words)} elements in shape {shape}")
     known = {word: index for index, word in enumerate(PATTERNS)}
     patterns = np.array([known.get(word, EXACT) for word in words], np.uint8)
     codes = [w if p == EXACT else "0" for w, p in zip(words, patterns, strict=True)]
-    return Due(dtype, shape, bits_of_words(dtype.format, codes), patterns)
+    return ExpectedOutput(dtype, shape, bits_of_words(dtype.format, codes), patterns)

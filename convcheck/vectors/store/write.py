@@ -207,7 +207,7 @@ def differing(files: Files, folder: Path) -> list[str]:
     return sorted(differ + [f"{name} (left over)" for name in left])
 
 
-def write(files: Files, folder: Path) -> int:
+def write_folder(files: Files, folder: Path) -> int:
     """Bring a folder to the files given, the manifest last; gives the number of files changed.
 
     Raises UsageError where a file cannot be written; each file is whole, old or new.
