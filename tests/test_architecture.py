@@ -83,6 +83,7 @@ TWICE = {
     "encoded",
     "example",
     "failing",
+    "group",
     "main",
     "render",
     "show",
