@@ -1,292 +1,283 @@
-"""Whether the same inputs get the same bits in whichever way they are asked.
+"""Whether the same items get the same bits in whichever way they are asked.
 
-What the standard leaves undefined counts too: an answer may be any, but not now this and now that.
+An item is an element or a whole call: `Questions` says how either is asked again, and the rest is
+the same for both. What the standard leaves undefined counts too: an answer may be any, but not now
+this and now that.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import cast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.ask import other_ways as ways
 from convcheck.ask.elements import Note, inputs_at
 from convcheck.ask.options import broken, configured, options_of
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, call_timeout
-from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
-from convcheck.judge.digest import digest_of_pairs, digest_of_words, spell_digest
-from convcheck.judge.form import form_complaint
-from convcheck.judge.ranges import joining, outermost
-from convcheck.judge.result import Example, Group, Word
-from convcheck.numerics.format import Bits, Text
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Answer, Backend, Declined, Refused
+from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Index
+from convcheck.judge.digest import spell_digest
+from convcheck.judge.result import CallExample, Example, Group, Word
+from convcheck.numerics.format import Bits
 from convcheck.semantics.expected import Decision
-from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.vectors.model import Vectors
 
-UNREPEATABLE = "differs from call to call"
-THREADS = "threads"  # the option of which large tensors are asked too
-_STEP = 8  # a larger call is so many times as large as one that took little of its time
-_PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
-# the kinds of the differences that the placements of every run show
-_PLACED = {
-    "alone": ways.LENGTH, "odd tail": ways.POSITION, "short": ways.LENGTH, "4-D": "shape-dependent",
-}  # fmt: skip
+UNREPEATABLE, ORDER = "differs from call to call", "order-dependent"
+ALIGNMENT = "alignment-dependent"
 
-
-def consistent(
-    backend: Backend,
-    vectors: Vectors,
-    answers: Answers,
-    note: Note,
-    avoid: Avoid | None = None,
-) -> tuple[Group, ...]:
-    """Ask what was answered again, in other ways, and give a group of each sort of difference.
-
-    `answers` are those of the same backend to the same vectors. `note` is told placement and
-    elements before each call, as by `ask`. Placements to avoid are not asked.
-    """
-    avoid = avoid or Avoid()
-    if isinstance(vectors, CallSet) or avoid.placements >= EVERYWHERE:
-        return ()
-    asking = _Asking(backend, vectors, answers, note, avoid)
-    if len(asking.pool):
-        asking.everything()
-    return tuple(asking.groups())
+Items = NDArray[Any]  # what came of items, one entry each: codes or texts, or a call's outputs
+Came = Items | str | None  # of a call that gave nothing, the words for why; None: it was not made
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class _Found:
-    """Elements, in order, with what another way gave, or, where nothing came of it, why not."""
+class OtherWay:
+    """A way to ask items once more. A difference that it shows is of the `kind`."""
 
     kind: str
-    one: str  # the ways, in words
+    #: the first way, and this one, in words
+    one: str
     other: str
+    placement: str
+    backend: Backend
+    #: the items of each call that is made
+    calls: tuple[Index, ...] = ()
+    #: how many elements after the start of their buffers the inputs begin
+    offset: int = 0
+    #: what its answers are held against where that is not what was answered first
+    due: Items | None = None
+
+
+@dataclass(frozen=True)
+class WayDifference:
+    """Items, in order, with what both ways gave. The second of a `silent` one gave nothing: `got`
+    has the words for why.
+    """
+
+    way: OtherWay
     index: Index
-    due: Bits
-    got: Bits | None
-    message: str = ""
+    due: Items
+    got: Items
+    silent: bool
 
 
-class _Asking:
-    def __init__(
-        self, backend: Backend, vectors: VectorSet, answers: Answers, note: Note, avoid: Avoid
-    ) -> None:
-        self.backend, self.vectors, self.answers = backend, vectors, answers
-        self.case, self.note, self.avoid = vectors.case, note, avoid
-        self.asked = np.flatnonzero(answers.state == ANSWERED)
-        self.pool = ways.sample(self.asked, vectors.expected.rows)
-        formats = [dtype.format for dtype in (*self.case.inputs, *self.case.outputs)]
-        self.texts = any(isinstance(fmt, Text) for fmt in formats)
-        self.reference = answers.got.copy()
-        self.found: list[_Found] = []
+class Questions(Protocol):
+    """Items of one case that were answered, and the ways in which they can be asked again."""
 
-    def everything(self) -> None:
-        if not self._settled():
-            return
-        pieces = _TEXT_PIECES if self.texts else _PIECES
-        for way in ways.ways(self.pool, pieces, large=self.large):
-            for call in way.calls:
-                got = self._put("other place", self.backend, call, way.offset)
-                again = partial(self._put, "other place", self.backend, call, way.offset)
-                self._compare(way.kind, ("bulk", way.words), call, self.reference[call], got, again)
-        self._placements_of_the_run()
-        for name, values in options_of(self.backend).items():
-            self._option(name, values)
+    #: the items that were answered
+    asked: Index
+    #: by item, what was answered
+    answered: Items
+    #: by item, the number of its decision
+    rows: NDArray[np.int16]
+    decisions: tuple[Decision, ...]
+    #: the words for what is asked twice in the same way
+    twice: tuple[str, str]
 
-    def _settled(self) -> bool:
-        """Take the bulk's answers, as far as they are the same twice, to hold others against."""
-        first = self._put("again", self.backend, self.pool)
-        if first is None:
-            return False
-        if isinstance(first, str):
-            before = self.reference[self.pool]
-            self._compare(UNREPEATABLE, ("bulk", "bulk again"), self.pool, before, first)
-            return False
-        second = self._put("again", self.backend, self.pool)
-        self._compare(UNREPEATABLE, ("bulk", "bulk again"), self.pool, first, second)
-        same = first == second if isinstance(second, np.ndarray) else np.ones(len(first), bool)
-        self.pool, first = self.pool[same], first[same]
-        before = self.answers.got[self.pool]
-        self._compare(ways.POSITION, ("bulk", "bulk of all"), self.pool, first, before)
-        self.reference[self.pool] = first
-        return bool(len(self.pool))
+    @property
+    def vectors(self) -> Vectors:
+        """Return what was asked."""
+        ...
 
-    @cached_property
-    def large(self) -> bool:
-        """Whether a large call, by the pace of smaller ones, ends before it counts as a crash."""
-        size = 0 if self.texts else len(self.pool)
-        while 0 < size < ways.LARGE:
-            begun = time.monotonic()
-            got = self._put("other place", self.backend, np.resize(self.pool, size))
-            if got is None or (time.monotonic() - begun) * _STEP**2 > call_timeout():
-                return False
-            size *= _STEP
-        return size > 0
+    def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
+        """Yield the ways; each is asked before the next one is made."""
+        ...
 
-    def _placements_of_the_run(self) -> None:
-        """Take what other placements answered, be it right or of no matter there.
+    def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
+        """Return the calls that ask items as at first; the last one, in order, has them all."""
+        ...
 
-        They are not asked again: of a backend that answers at random, they prove nothing.
+    def read(self, answer: Answer, index: Index) -> Items | str:
+        """Return what came of the items of a call, or why nothing did."""
+        ...
+
+    def unlike(self, due: Items, got: Items) -> Mask:
+        """Return which items gave other bits."""
+        ...
+
+    def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
+        """Return the digest of the items of a group and what came of them."""
+        ...
+
+    def example(self, difference: WayDifference, i: int) -> Example | CallExample:
+        """Show one item with what both ways gave."""
+        ...
+
+    def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
+        """Return the runs of neighbours among items, and how many are not shown."""
+        ...
+
+
+def consistent(
+    questions: Questions, backend: Backend, note: Note, avoid: Avoid | None = None
+) -> tuple[Group, ...]:
+    """Ask what was answered again, in other ways, and return a group of each sort of difference.
+
+    `backend` is the one that answered. `note` is told placement and items before each call.
+    Placements to avoid are not asked, and no call that killed the backend.
+    """
+    asking = AskingAgain(questions, backend, note, avoid or Avoid())
+    if len(questions.asked) and not asking.avoid.placements >= EVERYWHERE:
+        for way in questions.ways(asking):
+            asking.ask(way)
+    return tuple(asking.groups())
+
+
+class AskingAgain:
+    """The state of asking again: what is held against what, and which differences were found."""
+
+    def __init__(self, questions: Questions, backend: Backend, note: Note, avoid: Avoid) -> None:
+        self.questions, self.backend, self.note, self.avoid = questions, backend, note, avoid
+        deaths = (fault for fault in avoid.faults if fault.kind == "crashed")
+        self.deadly = {(fault.placement, fault.index) for fault in deaths}
+        self.reference = questions.answered.copy()
+        self.steady = np.zeros(len(self.reference), bool)  # what answers can be held against
+        self.steady[questions.asked] = True
+        self.again = OtherWay(UNREPEATABLE, *questions.twice, "again", backend)
+        self.found: list[WayDifference] = []
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether nothing that was found differs from call to call."""
+        return all(found.way.kind != UNREPEATABLE for found in self.found)
+
+    def options(self) -> Iterator[tuple[str, OtherWay]]:
+        """Yield each value of each option that is not the first, with the way, still without calls,
+        that it makes.
         """
-        random = any(found.kind == UNREPEATABLE for found in self.found)
-        for other in self.answers.elsewhere:
-            here = np.isin(other.index, self.pool)
-            index = other.index[here]
-            words = ("bulk", other.placement)
-            kind = UNREPEATABLE if random else _PLACED.get(other.placement, ways.POSITION)
-            self._compare(kind, words, index, self.reference[index], other.got[here])
+        for name, (first, *values) in options_of(self.backend).items():
+            for value in values:
+                words = f"{name} {first}", f"{name} {value}"
+                other = configured(self.backend, {name: value})
+                yield name, OtherWay(f"{name}-dependent", *words, "other options", other)
 
-    def _option(self, name: str, values: tuple[str, ...]) -> None:
-        """Hold answers to calls under each value of an option against those under the first."""
-        calls = [self.pool]
-        if name == THREADS and self.large:
-            calls.append(ways.repeated(self.pool))
-        due = [self.reference[self.pool]]
-        for call in calls[1:]:
-            got = self._put("other options", self.backend, call)
-            due.append(self.reference[call] if not isinstance(got, np.ndarray) else got)
-        for value in values[1:]:
-            other = configured(self.backend, {name: value})
-            words = (f"{name} {values[0]}", f"{name} {value}")
-            for call, wanted in zip(calls, due, strict=True):
-                again = partial(self._put, "other options", other, call)
-                self._compare(f"{name}-dependent", words, call, wanted, again(), again)
+    def ask(self, way: OtherWay) -> None:
+        """Make the calls of a way, and hold what comes against what is known."""
+        before: tuple[Index, ...] = ()
+        for index in way.calls:
+            due = self.reference[index] if way.due is None else way.due
+            got = self.put(way, index)
+            if got is None and way.placement == "again":
+                self.steady[index] = False  # it is not known whether they give the same twice
+            self._hold(way, before, index, due, got)
+            before = (index,)
 
-    def _put(
-        self, placement: str, backend: Backend, index: Index, offset: int = 0
-    ) -> Bits | str | None:
-        """Make a call; give the codes, or why there are none. None where it is to be avoided."""
-        inside = [np.isin(culprits, index).all() for culprits in self.avoid.together]
-        if placement in self.avoid.placements or any(inside) or broken(self.backend):
+    def put(self, way: OtherWay, index: Index) -> Came:
+        """Make one call of a way, unless it is to be avoided."""
+        if self._avoided(way.placement, index) or broken(self.backend):
             return None
-        self.note(placement, index[:CHUNK])  # of a longer call, these are all its elements
-        inputs = inputs_at(self.vectors, index)
-        moved = [ways.at_offset(tensor, offset) for tensor in inputs]
-        return _codes(backend.answer(self.case, moved), self.case, index)
+        self.note(way.placement, index[:CHUNK])  # of a longer call, these are all its items
+        vectors = self.questions.vectors
+        inputs = [at_offset(tensor, way.offset) for tensor in inputs_at(vectors, index)]
+        answer = way.backend.answer(vectors.case, inputs)
+        if isinstance(answer, Refused | Declined):
+            return answer.message
+        return self.questions.read(answer, index)
 
-    def _compare(
-        self, kind: str, words: tuple[str, str], index: Index, due: Bits, got: Bits | str | None,
-        again: Callable[[], Bits | str | None] | None = None,
-    ) -> None:  # fmt: skip
-        """Note what differs; if both ways can be asked `again`, under this kind only what both give
-        twice.
-        """
-        if got is None:
-            return
-        if isinstance(got, str):
-            index, first = np.unique(index, return_index=True)
-            self.found.append(_Found(kind, *words, index, due[first], None, got))
-            return
-        differs = np.asarray(got != due, bool)
-        random = differs.copy()
-        random &= self._unsteady(index, got, again) if again and differs.any() else False
-        for name, here in ((kind, differs & ~random), (UNREPEATABLE, random)):
-            if here.any():
-                elements, first = np.unique(index[here], return_index=True)
-                mine, other = due[here][first], got[here][first]
-                self.found.append(_Found(name, *words, elements, mine, other))
+    def _avoided(self, placement: str, index: Index) -> bool:
+        alone = len(index) == 1 and (placement, int(index[0])) in self.deadly
+        together = any(np.isin(culprits, index).all() for culprits in self.avoid.together)
+        return alone or together or placement in self.avoid.placements
 
-    def _unsteady(
-        self, index: Index, got: Bits, again: Callable[[], Bits | str | None]
-    ) -> NDArray[np.bool_]:
-        """Return which elements of a call get other bits when it, or the bulk, is asked again."""
-        more, bulk = again(), self._put("again", self.backend, self.pool)
-        unsteady = np.zeros(len(index), bool)
-        if isinstance(more, np.ndarray):
-            unsteady |= np.asarray(more != got, bool)
-        if isinstance(bulk, np.ndarray):
-            unsteady |= np.isin(index, self.pool[np.asarray(bulk != self.reference[self.pool])])
-        return unsteady
+    def _hold(
+        self, way: OtherWay, before: tuple[Index, ...], index: Index, due: Items, got: Came
+    ) -> None:
+        """Lay a difference to the way only where both ways give theirs twice."""
+        differs = self.steady[index] & self._unlike(index, due, got)
+        if way.kind != UNREPEATABLE and differs.any():
+            calls = self.questions.plainly(way, before, index)
+            plain = self._after(self.again, calls)
+            more = self._after(way, (*before, index))
+            if isinstance(plain, np.ndarray):
+                plain = plain[np.searchsorted(calls[-1], index)]
+            luck = differs & self._unlike(index, due, plain)
+            self.add(self.again, index, due, plain, luck)
+            differs &= ~luck
+            luck = differs & self._unlike(index, got, more)
+            self.add(*_once_more(way, index, due, got, more), luck)
+            differs &= ~luck
+        self.add(way, index, due, got, differs)
+
+    def _after(self, way: OtherWay, calls: tuple[Index, ...]) -> Came:
+        """Make calls one after the other, and return what came of the last one."""
+        return [self.put(way, index) for index in calls][-1]
+
+    def _unlike(self, index: Index, due: Came, got: Came) -> Mask:
+        """Return which items of a call came otherwise; none where one was not made."""
+        if isinstance(due, np.ndarray) and isinstance(got, np.ndarray):
+            return self.questions.unlike(due, got)
+        unlike = (
+            due is not None and got is not None and isinstance(due, str) != isinstance(got, str)
+        )
+        return np.full(len(index), unlike)
+
+    def add(self, way: OtherWay, index: Index, due: Items, got: Came, here: Mask) -> None:
+        """Add the items `here` that differ. To what is not steady, nothing is held any more."""
+        if got is None or not here.any():
+            return
+        index, first = np.unique(index[here], return_index=True)
+        silent = isinstance(got, str)
+        gave = np.full(len(index), got, object) if silent else cast(Items, got)[here][first]
+        self.found.append(WayDifference(way, index, due[here][first], gave, silent))
+        if way.kind in (ORDER, UNREPEATABLE):
+            self.steady[index] = False
 
     def groups(self) -> Iterator[Group]:
         """Yield a group of each kind, of differences and of refusals apart, and deciding row."""
-        rows = self.vectors.expected.rows
-        kinds = dict.fromkeys((found.kind, found.got is None) for found in self.found)
-        for kind, silent in kinds:
-            same = [f for f in self.found if (f.kind, f.got is None) == (kind, silent)]
-            for row, decision in enumerate(self.vectors.expected.decisions):
-                here = [part for f in same if (part := _taken(f, rows[f.index] == row))]
+        rows = self.questions.rows
+        for kind, silent in dict.fromkeys((f.way.kind, f.silent) for f in self.found):
+            same = [f for f in self.found if (f.way.kind, f.silent) == (kind, silent)]
+            for row, decision in enumerate(self.questions.decisions):
+                here = [part for f in same if len((part := _part(f, rows[f.index] == row)).index)]
                 if here:
-                    yield self._group(decision, here, int((rows[self.asked] == row).sum()))
+                    of = int((rows[self.questions.asked] == row).sum())
+                    yield self._group(decision, here, of)
 
-    def _group(self, decision: Decision, found: list[_Found], of: int) -> Group:
-        """Make a group of what one or more ways show: of each element, what the first did."""
+    def _group(self, decision: Decision, found: list[WayDifference], of: int) -> Group:
+        """Make a group of what one or more ways show: of each item, what the first did."""
         index = np.concatenate([f.index for f in found])
         index, first = np.unique(index, return_index=True)
+        due, got = (np.concatenate([getattr(f, side) for f in found])[first]
+                    for side in ("due", "got"))  # fmt: skip
         shown = found[0]
-        at = (0, len(shown.index) - 1) if shown.got is not None else (0,)
-        examples = tuple(self._example(shown, i) for i in dict.fromkeys(at))
-        ranges, more = self._ranges(index)
-        sums = self._digest(found, index, first)
+        at = (0,) if shown.silent else (0, len(shown.index) - 1)
+        ranges, more = self.questions.ranges(index)
         return Group(
-            decision, "inconsistent", _kind(shown), len(index), of, sums,
-            placement=shown.other, ranges=ranges, more_ranges=more, examples=examples,
-        )  # fmt: skip
-
-    def _digest(self, found: list[_Found], index: Index, first: Index) -> str:
-        inputs = self.vectors.inputs[0][index]
-        got = [f.got for f in found if f.got is not None]
-        if not got:
-            return spell_digest(digest_of_words((found[0].message,)))
-        return spell_digest(digest_of_pairs(inputs, cast(Bits, np.concatenate(got)[first])))
-
-    def _example(self, found: _Found, i: int) -> Example:
-        element = int(found.index[i])
-        inputs = tuple(_word(tensor[element]) for tensor in self.vectors.inputs)
-        due = _word(found.due[i])
-        got = None if found.got is None else _word(found.got[i])
-        return Example(inputs, due, got, self._message(found, due, got))
-
-    def _message(self, found: _Found, due: Word, got: Word | None) -> str:
-        one = f"{found.one} gives {self._spelled(due)}"
-        if got is None:
-            return f"{one}, {found.other} gives nothing: {found.message}"
-        return f"{one}, {found.other} gives {self._spelled(got)}"
-
-    def _spelled(self, word: Word) -> str:
-        fmt = self.case.outputs[0].format
-        if isinstance(word, str) or isinstance(fmt, Text):
-            return repr(word)[:80]
-        return f"0x{word:0{fmt.storage.itemsize * 2}x}"
-
-    def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return runs of neighbours among the elements that were asked."""
-        inputs = self.vectors.inputs[0]
-        if inputs.dtype.hasobject:
-            return (), 0
-        asked = self.asked
-        runs = joining((int(i), int(i)) for i in np.searchsorted(asked, index))
-        kept = outermost(list(runs))
-        pairs = tuple((_word(inputs[asked[a]]), _word(inputs[asked[b]])) for a, b in kept)
-        return pairs, len(runs) - len(kept)
+            decision,
+            "inconsistent",
+            f"{shown.way.kind}: refused" if shown.silent else shown.way.kind,
+            len(index),
+            of,
+            spell_digest(self.questions.digest(index, due, got, shown)),
+            placement=shown.way.other,
+            ranges=ranges,
+            more_ranges=more,
+            examples=tuple(self.questions.example(shown, i) for i in dict.fromkeys(at)),
+        )
 
 
-def _codes(answer: Answer, case: Case, index: Index) -> Bits | str:
-    if isinstance(answer, Refused | Declined):
-        return answer.message
-    wrong = form_complaint(answer, case, index.shape)
-    if wrong:
-        return f"{wrong[0]}: {wrong[1]}"
-    return cast(Outputs, answer).arrays[0]
+def at_offset(tensor: Bits, offset: int) -> Bits:
+    """Copy a tensor, of any shape, into a buffer in which it begins so many elements after the
+    start; of no offset, return it as it is.
+    """
+    if not offset:
+        return tensor
+    buffer = np.empty(tensor.size + offset, tensor.dtype)
+    buffer[offset:] = tensor.reshape(-1)
+    return cast(Bits, buffer[offset:].reshape(tensor.shape))
 
 
-def _taken(found: _Found, mask: NDArray[np.bool_]) -> _Found | None:
-    if not mask.any():
-        return None
-    got = None if found.got is None else found.got[mask]
-    return _Found(
-        found.kind, found.one, found.other, found.index[mask], found.due[mask], got, found.message
-    )  # fmt: skip
+def _once_more(
+    way: OtherWay, index: Index, due: Items, got: Came, more: Came
+) -> tuple[OtherWay, Index, Items, Came]:
+    """Return what differs in one way, where there are two answers in it, else what did before."""
+    if not isinstance(got, np.ndarray):
+        return replace(way, kind=UNREPEATABLE), index, due, got
+    words = way.other, f"{way.other} once more"
+    return OtherWay(UNREPEATABLE, *words, way.placement, way.backend), index, got, more
 
 
-def _kind(found: _Found) -> str:
-    return found.kind if found.got is not None else f"{found.kind}: refused"
-
-
-def _word(value: object) -> Word:
-    return value if isinstance(value, str) else int(cast(int, value))
+def _part(found: WayDifference, here: Mask) -> WayDifference:
+    return replace(found, index=found.index[here], due=found.due[here], got=found.got[here])

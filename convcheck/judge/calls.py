@@ -7,6 +7,7 @@ tolerated where it matches one of them, and fails where it matches none.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +45,7 @@ from convcheck.vectors.model import CallSet
 
 BETWEEN = "between readings"
 _SHOWN = 16  # elements of a tensor in a report
-_BEFORE = 3  # of them, those before the first difference
+ELEMENTS_BEFORE = 3  # of them, those before the first difference
 
 
 @dataclass(frozen=True)
@@ -203,29 +204,36 @@ def _example(
 ) -> CallExample:
     """Show the inputs, what was due and what came back, around the first difference."""
     at = max(where[1] if where else 0, 0)
-    first = max(0, at - _BEFORE)
-    shapes = {due.shape for due in reading.outputs}
+    first = max(0, at - ELEMENTS_BEFORE)
+    shapes = tuple(due.shape for due in reading.outputs)
     inputs = tuple(
         strip(t.name, t.format, bits, first if bits.shape in shapes else 0)
         for t, bits in zip(calls.case.inputs, calls.calls[i], strict=True)
     )
     return CallExample(
-        inputs, _due(reading, first), None if got is None else _returned(calls, i, got, first),
-        reading.name, where, wrong, message, _arguments(calls.calls[i], reading, where),
-    )  # fmt: skip
+        inputs,
+        _due(reading, first),
+        None if got is None else returned_strips(calls, i, got, first),
+        reading.name,
+        where,
+        wrong,
+        message,
+        arguments_of(calls.calls[i], shapes, where),
+    )
 
 
-def _arguments(call: Call, reading: CallReading, where: tuple[int, int] | None) -> tuple[Word, ...]:
-    """Give the word of each input that meets the element in question; () where they do not meet."""
+def arguments_of(
+    call: Call, shapes: Sequence[tuple[int, ...]], where: tuple[int, int] | None
+) -> tuple[Word, ...]:
+    """Return the word of each input that meets the element of an output, () where they do not meet.
+
+    `shapes` are those of the outputs; `where` is (output, element), None for the first of all.
+    """
     output, element = where or (0, 0)
-    if not reading.outputs:
-        shape: tuple[int, ...] = ()
-    else:
-        shape = reading.outputs[output].shape
     if all(tensor.shape == () for tensor in call):
         return tuple(int(tensor[()]) for tensor in call)
     try:
-        met = [np.broadcast_to(tensor, shape).reshape(-1) for tensor in call]
+        met = [np.broadcast_to(tensor, shapes[output]).reshape(-1) for tensor in call]
         return tuple(int(tensor[max(element, 0)]) for tensor in met)
     except (ValueError, IndexError):
         return ()
@@ -260,17 +268,17 @@ def strip(
     return Strip(name, fmt, bits.shape, first, tuple(words))
 
 
-def _returned(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
+def returned_strips(calls: CallSet, i: int, got: Returned, first: int) -> tuple[Strip, ...]:
+    """Show the outputs that came back for call `i`, from element `first` on."""
     formats = {t.name: t.format for t in (*calls.case.inputs, *calls.case.outputs)}
     for reading in calls.expected[i].readings:
         formats |= {due.dtype.name: due.dtype.format for due in reading.outputs}
+    names = list(map(str, got.types))
     if isinstance(got, Oversized):
-        outputs = zip(got.types, shapes_of(got), strict=False)
+        outputs = zip(names, got.shapes, strict=False)
         return tuple(Strip(name, formats.get(name), shape, 0, ()) for name, shape in outputs)
-    return tuple(
-        strip(str(name), formats.get(name), array, first)
-        for name, array in zip(got.types, got.arrays, strict=False)
-    )
+    arrays = zip(names, got.arrays, strict=False)
+    return tuple(strip(name, formats.get(name), array, first) for name, array in arrays)
 
 
 def _hash(calls: CallSet, answers: CallAnswers, i: int) -> int:

@@ -16,8 +16,9 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.ask.again import consistent
-from convcheck.ask.again_calls import consistent_calls
+from convcheck.ask.again import Questions, consistent
+from convcheck.ask.again_calls import CallsAgain
+from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.isolated import chunk_vectors
@@ -257,21 +258,22 @@ class _Worker:
             return self.judge(vectors, answers)
         more: tuple[Group, ...] = ()
         if self.consistency and not answers.declined:
-            note = self.backend.notes.begin
-            more = consistent(self.backend, vectors, answers, note, job.avoid)
+            more = self.consistent(job, ElementsAgain(vectors, answers))
         if job.main is None or answers.declined:
             return tally_of_case(vectors, answers, more)
         return tally_of(vectors, answers, job.main, more)
 
     def called(self, job: Job, calls: CallSet) -> CaseResult | Tally:
-        note = self.backend.notes.begin
-        answers = ask_calls(self.backend, calls, note, job.skip, job.avoid)
+        answers = ask_calls(self.backend, calls, self.backend.notes.begin, job.skip, job.avoid)
         if self.judge is not None:
             return self.judge(calls, answers)
         more: tuple[Group, ...] = ()
         if self.consistency:
-            more = consistent_calls(self.backend, calls, answers, note, job.avoid)
+            more = self.consistent(job, CallsAgain(calls, answers))
         return tally_of_calls(calls, answers, more)
+
+    def consistent(self, job: Job, questions: Questions) -> tuple[Group, ...]:
+        return consistent(questions, self.backend, self.backend.notes.begin, job.avoid)
 
     def spanned(self, job: Job, span: Span) -> Tally:
         corpus = cast(Conversions, self.corpus)

@@ -16,7 +16,8 @@ from planted.counting import LONG, Corpus, case
 from report_json import document
 from rich.console import Console
 
-from convcheck.ask.again_calls import consistent_calls
+from convcheck.ask.again import consistent
+from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import LIMIT_VARIABLE, Backend
@@ -58,7 +59,7 @@ def found(
 ) -> tuple[Group, ...]:
     of = of or calls()
     answers = ask_calls(backend, of, Log(), {})
-    return consistent_calls(backend, of, answers, log or Log(), avoid)
+    return consistent(CallsAgain(of, answers), backend, log or Log(), avoid)
 
 
 def example(group: Group) -> CallExample:
@@ -174,7 +175,7 @@ def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     answers = ask_calls(backend, of, Log(), {})
     assert inconsistent.RefusesAlways.asked == list(range(9))
     inconsistent.RefusesAlways.asked.clear()
-    assert consistent_calls(backend, of, answers, Log()) == ()
+    assert consistent(CallsAgain(of, answers), backend, Log()) == ()
     assert set(inconsistent.RefusesAlways.asked) == {0, 1, 2, 6, 7, 8}
 
 
@@ -196,7 +197,7 @@ def test_what_killed_a_worker_is_avoided() -> None:
 def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     backend, of = inconsistent.SpoilsCalls(), calls()
     answers = ask_calls(inconsistent.SteadyCaller(), of, Log(), {})
-    assert consistent_calls(backend, of, answers, Log()) == ()
+    assert consistent(CallsAgain(of, answers), backend, Log()) == ()
     assert backend.calls == 4
 
 

@@ -103,6 +103,17 @@ class ByChance(Steady):
             codes[self.state % len(codes)] ^= 1
 
 
+class LuckInPieces(Steady):
+    """Wrong in the first element of its first call of 33."""
+
+    called = False
+
+    def spoil(self, codes: Bits, given: Bits) -> None:
+        if len(codes) == 33 and not self.called:
+            codes[0] ^= 1
+            self.called = True
+
+
 class RefusesPieces(Steady):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if inputs[0].size == 33:

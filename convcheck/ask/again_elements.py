@@ -1,0 +1,221 @@
+"""Elements that are asked again: elsewhere, in other lengths, from other addresses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.ask.again import (
+    ALIGNMENT,
+    UNREPEATABLE,
+    AskingAgain,
+    Items,
+    Mask,
+    OtherWay,
+    WayDifference,
+)
+from convcheck.backends.protocol import Answer, Outputs, call_timeout
+from convcheck.judge.answers import ANSWERED, CHUNK, Answers, Index
+from convcheck.judge.digest import digest_of_pairs, digest_of_words
+from convcheck.judge.form import form_complaint
+from convcheck.judge.ranges import joining, outermost
+from convcheck.judge.result import Example, Word
+from convcheck.numerics.format import Text
+from convcheck.vectors.model import VectorSet
+
+ROTATIONS = (1, 3, 7, 13, 31)
+MISSING = (1, 3)
+PIECES = (3, 7, 17, 33, 65)  # elements: tails of vectors of 4 to 64, with and without a body
+OFFSETS = (1, 3, 7)
+LARGE = 2 * CHUNK + 1  # elements: so many that runtimes share them out among threads
+
+POSITION, LENGTH = "position-dependent", "length-dependent"
+THREADS = "threads"  # the option of which large tensors are asked too
+_STEP = 8  # a larger call is so many times as large as one that took little of its time
+_PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
+# the kinds of the differences that the placements of every run show; of others, POSITION
+_PLACED = {"alone": LENGTH, "short": LENGTH, "4-D": "shape-dependent"}
+
+
+class ElementsAgain:
+    """The elements of a case that were answered. All of them, or a large sample, are asked in bulk
+    again; the answers to that are what the other ways are held against.
+    """
+
+    twice = ("bulk", "bulk again")
+
+    def __init__(self, vectors: VectorSet, answers: Answers) -> None:
+        self.vectors, self.answers = vectors, answers
+        self.asked = np.flatnonzero(answers.state == ANSWERED)
+        self.answered = answers.got
+        self.rows, self.decisions = vectors.expected.rows, vectors.expected.decisions
+        self.pool = sample(self.asked, self.rows)
+        case = vectors.case
+        formats = [dtype.format for dtype in (*case.inputs, *case.outputs)]
+        self.texts = any(isinstance(fmt, Text) for fmt in formats)
+
+    def ways(self, asking: AskingAgain) -> Iterator[OtherWay]:
+        """Yield the bulk again, other places and lengths of it, other options."""
+        if not self._asked_in_bulk(asking):
+            return
+        yield replace(asking.again, calls=(self.pool,))
+        if not asking.steady[self.pool].any():
+            return
+        self._recorded(asking, POSITION, "bulk of all", self.pool, self.answered[self.pool])
+        elsewhere = replace(asking.again, placement="other place")
+        large = self._can_be_large(elsewhere, asking)
+        yield from self._places(elsewhere, large)
+        self._placements_of_the_run(asking)
+        yield from self._options(asking, large)
+
+    def _asked_in_bulk(self, asking: AskingAgain) -> bool:
+        """Take the answers of the bulk asked alone for those that others are held against."""
+        got = asking.put(asking.again, self.pool)
+        if isinstance(got, np.ndarray):
+            asking.reference[self.pool] = got
+            return True
+        refused = np.full(len(self.pool), True)
+        asking.add(asking.again, self.pool, self.answered[self.pool], got, refused)
+        return False
+
+    def _recorded(
+        self, asking: AskingAgain, kind: str, words: str, index: Index, got: Items
+    ) -> None:
+        """Hold what was answered before against the bulk. It is not asked again: of a backend that
+        answers at random, it proves nothing.
+        """
+        due = asking.reference[index]
+        differs = asking.steady[index] & self.unlike(due, got)
+        asking.add(replace(asking.again, kind=kind, other=words), index, due, got, differs)
+
+    def _placements_of_the_run(self, asking: AskingAgain) -> None:
+        """Hold against the bulk what other placements answered, be it right or of no matter."""
+        random = not asking.repeatable
+        for other in self.answers.elsewhere:
+            here = np.isin(other.index, self.pool)
+            kind = UNREPEATABLE if random else _PLACED.get(other.placement, POSITION)
+            self._recorded(asking, kind, other.placement, other.index[here], other.got[here])
+
+    def _can_be_large(self, elsewhere: OtherWay, asking: AskingAgain) -> bool:
+        """Return whether a large call, by the pace of smaller ones, ends before it counts as a
+        crash.
+        """
+        size = 0 if self.texts else len(self.pool)
+        while 0 < size < LARGE:
+            begun = time.monotonic()
+            got = asking.put(elsewhere, np.resize(self.pool, size))
+            if got is None or (time.monotonic() - begun) * _STEP**2 > call_timeout():
+                return False
+            size *= _STEP
+        return size > 0
+
+    def _places(self, elsewhere: OtherWay, large: bool) -> Iterator[OtherWay]:
+        """Yield the ways to ask the pool in other places, `large`: repeated too."""
+        pool = self.pool
+
+        def way(kind: str, words: str, *calls: Index, offset: int = 0) -> OtherWay:
+            return replace(elsewhere, kind=kind, other=words, calls=calls, offset=offset)
+
+        for by in dict.fromkeys((*ROTATIONS, len(pool) // 2)):
+            if 0 < by < len(pool):
+                words = f"rotated by {by}" if by in ROTATIONS else "rotated by half"
+                yield way(POSITION, words, np.roll(pool, -by))
+        for missing in MISSING:
+            if missing < len(pool):
+                yield way(LENGTH, f"all but the last {missing}", pool[:-missing])
+        for length in PIECES:
+            if length < len(pool):
+                yield way(LENGTH, f"in pieces of {length}", *self._cut(length))
+        if large:
+            yield way(LENGTH, f"repeated to {LARGE:,} elements", np.resize(pool, LARGE))
+        for offset in OFFSETS:
+            plural = "s" * (offset > 1)
+            words = f"{offset} element{plural} into the buffer"
+            yield way(ALIGNMENT, words, pool, offset=offset)
+
+    def _cut(self, length: int) -> Iterator[Index]:
+        chosen = some(self.pool, length * (_TEXT_PIECES if self.texts else _PIECES))
+        return (chosen[i : i + length] for i in range(0, len(chosen), length))
+
+    def _options(self, asking: AskingAgain, large: bool) -> Iterator[OtherWay]:
+        """Yield the pool under each value of an option; of threads, a large call too."""
+        first: Items | None = None
+        for name, way in asking.options():
+            yield replace(way, calls=(self.pool,))
+            if name == THREADS and large:
+                call = np.resize(self.pool, LARGE)
+                if first is None:
+                    got = asking.put(replace(way, backend=asking.backend), call)
+                    first = got if isinstance(got, np.ndarray) else asking.reference[call]
+                yield replace(way, calls=(call,), due=first)
+
+    def plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
+        """Return the call that asks the pool in bulk."""
+        return (self.pool,)
+
+    def read(self, answer: Answer, index: Index) -> Items | str:
+        """Return the codes of an answer, or what is wrong with it."""
+        wrong = form_complaint(answer, self.vectors.case, index.shape)
+        return f"{wrong[0]}: {wrong[1]}" if wrong else cast(Outputs, answer).arrays[0]
+
+    def unlike(self, due: Items, got: Items) -> Mask:
+        """Return which codes are others."""
+        return np.asarray(got != due, bool)
+
+    def digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
+        """Return the digest of elements with what the other ways gave, or the words of the first
+        of them that gave nothing.
+        """
+        if first.silent:
+            return digest_of_words((first.got[0],))
+        return digest_of_pairs(self.vectors.inputs[0][index], got)
+
+    def example(self, difference: WayDifference, i: int) -> Example:
+        """Show one element with what both ways gave."""
+        element, way = int(difference.index[i]), difference.way
+        inputs = tuple(_word(tensor[element]) for tensor in self.vectors.inputs)
+        due, got = _word(difference.due[i]), _word(difference.got[i])
+        came = f"nothing: {got}" if difference.silent else self._spelled(got)
+        message = f"{way.one} gives {self._spelled(due)}, {way.other} gives {came}"
+        return Example(inputs, due, None if difference.silent else got, message)
+
+    def _spelled(self, word: Word) -> str:
+        fmt = self.vectors.case.outputs[0].format
+        if isinstance(word, str) or isinstance(fmt, Text):
+            return repr(word)[:80]
+        return f"0x{word:0{fmt.storage.itemsize * 2}x}"
+
+    def ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
+        """Return runs of neighbours among the elements that were asked."""
+        inputs, asked = self.vectors.inputs[0], self.asked
+        if inputs.dtype.hasobject:
+            return (), 0
+        runs = joining((int(i), int(i)) for i in np.searchsorted(asked, index))
+        kept = outermost(list(runs))
+        pairs = tuple((_word(inputs[asked[a]]), _word(inputs[asked[b]])) for a, b in kept)
+        return pairs, len(runs) - len(kept)
+
+
+def sample(pool: Index, rows: NDArray[np.int16]) -> Index:
+    """Choose at most CHUNK of the pool, the same every time, in order: of each row its share."""
+    if len(pool) <= CHUNK:
+        return pool
+    found = np.unique(rows[pool])
+    members = (pool[rows[pool] == row] for row in found)
+    return np.sort(np.concatenate([some(each, CHUNK // len(found)) for each in members]))
+
+
+def some(pool: Index, count: int) -> Index:
+    """Choose at most `count` of the pool, the same every time, in order."""
+    if len(pool) <= count:
+        return pool
+    return np.sort(np.random.default_rng(0).choice(pool, count, replace=False))
+
+
+def _word(value: object) -> Word:
+    return value if isinstance(value, str) else int(cast(int, value))
