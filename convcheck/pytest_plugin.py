@@ -220,9 +220,9 @@ def _text(run: RunResult, config: pytest.Config) -> str:
     """Return what the terminal report shows of the failures of a run."""
     from convcheck.report.draw.finding import plain_lines
     from convcheck.report.draw.layout import MAX_WIDTH
-    from convcheck.report.make import findings
+    from convcheck.report.make import document
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
-    shown = findings(run.cases, run.level)
-    return "\n\n".join("\n".join(plain_lines(one, width, verbose)) for one in shown)
+    shown = (plain_lines(one, width, verbose) for one in document(run).findings)
+    return "\n\n".join(map("\n".join, shown))

@@ -115,7 +115,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     lines = terminal.report_lines(made, room(console), reports.verbose, reports.quiet)
     put(lines, console)
     for name, path in reports.files.items():
-        write_text(FORMATS[name].draw(made, command), path)
+        write_text(FORMATS[name].draw(result, made, command), path)
     if reports.github:
         from convcheck.report.draw.github import annotation_lines
 

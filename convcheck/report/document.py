@@ -6,18 +6,31 @@ Nothing here knows a medium: a piece of text has a role, and a format chooses ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
-from convcheck.judge.result import CaseResult, Excuse, Problem, RunResult, Verdict
+from convcheck.errors import Place
+from convcheck.judge.failure import FailureKey
+from convcheck.judge.result import (
+    FAILURES,
+    CallExample,
+    Example,
+    Excuse,
+    Fault,
+    Outcome,
+    Verdict,
+    Word,
+)
 from convcheck.judge.words import GLUE, number, plural
-from convcheck.report.groups import Block
 from convcheck.report.matrix import Matrix
 from convcheck.report.promotions import WrongTypes
-from convcheck.report.status import BELOW, STATUSES, Status
+from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
+from convcheck.rules.model import Case, Level
+from convcheck.semantics.expected import Decision
+from convcheck.vectors.model import Coverage
 
 Role = Literal["plain", "sign", "exponent", "mantissa", "wrong"]
 _CASE_LINES = 6
@@ -125,13 +138,62 @@ class CallInWords:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What shows a failure of a case, in codes."""
+
+    #: A hash of the inputs and answers that fail.
+    digest: str
+    #: Pairs of inputs between which all that was asked fails.
+    ranges: tuple[tuple[Word, Word], ...]
+    #: How many ranges are left out in the middle.
+    more_ranges: int
+    #: The first and, where it is another, the extreme.
+    examples: tuple[Example | CallExample, ...]
+
+
+@dataclass(frozen=True)
+class CaseFailure:
+    """A failure of one case, which alone or with those of other cases is a finding."""
+
+    case: Case
+    verdict: Verdict
+    #: Whether it fails the run.
+    gated: bool
+    #: Why it does not fail the run, where a list says so.
+    excuse: Excuse | None
+    #: What it has in common with failures of other cases that look like the same cause.
+    cause: Hashable
+    #: What it has in common with failures of other backends.
+    key: FailureKey
+    #: The runtime's own words for the case as a whole, '' for none.
+    message: str
+    #: The row that decided; None for a case that failed as a whole, and for it nothing follows.
+    decision: Decision | None = None
+    #: In which ways the values are wrong.
+    kinds: tuple[str, ...] = ()
+    #: Of a wrong type or refusal: in what way; else ''.
+    sort: str = ""
+    #: The reading that was taken as the backend's, '' where there is only one.
+    reading: str = ""
+    #: Where it shows, '' for everywhere.
+    placement: str = ""
+    #: How many values fail.
+    count: int = 0
+    #: How many values the row decided.
+    of: int = 0
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
 class Finding:
     """The same failure in one or more cases, in words."""
 
-    #: What it was made of: the cases with their groups.
-    block: Block
+    #: The failures that are one; the first stands for all.
+    members: tuple[CaseFailure, ...]
     #: The cases, those that differ in few places put together: onnx.Cast-{19,21}/….
     cases: tuple[str, ...]
+    #: The rows that decided, each once.
+    decisions: tuple[Decision, ...]
     #: Rule and row that decided, the first of several; '' for a case that failed as a whole.
     rule: str
     #: The same, with how many more rows there are.
@@ -140,6 +202,8 @@ class Finding:
     places: str
     #: The sentence of the standard, its source and its level.
     cited: str
+    #: In which way the values are wrong; of several ways, of what sort they are, or all of them.
+    kind: str
     #: What is wrong, under which reading, and in which placement if not in all.
     what: str
     #: What is wrong in a few words: the runtime's own where it did not answer.
@@ -157,17 +221,17 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """What became of the values."""
-        return self.block.verdict
+        return self.members[0].verdict
 
     @property
     def gated(self) -> bool:
         """Whether it fails the run."""
-        return self.block.gated
+        return self.members[0].gated
 
     @property
     def excuse(self) -> Excuse | None:
         """Why it does not fail the run, where a list says so."""
-        return self.block.excuse
+        return self.members[0].excuse
 
     @property
     def label(self) -> str:
@@ -185,12 +249,16 @@ class Finding:
         return self.verdict if self.gated else BELOW.word
 
     @property
+    def values(self) -> str:
+        """How many values fail of those that the row decided, '' where there are none."""
+        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
+        return f"{number(wrong)} of {number(of)}" if of else ""
+
+    @property
     def count(self) -> str:
         """How many values fail, and cases if they are several: 12 of 90 in 3 cases."""
-        block, cases = self.block, len(self.block.members)
-        words = f"{number(block.count)} of {number(block.of)}" if block.of else ""
-        several = f"{'in ' if words else ''}{plural(cases, 'case')}" if cases > 1 else ""
-        return " ".join(filter(None, (words, several)))
+        cases = plural(len(self.members), "case") if len(self.members) > 1 else ""
+        return " in ".join(filter(None, (self.values, cases)))
 
     @property
     def line(self) -> str:
@@ -198,11 +266,17 @@ class Finding:
         return f"{self.gist}: {self.rule}" if self.rule and self.verdict != "refused" else self.gist
 
     @property
+    def labelled_line(self) -> str:
+        """The line, with the verdict where what is wrong does not say it."""
+        told = self.verdict in ("fail", "inconsistent") or self.gist == self.verdict
+        return self.line if told else f"{self.verdict}: {self.line}"
+
+    @property
     def few_cases(self) -> list[str]:
         """The cases on a few lines; the last says how many are not named."""
         every = self.cases
         kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
-        left = len(self.block.members) - sum(_denoted(name) for name in kept)
+        left = len(self.members) - sum(_denoted(name) for name in kept)
         more = f"… and {plural(left, 'more case')} (-v lists all)"
         return [*map(_shortened, kept), *([more] if len(kept) < len(every) else [])]
 
@@ -228,18 +302,38 @@ def _denoted(name: str) -> int:
 
 
 @dataclass(frozen=True)
+class RowCount:
+    """Values of a case under one row that did not fail."""
+
+    verdict: Verdict
+    decision: Decision
+    #: The reading that was taken as the backend's, '' where there is only one.
+    reading: str
+    #: What is to be said of them, '' for nothing.
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True)
 class CaseReport:
-    """A case with its findings."""
+    """What was found in a case."""
 
-    result: CaseResult
+    case: Case
+    verdict: Verdict
     status: Status
-    #: Makes its findings: most formats do not look at them, and there may be thousands.
-    make: Callable[[], list[Finding]]
+    #: Values or calls asked.
+    checked: int
+    coverage: Coverage
+    #: The runtime's own words where it could not be asked.
+    message: str
+    #: What did not fail.
+    row_counts: tuple[RowCount, ...]
+    failures: tuple[CaseFailure, ...]
 
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """The failures of the case alone, the gravest first."""
-        return self.make()
+    @property
+    def fails(self) -> bool:
+        """Whether it has a failure that no list excuses, at the gate or below it."""
+        return self.verdict in FAILURES and self.status not in (KNOWN, WAIVED)
 
 
 @dataclass(frozen=True)
@@ -259,7 +353,8 @@ class Listed:
 class ProblemInWords:
     """What is wrong with a list of known failures."""
 
-    problem: Problem
+    kind: Fault
+    place: Place
     #: One line.
     message: str
     #: The lines to have in the place of the entry, none where it has to go.
@@ -289,11 +384,32 @@ class SpecCounts:
 
 
 @dataclass(frozen=True)
+class RunHead:
+    """Who answered, what was asked, where, and how it ended."""
+
+    #: The backend as it names itself.
+    name: str
+    version: str
+    tier: str
+    #: The gate: failures of rules at this level and stronger fail the run.
+    level: Level
+    outcome: Outcome
+    interrupted: bool
+    #: Which shard of how many; None for a whole run.
+    shard: tuple[int, int] | None
+    #: The list of known failures that the run was held against, '' for none.
+    known: str
+    #: A hash of the vectors of each spec.
+    corpora: tuple[tuple[str, str], ...]
+    #: The machine and the libraries; None for those of this process.
+    environment: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
 class Document:
     """The report of a run."""
 
-    #: The run that it is the report of.
-    result: RunResult
+    head: RunHead
     #: PASS, FAIL, INTERRUPTED or NOTHING JUDGED.
     verdict: str
     #: What the verdict rests on, why first, and what else there was.

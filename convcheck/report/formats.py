@@ -8,10 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from convcheck.judge.result import RunResult
     from convcheck.report.document import Document
 
 #: Returns the text of a report, given its document and the command line that made it.
 Drawer = Callable[["Document", str], str]
+#: Returns the text of the run itself, from which a document can be made again.
+Writer = Callable[["RunResult"], str]
 
 
 @dataclass(frozen=True)
@@ -24,14 +27,26 @@ class ReportFormat:
     help: str
     #: The module that has a function `render`, imported when used.
     module: str
+    #: Whether it has the run itself, and in place of `render` a function `text`.
+    whole: bool = False
 
-    def draw(self, document: Document, command: str) -> str:
-        """Return the text of the report. `command` is the command line, '' where not known."""
-        return cast(Drawer, import_module(self.module).render)(document, command)
+    def draw(self, result: RunResult, document: Document, command: str) -> str:
+        """Return the text of the report of a run, of which `document` was made. `command` is the
+        command line, '' where not known.
+        """
+        module = import_module(self.module)
+        if self.whole:
+            return cast(Writer, module.text)(result)
+        return cast(Drawer, module.render)(document, command)
 
 
 _FORMATS = (
-    ReportFormat("json", "Write the report as JSON; - for stdout.", "convcheck.report.json.encode"),
+    ReportFormat(
+        "json",
+        "Write the report as JSON; - for stdout.",
+        "convcheck.report.json.encode",
+        whole=True,
+    ),
     ReportFormat("junit", "Write a JUnit XML report.", "convcheck.report.draw.junit"),
     ReportFormat(
         "markdown", 'Write Markdown, for "$GITHUB_STEP_SUMMARY".', "convcheck.report.draw.markdown"

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from itertools import pairwise
 from pathlib import PurePath
 
-from convcheck.judge.failure import of_types
 from convcheck.judge.result import (
-    CallExample,
+    FAILURES,
     CaseResult,
     Group,
     Problem,
@@ -19,45 +16,49 @@ from convcheck.judge.result import (
     Tolerance,
     Verdict,
 )
-from convcheck.judge.words import GLUE, clean, explain_arguments, number, pair, plural
+from convcheck.judge.words import clean, number, plural
 from convcheck.report.document import (
-    CallInWords,
     CaseReport,
     Document,
-    ElementInWords,
     Finding,
     Listed,
     ProblemInWords,
+    RowCount,
     RuleRemark,
+    RunHead,
     SpecCounts,
 )
-from convcheck.report.examples import call_in_words, deciding_words, element_in_words
-from convcheck.report.groups import Block, Member, blocks_of
-from convcheck.report.matrix import Matrix, failing, matrix
-from convcheck.report.naming import compact_ids, family
-from convcheck.report.promotions import compact, wrong_types
-from convcheck.report.status import BELOW, excuses_of, fails, status_of
+from convcheck.report.findings import failures_of, findings_of
+from convcheck.report.matrix import Matrix, matrix, part_with
+from convcheck.report.naming import family
+from convcheck.report.promotions import wrong_types
+from convcheck.report.status import BELOW, excuses_of, status_of
 from convcheck.report.tally import Tally, by_spec, tally
 from convcheck.rules.model import Case, Level
-from convcheck.semantics.expected import Decision
 
 
 def document(result: RunResult) -> Document:
     """Return the report of a run."""
     word, reasons = _summary(result)
-    found = findings(result.cases, result.level)
-    specs = by_spec(result)
+    cases = {
+        spec: tuple(_case(case, result.level) for case in found)
+        for spec, found in by_spec(result).items()
+    }
+    found = findings_of(one for some in cases.values() for case in some for one in case.failures)
+    matrices = {
+        spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()
+    }
     return Document(
-        result=result,
+        head=_head(result),
         verdict=word,
         reasons=tuple(reasons),
         backend=clean(f"{result.backend.name} {result.backend.version}"),
         setting=tuple(_setting(result)),
         remarks=tuple(map(clean, result.remarks)),
         counted=_counted(result),
-        specs=tuple(_counts(spec, cases, result.level) for spec, cases in specs.items()),
-        matrices={spec: matrix(cases, result.level) for spec, cases in specs.items()},
-        failing=_failing(specs, result.level),
+        specs=tuple(_counts(spec, some) for spec, some in cases.items()),
+        matrices=matrices,
+        failing=_failing(cases, matrices),
         findings=tuple(found),
         problems=tuple(map(_problem, result.problems)),
         listed=tuple(_listed(found)),
@@ -66,16 +67,48 @@ def document(result: RunResult) -> Document:
         unsupported=_unsupported(result.cases),
         wrong_types=tuple(wrong_types(result)),
         wrong_types_that_count=tuple(wrong_types(_unexcused(result))),
-        cases={
-            spec: tuple(case_report(case, result.level) for case in cases)
-            for spec, cases in specs.items()
-        },
+        cases=cases,
     )
 
 
-def _failing(specs: Mapping[str, Sequence[CaseResult]], level: Level) -> dict[str, Matrix]:
-    some = {s: cases for s, cases in specs.items() if any(fails(case, level) for case in cases)}
-    return {spec: failing(cases, level) for spec, cases in some.items()}
+def _head(result: RunResult) -> RunHead:
+    return RunHead(
+        name=clean(result.backend.name),
+        version=clean(result.backend.version),
+        tier=result.tier,
+        level=result.level,
+        outcome=result.outcome,
+        interrupted=result.interrupted,
+        shard=(result.shard.index, result.shard.of) if result.shard else None,
+        known=result.known,
+        corpora=result.corpora,
+        environment=result.environment,
+    )
+
+
+def _case(case: CaseResult, level: Level) -> CaseReport:
+    """Return what was found in a case of a run gated at `level`."""
+    return CaseReport(
+        case=case.case,
+        verdict=case.verdict,
+        status=status_of(case, level),
+        checked=case.checked,
+        coverage=case.coverage,
+        message=clean(case.message),
+        row_counts=tuple(
+            RowCount(group.verdict, group.decision, group.reading, group.kind, group.count)
+            for group in case.groups
+            if group.verdict not in FAILURES
+        ),
+        failures=tuple(failures_of(case, level)),
+    )
+
+
+def _failing(
+    cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, Matrix]
+) -> dict[str, Matrix]:
+    some = {spec: [one.case for one in found if one.fails] for spec, found in cases.items()}
+    return {spec: part_with(matrices[spec], found) for spec, found in some.items() if found}
 
 
 def _unexcused(result: RunResult) -> RunResult:
@@ -89,115 +122,13 @@ def _unexcused(result: RunResult) -> RunResult:
     return replace(result, cases=cases)
 
 
-def case_report(case: CaseResult, level: Level) -> CaseReport:
-    """Return a case with its findings, in a run gated at `level`."""
-    return CaseReport(case, status_of(case, level), partial(findings, [case], level))
-
-
-def findings(cases: Iterable[CaseResult], level: Level) -> list[Finding]:
-    """Return the failures of some cases of a run gated at `level`, the gravest first."""
-    return [_finding(block) for block in blocks_of(cases, level)]
-
-
-# Findings ------------------------------------------------------------------------------------
-
-
-def _finding(block: Block) -> Finding:
-    group, shown = block.group, block.shown
-    sample = shown.group if shown.group and shown.group.examples else None
-    case = shown.case.case
-    short = compact if all(of_types(m.case.case) for m in block.members) else compact_ids
-    what = _what(block, group) if group else ""
-    return Finding(
-        block=block,
-        cases=tuple(short(m.case.case.id for m in block.members)),
-        rule=group.decision.name if group else "",
-        row=_row(block, group) if group else "",
-        places=_places(block) if group else "",
-        cited=_cited(group.decision) if group else "",
-        what=what,
-        gist=clean(_gist(block, group, what)) or block.verdict,
-        message=block.message,
-        examples=_examples(case, sample) if sample else (),
-        ranges=tuple(pair(case.inputs[0].format, span) for span in sample.ranges) if sample else (),
-        more_ranges=sample.more_ranges if sample else 0,
-        explain=_explain(case, sample) if sample else (),
-    )
-
-
-def _row(block: Block, group: Group) -> str:
-    """Return the row that decided, the first of several: some-rule / else, and 2 more rows."""
-    others = len(block.rows) - 1
-    return group.decision.name + (f", and {plural(others, 'more row')}" if others else "")
-
-
-def _places(block: Block) -> str:
-    """Return where the row stands, a place a file."""
-    each = [str(place) for place in block.places]
-    return ", ".join([each[0], *(_beside(*both) for both in pairwise(each))])
-
-
-def _beside(before: str, place: str) -> str:
-    """Return a place that stands beside another: no folders, of the same file its line only."""
-    file, _, line = place.rpartition(":")
-    return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
-
-
-def _what(block: Block, group: Group) -> str:
-    said = block.kind
-    if group.verdict == "inconsistent":
-        example = (block.shown.group or group).examples[0]
-        return clean(f"{said}: {example.message}")  # both ways with what they give
-    if group.reading:
-        said += f", read as {group.reading}"
-    if group.placement:
-        said += f', only in placement "{group.placement}"'
-    return clean(said.lstrip(", "))  # a type in it is named by the backend
-
-
-def _gist(block: Block, group: Group | None, what: str) -> str:
-    if group is None:
-        return block.message
-    if block.verdict == "refused":
-        return group.examples[0].message if group.examples else group.decision.name
-    return what
-
-
-@lru_cache(256)
-def _cited(by: Decision) -> str:
-    source = f" — {by.source}" if by.source else ""
-    quoted = f'"{clean(by.cite)}"' if by.cite else ""
-    return f"{quoted}{source} (level:{GLUE}{by.level})".lstrip()
-
-
-def _examples(case: Case, group: Group) -> tuple[ElementInWords | CallInWords, ...]:
-    disputed = group.decision.level == "disputed"
-    return tuple(
-        call_in_words(example, group.verdict, named=disputed)
-        if isinstance(example, CallExample)
-        else element_in_words(case, example, group.verdict)
-        for example in group.examples
-    )
-
-
-def _explain(case: Case, group: Group) -> tuple[str, ...]:
-    """Return the command that explains the first example, the values in one part."""
-    example = group.examples[0]
-    if isinstance(example, CallExample):
-        example = replace(example, arguments=deciding_words(example))
-    arguments = explain_arguments(case, example)
-    at = 2 if arguments[0] == "--" else 1
-    start = " ".join(["convcheck explain", *arguments[: at - 1]])
-    return start, arguments[at - 1], " ".join(arguments[at:])
-
-
 # Lists of known failures ---------------------------------------------------------------------
 
 
 def _problem(problem: Problem) -> ProblemInWords:
     lines = problem.repair.strip("\n").splitlines()
     plain = tuple("".join(c if c.isprintable() else " " for c in line) for line in lines)
-    return ProblemInWords(problem, clean(problem.message), plain)
+    return ProblemInWords(problem.kind, problem.place, clean(problem.message), plain)
 
 
 def _listed(found: Sequence[Finding]) -> Iterator[Listed]:
@@ -213,26 +144,22 @@ def _listed(found: Sequence[Finding]) -> Iterator[Listed]:
 
 
 def _entry(found: Sequence[Finding]) -> Listed:
-    members: list[Member] = [member for finding in found for member in finding.block.members]
+    cases = {one.case.id: one.case for finding in found for one in finding.members}
     rules = dict.fromkeys(finding.rule for finding in found if finding.rule)
-    ways = dict.fromkeys(_way(finding.block) for finding in found)
+    ways = dict.fromkeys(map(_way, found))
     said = f"{', '.join(rules)}: {next(iter(ways))}".removeprefix(": ")
     more = f" and {plural(len(ways) - 1, 'other way')}" if len(ways) > 1 else ""
     excuse = found[0].excuse
     assert excuse  # noqa: S101
-    return Listed(
-        excuse,
-        len({member.case.case.id for member in members}),
-        ", ".join(dict.fromkeys(family(m.case.case.spec) for m in members)),
-        said + more,
-    )
+    families = ", ".join(dict.fromkeys(family(case.spec) for case in cases.values()))
+    return Listed(excuse, len(cases), families, said + more)
 
 
-def _way(block: Block) -> str:
-    said = block.kind if block.group else block.message
-    if said in ("", block.verdict):
-        return block.verdict
-    return clean(said) if block.verdict == "fail" else f"{block.verdict}, {clean(said)}"
+def _way(finding: Finding) -> str:
+    said = finding.kind if finding.rule else finding.message
+    if said in ("", finding.verdict):
+        return finding.verdict
+    return said if finding.verdict == "fail" else f"{finding.verdict}, {said}"
 
 
 def _to_repair(result: RunResult) -> str:
@@ -288,8 +215,8 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
 # Counts --------------------------------------------------------------------------------------
 
 
-def _counts(spec: str, cases: Sequence[CaseResult], level: Level) -> SpecCounts:
-    statuses = Counter(status_of(case, level) for case in cases)
+def _counts(spec: str, cases: Sequence[CaseReport]) -> SpecCounts:
+    statuses = Counter(case.status for case in cases)
     return SpecCounts(spec, len(cases), sum(case.checked for case in cases), statuses)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from convcheck.judge.result import CaseResult
-from convcheck.report.status import STATUSES, Status, fails, status_of
-from convcheck.rules.model import Case, Level
+from convcheck.report.status import STATUSES, Status
+from convcheck.rules.model import Case
 
 
 @dataclass(frozen=True)
@@ -20,12 +19,11 @@ class Matrix:
     left_out: bool = field(default=False, compare=False)  # whether rows and columns are
 
 
-def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
+def matrix(cases: Iterable[tuple[Case, Status]]) -> Matrix:
     """Return the matrix of one spec: of several cases in a cell the worst is shown."""
     cells: dict[tuple[str, str], Status] = {}
-    for case in cases:
-        key = _cell(case.case)
-        status = status_of(case, level)
+    for case, status in cases:
+        key = cell_of(case)
         cells[key] = min(cells.get(key, status), status, key=STATUSES.index)
     sources = tuple(dict.fromkeys(source for source, _ in cells))
     targets = tuple(dict.fromkeys(target for _, target in cells))
@@ -34,10 +32,9 @@ def matrix(cases: Iterable[CaseResult], level: Level) -> Matrix:
     return Matrix(sources, targets, tuple((*key, status) for key, status in cells.items()))
 
 
-def failing(cases: Iterable[CaseResult], level: Level) -> Matrix:
-    """Return the rows and columns of a spec's matrix with a failure that no list excuses."""
-    cases = tuple(cases)
-    return _part(matrix(cases, level), [_cell(case.case) for case in cases if fails(case, level)])
+def part_with(whole: Matrix, cases: Iterable[Case]) -> Matrix:
+    """Return the rows and columns of a matrix in which some cases are."""
+    return _part(whole, [cell_of(case) for case in cases])
 
 
 def supported(whole: Matrix) -> Matrix:
@@ -56,7 +53,7 @@ def _part(whole: Matrix, kept: Sequence[tuple[str, str]]) -> Matrix:
     )
 
 
-def _cell(case: Case) -> tuple[str, str]:
+def cell_of(case: Case) -> tuple[str, str]:
     """Return row and column: the inputs and the output, of a promotion its two inputs."""
     *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
     return ", ".join(dict.fromkeys(t.name for t in most)) or last.name, last.name

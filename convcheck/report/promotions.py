@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from convcheck.judge.failure import of_types, types_of
 from convcheck.judge.result import CaseResult, RunResult
 from convcheck.report.matrix import matrix
+from convcheck.report.status import status_of
 from convcheck.report.tally import by_spec
 from convcheck.rules.model import Case
 
@@ -45,7 +46,7 @@ def wrong_types(result: RunResult) -> Iterator[WrongTypes]:
         found = patterns(cases)
         if found:
             asked = tuple(_setting(c.case) for c in cases if of_types(c.case))
-            whole = matrix(cases, result.level)
+            whole = matrix((case.case, status_of(case, result.level)) for case in cases)
             rows, columns = (tuple(map(_short, names)) for names in (whole.sources, whole.targets))
             yield WrongTypes(spec, tuple(found), asked, (rows, columns))
 

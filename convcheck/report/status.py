@@ -54,8 +54,3 @@ def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
         return frozenset()
     given = (case.excuse, *(group.excuse for group in case.groups))
     return frozenset(excuse.kind for excuse in given if excuse)
-
-
-def fails(case: CaseResult, level: Level) -> bool:
-    """Return whether a case has a failure that no list excuses, at the gate or below it."""
-    return case.verdict in FAILURES and status_of(case, level) not in (KNOWN, WAIVED)

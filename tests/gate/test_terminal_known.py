@@ -39,9 +39,9 @@ from rich.console import Console
 
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
-from convcheck.report import groups
 from convcheck.report.draw import console as page
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.make import document
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
 from convcheck.report.tally import tally
 
@@ -152,13 +152,13 @@ def test_a_crash_of_a_whole_case_is_known() -> None:
     assert "crashed, died of SIGFPE (1 case)" in shown(run(result))
 
 
-def test_blocks_are_of_one_entry_and_those_that_fail_the_run_come_first() -> None:
+def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> None:
     result = run(
         excused_by(excuse(1), answered(ONE, TRUNCATED)),
         excused_by(excuse(2), answered(case("onnx.Cast-21", "float64", "bfloat16"), TRUNCATED)),
         answered(case("onnx.Cast-19", "float64", "bfloat16"), TRUNCATED),
     )
-    found = groups.blocks(result)
+    found = document(result).findings
     assert [(b.gated, b.excuse and b.excuse.place.line) for b in found] == [
         (True, None), (False, 1), (False, 2),
     ]  # fmt: skip

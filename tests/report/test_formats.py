@@ -58,6 +58,6 @@ def test_another_format_goes_to_stdout(tmp_path: Path) -> None:
 def test_every_format_draws(name: str) -> None:
     from convcheck.report.make import document
 
-    assert "one ulp too small in magnitude" in FORMATS[name].draw(
-        document(failing()), "convcheck run"
-    )
+    run = failing()
+    drawn = FORMATS[name].draw(run, document(run), "convcheck run")
+    assert "one ulp too small in magnitude" in drawn

@@ -47,9 +47,10 @@ from convcheck.judge import words
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.format import Bits
-from convcheck.report import groups, naming, promotions
+from convcheck.report import naming, promotions
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
+from convcheck.report.make import document as made
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
@@ -139,9 +140,9 @@ def test_a_pattern_of_wrong_cells_is_what_was_answered() -> None:
     wrong = sum(c.verdict == "fail" for c in result.cases)
     of_types = sum(len(p.cells) * len(p.settings) for p in found)
     assert of_types == wrong
-    blocks = groups.blocks(result)
-    assert len(blocks) <= 3  # one a level, not one a cell
-    assert max(len(block.members) for block in blocks) <= wrong  # a case counts once
+    findings = made(result).findings
+    assert len(findings) <= 3  # one a level, not one a cell
+    assert max(len(one.members) for one in findings) <= wrong  # a case counts once
 
 
 def test_every_wrong_cell_is_shown_if_asked_for() -> None:
@@ -167,12 +168,13 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
     asked = dataclasses.replace(calls().cases[1].case, outputs=())
     one = calls().cases[1].groups[0]
     other = dataclasses.replace(one, kind="too large", count=3)
-    [block] = groups.blocks(run(answered(asked, one, other)))
-    assert block.kind == "a number where zero is due, too large"
-    assert (block.count, block.of, len(block.members)) == (4, 40, 1)
+    [finding] = made(run(answered(asked, one, other))).findings
+    assert finding.kind == "a number where zero is due, too large"
+    assert (finding.count, len(finding.members)) == ("4 of 40", 1)
     lengths = calls().cases[0].groups[0]
-    assert len(groups.blocks(run(answered(asked, one, lengths)))) == 2
-    assert len(groups.blocks(run(answered(calls().cases[1].case, one, other)))) == 2
+    assert len(made(run(answered(asked, one, lengths))).findings) == 2
+    apart = run(answered(calls().cases[1].case, one, other))
+    assert len(made(apart).findings) == 2
 
 
 def test_settings_are_named_by_what_they_have_in_common() -> None:

@@ -34,20 +34,20 @@ def annotation_lines(document: Document) -> Iterator[str]:
         yield _command("error", f"{word}: {reasons}", title=title)
     if word == "NOTHING JUDGED":
         yield _command("error", reasons, title=f"convcheck: {word.lower()}")
-    elif document.result.interrupted:
+    elif document.head.interrupted:
         yield _command("warning", "results are partial", title="convcheck: interrupted")
 
 
 def _problem(one: ProblemInWords) -> str:
-    place = one.problem.place
+    place = one.place
     where = {"file": place.file, "line": str(place.line or 1)}
-    title = f"known failures: {one.problem.kind}"
+    title = f"known failures: {one.kind}"
     return _command("error", _NEW_LINE.join([one.message, *one.repair]), **where, title=title)
 
 
 def _finding(finding: Finding) -> str:
     """Return what is wrong, and as the message the lines that the terminal prints."""
-    count = plural(len(finding.block.members), "case")
+    count = plural(len(finding.members), "case")
     title = f"{finding.label}: {cut(finding.gist, _LONG)} ({count})"
     return _command("error", _NEW_LINE.join(plain_lines(finding, _WIDTH)), title=title)
 

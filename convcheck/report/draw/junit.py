@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
-from convcheck.judge.result import Excuse, Group
+from convcheck.judge.result import Excuse
 from convcheck.judge.words import clean, plural
-from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords
+from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords, RowCount
 from convcheck.report.draw.finding import plain_lines
+from convcheck.report.findings import findings_of
 
 _WIDTH = 100
 _FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failures
@@ -61,16 +62,15 @@ def _suite_of(name: str, properties: dict[str, str], tests: Sequence[Element]) -
 
 
 def _properties(spec: str, document: Document) -> dict[str, str]:
-    result = document.result
-    shard = result.shard
+    head = document.head
     return {
         "backend": document.backend,
-        "tier": result.tier,
-        "level": result.level,
-        "corpus": dict(result.corpora).get(spec, ""),
+        "tier": head.tier,
+        "level": head.level,
+        "corpus": dict(head.corpora).get(spec, ""),
         "convcheck": __version__,
-        **({"known": result.known} if result.known else {}),
-        **({"shard": f"{shard.index}/{shard.of}"} if shard else {}),
+        **({"known": head.known} if head.known else {}),
+        **({"shard": "/".join(map(str, head.shard))} if head.shard else {}),
     }
 
 
@@ -78,8 +78,8 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
 
 
 def _test(case: CaseReport) -> Element:
-    result, found = case.result, case.findings
-    test = _named(result.case.spec, result.case.name)
+    found = findings_of(case.failures)
+    test = _named(case.case.spec, case.case.name)
     gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
@@ -87,12 +87,12 @@ def _test(case: CaseReport) -> Element:
     elif excuses := _excuses(found):
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
-    elif result.verdict in ("unsupported", "undefined"):
-        _say(test, "skipped", _why_not(case), result.verdict)
+    elif case.verdict in ("unsupported", "undefined"):
+        _say(test, "skipped", _why_not(case), case.verdict)
     elif found:
         SubElement(test, "system-out").text = _legal(_body(found))
-    elif result.verdict == "tolerated":
-        SubElement(test, "system-out").text = _legal(_tolerated(result.groups))
+    elif case.verdict == "tolerated":
+        SubElement(test, "system-out").text = _legal(_tolerated(case.row_counts))
     return test
 
 
@@ -133,15 +133,15 @@ def _body(found: Sequence[Finding]) -> str:
 
 
 def _why_not(case: CaseReport) -> str:
-    if case.result.verdict == "undefined":
+    if case.verdict == "undefined":
         return "undefined: the standard does not say what is due"
-    return f"unsupported: {clean(case.result.message) or 'no reason given'}"
+    return f"unsupported: {case.message or 'no reason given'}"
 
 
-def _tolerated(groups: Iterable[Group]) -> str:
+def _tolerated(counts: Iterable[RowCount]) -> str:
     lines = (
-        f'tolerated: {g.decision.name}: reads it as "{g.reading}", {plural(g.count, "value")}'
-        for g in groups if g.verdict == "tolerated"
+        f'tolerated: {o.decision.name}: reads it as "{o.reading}", {plural(o.count, "value")}'
+        for o in counts if o.verdict == "tolerated"
     )  # fmt: skip
     return "\n".join(dict.fromkeys(lines))
 
@@ -155,8 +155,8 @@ def _others(document: Document) -> list[Element]:
     if document.problems:
         tests = [_problem(problem) for problem in document.problems]
         suites.append(_suite_of("known failures", {}, tests))
-    interrupted = document.result.interrupted
-    if interrupted or document.result.outcome == "nothing":
+    interrupted = document.head.interrupted
+    if interrupted or document.head.outcome == "nothing":
         test = _named("convcheck", "the run")
         said = "interrupted, results are partial" if interrupted else document.reasons[0]
         _say(test, "error", said, document.verdict.lower())
@@ -165,8 +165,8 @@ def _others(document: Document) -> list[Element]:
 
 
 def _problem(one: ProblemInWords) -> Element:
-    test = _named("known failures", str(one.problem.place))
-    _say(test, "failure", one.problem.message, one.problem.kind)
+    test = _named("known failures", str(one.place))
+    _say(test, "failure", one.message, one.kind)
     test[0].text = _legal("\n" + "\n".join([one.message, *one.repair]) + "\n")
     return test
 

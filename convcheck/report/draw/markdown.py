@@ -76,7 +76,7 @@ def _head(document: Document) -> str:
 
 def _problem(one: ProblemInWords) -> str:
     """Return a problem of the list of known failures, with the text to have there."""
-    kind, place = one.problem.kind.upper(), code(str(one.problem.place))
+    kind, place = one.kind.upper(), code(str(one.place))
     said = f"**{kind}** {place}: {text(one.message)}"
     return "\n\n".join([said, *([fence(one.repair, "toml")] if one.repair else [])])
 

@@ -64,10 +64,10 @@ def _title(sides: Sequence[Side], width: int) -> Iterator[StyledText]:
             said = f"could not be started: {clean(side.error)}"
             yield from labelled(name, "bold red", said, width)
         else:
-            yield from labelled(name, "bold", clean(document.result.backend.version), width)
-    result = next((side.document.result for side in sides if side.document is not None), None)
-    if result is not None:
-        yield StyledText(f"{result.tier} tier, gate: {result.level}")
+            yield from labelled(name, "bold", document.head.version, width)
+    head = next((side.document.head for side in sides if side.document is not None), None)
+    if head is not None:
+        yield StyledText(f"{head.tier} tier, gate: {head.level}")
     notes = {(note, side.name) for side in sides if side.document for note in side.document.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
         names = ", ".join(side.name for side in sides if (note, side.name) in notes)
@@ -153,9 +153,8 @@ def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> I
     first = extent(finding.shown)
     for name, one in finding.sides:
         if (here := extent(one)) != first:
-            block = one.block
-            count = f"{number(block.count)} of {number(block.of)} in " if block.of else ""
-            said = f"{name}: {count}{plural(len(block.members), 'case')}"
+            cases = plural(len(one.members), "case")
+            said = f"{name}: {' in '.join(filter(None, (one.values, cases)))}"
             ids = ", ".join(compact_ids(case for case, _ in here))
             where = f": {ids}" if {c for c, _ in here} != {c for c, _ in first} else ""
             yield from paragraph(said + where, width, hang=2, style="dim")
@@ -179,10 +178,12 @@ def _digest(
     yield _line("", heads, widths, 0, "dim")
     shown = found if verbose else found[:_LINES]
     for finding in shown:
-        counts = {name: len(one.block.members) for name, one in finding.sides}
+        counts = {name: len(one.members) for name, one in finding.sides}
         cells = [number(counts.get(name, 0)) for name in names]
         line = _line("", cells, widths, 0)
-        yield StyledText.assemble(line, _GAP, cut(finding.words, width - line.cell_len - len(_GAP)))
+        yield StyledText.assemble(
+            line, _GAP, cut(finding.shown.labelled_line, width - line.cell_len - len(_GAP))
+        )
     if len(found) > len(shown):
         yield StyledText(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
 

@@ -89,11 +89,10 @@ def _a_line_each(found: Sequence[Finding], width: int, verbose: bool) -> Iterato
     """Yield a line a finding, and one for those that are left out if not `verbose`."""
     shown = found if verbose else found[:_LINES]
     for finding in shown:
-        count = f"{plural(len(finding.block.members), 'case'):>10}  "
-        refused = "refused: " if finding.rule and finding.verdict == "refused" else ""
-        yield StyledText.assemble(count, cut(refused + finding.line, width - len(count)))
+        count = f"{plural(len(finding.members), 'case'):>10}  "
+        yield StyledText.assemble(count, cut(finding.labelled_line, width - len(count)))
     if len(found) > len(shown):
-        rest = sum(len(finding.block.members) for finding in found[len(shown) :])
+        rest = sum(len(finding.members) for finding in found[len(shown) :])
         yield StyledText(
             f"  … and {len(found) - len(shown)} more, in {plural(rest, 'case')}", "dim"
         )
@@ -154,8 +153,8 @@ def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> S
 def _problems(problems: Sequence[ProblemInWords], width: int) -> Iterator[StyledText]:
     """Yield each problem, and under it the exact text to have there, which is not broken."""
     for one in problems:
-        place = str(one.problem.place)
-        yield from labelled(one.problem.kind.upper(), "bold red", place, width)
+        place = str(one.place)
+        yield from labelled(one.kind.upper(), "bold red", place, width)
         yield from paragraph(one.message, width)
         yield from (StyledText(" " * INDENT + line, "cyan") for line in one.repair)
         yield StyledText()

@@ -18,9 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from convcheck import __version__
-from convcheck.judge.result import RunResult
-from convcheck.judge.words import clean
-from convcheck.report.document import Document
+from convcheck.report.document import Document, RunHead
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
 
@@ -80,26 +78,25 @@ def _hash(script: str) -> str:
 
 def _head(document: Document, command: str) -> dict[str, Any]:
     """Return what stands above the matrices."""
-    result = document.result
-    name = clean(result.backend.name)
+    head = document.head
     return {
-        "title": f"{document.verdict} · {name}",
+        "title": f"{document.verdict} · {head.name}",
         "word": document.verdict,
-        "tone": result.outcome,
+        "tone": head.outcome,
         "said": document.reasons[0],
         "others": [*document.reasons[1:], *document.setting],
-        "name": name,
-        "version": clean(result.backend.version),
-        "address": _address(result, command),
+        "name": head.name,
+        "version": head.version,
+        "address": _address(head, command),
         "remarks": document.remarks,
-        "known": result.known,
-        "problems": result.problems,
-        "facts": list(_facts(result, command)),
+        "known": head.known,
+        "problems": document.problems,
+        "facts": list(_facts(head, command)),
         "convcheck": __version__,
     }
 
 
-def _address(result: RunResult, command: str) -> str:
+def _address(head: RunHead, command: str) -> str:
     """Return the address of the backend: as the command has it, which may not be its name."""
     try:
         words = shlex.split(command)
@@ -107,19 +104,18 @@ def _address(result: RunResult, command: str) -> str:
         words = []
     given = [word for option, word in pairwise(words) if option == "--backend"]
     given += [word.removeprefix("--backend=") for word in words if word.startswith("--backend=")]
-    return given[0] if len(given) == 1 else result.backend.name
+    return given[0] if len(given) == 1 else head.name
 
 
-def _facts(result: RunResult, command: str) -> list[tuple[str, str]]:
+def _facts(head: RunHead, command: str) -> list[tuple[str, str]]:
     """Return what else is known of the run: how it was made, and where."""
-    where = dict(result.environment or environment())
+    where = dict(head.environment or environment())
     cpu = where.get("cpu") or {}
     versions = (where.get("versions") or {}).items()
-    shard = result.shard
     facts = [
         ("Command", command),
-        ("Shard", f"{shard.index} of {shard.of}" if shard else ""),
-        ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in result.corpora)),
+        ("Shard", "{} of {}".format(*head.shard) if head.shard else ""),
+        ("Vectors", "\n".join(f"{spec}  {digest}" for spec, digest in head.corpora)),
         ("Platform", str(where.get("platform", ""))),
         ("Processor", f"{cpu.get('model', '')}, {cpu.get('count', '')} cores, "
                       f"{where.get('threads', '')} used"),

@@ -12,17 +12,23 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Word
+from convcheck.judge.result import FAILURES, Excuse, Word
 from convcheck.judge.words import clean, code_text, pair
 from convcheck.numerics.format import Format, Text
-from convcheck.report.document import CaseReport, Document, Finding
-from convcheck.report.groups import Block, Member
+from convcheck.report.document import (
+    CaseFailure,
+    CaseReport,
+    Document,
+    Evidence,
+    Finding,
+    RowCount,
+)
 from convcheck.report.html.example import example, layout
 from convcheck.report.html.line import axis, overview
-from convcheck.report.matrix import matrix
+from convcheck.report.matrix import cell_of, matrix
 from convcheck.report.naming import family
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
-from convcheck.rules.model import LEVELS
+from convcheck.rules.model import LEVELS, Case
 from convcheck.semantics.expected import Decision
 
 _RANK = {status.word: i for i, status in enumerate(STATUSES)}
@@ -46,9 +52,8 @@ class Pool:
 
 @dataclass(frozen=True)
 class _Page:
-    """The run, the pools of its page, and where in them stands what was met before."""
+    """The pools of a page, and where in them stands what was met before."""
 
-    result: RunResult
     texts: Pool = field(default_factory=Pool)
     names: Pool = field(default_factory=Pool)
     signatures: Pool = field(default_factory=Pool)
@@ -66,20 +71,18 @@ class _Page:
 
 def data(document: Document) -> dict[str, Any]:
     """Return all that the page knows of the cases of a run and of their failures."""
-    result, specs = document.result, document.cases
-    page = _Page(result)
+    page, specs = _Page(), document.cases
     families = list(dict.fromkeys(map(family, specs)))
-    numbers = {spec: i for i, spec in enumerate(specs)}
-    reports = {id(case.result): case for cases in specs.values() for case in cases}
-    cases = [_case(page, numbers, reports[id(case)]) for case in result.cases]
-    positions = {id(case): i for i, case in enumerate(result.cases)}
+    every = [(i, case) for i, cases in enumerate(specs.values()) for case in cases]
+    cases = [_case(page, i, case) for i, case in every]
+    positions = {id(one): at for at, (_, case) in enumerate(every) for one in case.failures}
     findings = [_finding(page, positions, finding) for finding in document.findings]
     return {
         "statuses": [[s.word, s.symbol, s.word in _FAILING] for s in STATUSES],
         "levels": LEVELS,
         "specs": [[spec, families.index(family(spec)), _noun(found)]
                   for spec, found in specs.items()],
-        "families": [_family(result, name) for name in families],
+        "families": [_family(document, name) for name in families],
         "cases": cases,
         "findings": findings,
         "axisOf": page.axis_of,
@@ -92,47 +95,44 @@ _FAILING = {*FAILURES, *(status.word for status in (BELOW, KNOWN, WAIVED))}
 
 
 def _noun(cases: Iterable[CaseReport]) -> str:
-    return "calls" if any(case.result.case.whole_calls for case in cases) else "values"
+    return "calls" if any(case.case.whole_calls for case in cases) else "values"
 
 
-def _family(result: RunResult, name: str) -> list[Any]:
+def _family(document: Document, name: str) -> list[Any]:
     """Return [name, rows, columns] of the specs that differ in their version only."""
-    one = matrix((c for c in result.cases if family(c.case.spec) == name), result.level)
+    every = (cases for spec, cases in document.cases.items() if family(spec) == name)
+    one = matrix((case.case, case.status) for cases in every for case in cases)
     return [name, one.sources, one.targets]
 
 
 # Cases ---------------------------------------------------------------------------------------
 
 
-def _case(page: _Page, numbers: dict[str, int], case: CaseReport) -> list[Any]:
+def _case(page: _Page, spec: int, case: CaseReport) -> list[Any]:
     """Return [spec, name, status, checked, coverage, message, profile] of a case."""
-    result = case.result
-    message = clean(result.message)
     return [
-        numbers[result.case.spec],
-        _name(page, result),
+        spec,
+        _name(page, case.case),
         _RANK[case.status.word],
-        result.checked,
-        page.texts.index(result.coverage),
-        page.texts.index(message) if message else -1,
-        page.profiles.index(list(_profile(page, result.groups))),
+        case.checked,
+        page.texts.index(case.coverage),
+        page.texts.index(case.message) if case.message else -1,
+        page.profiles.index(list(_profile(page, case.row_counts))),
     ]
 
 
-def _name(page: _Page, result: CaseResult) -> int:
-    case = result.case
+def _name(page: _Page, case: Case) -> int:
     key = (case.name, case.bound, len(case.inputs), len(case.outputs))
     if key not in page.met:
-        page.met[key] = page.names.index(_named(page, result))
+        page.met[key] = page.names.index(_named(page, case))
     return page.met[key]
 
 
-def _named(page: _Page, result: CaseResult) -> list[int]:
+def _named(page: _Page, case: Case) -> list[int]:
     """Return where the two parts of a name stand: [types, row, column, inputs, outputs], and
     [settings, attributes, layout].
     """
-    case = result.case
-    ((row, column, _),) = matrix((result,), page.result.level).cells
+    row, column = cell_of(case)
     for dtype in (*case.inputs, *case.outputs):
         page.types.setdefault(dtype.name, layout(dtype.format))
     types, _, settings = case.name.partition("/")
@@ -144,17 +144,15 @@ def _named(page: _Page, result: CaseResult) -> list[int]:
     ]
 
 
-def _profile(page: _Page, groups: Iterable[Group]) -> Iterator[list[int]]:
+def _profile(page: _Page, found: Iterable[RowCount]) -> Iterator[list[int]]:
     """Return [status, level, decision, what, count] of what did not fail; of passes one a level."""
     counts: Counter[tuple[int, int, int, int]] = Counter()
-    for group in groups:
-        if group.verdict in FAILURES:
-            continue
-        level, by, what = LEVELS.index(group.decision.level), -1, -1
-        if group.verdict != "pass":
-            by = _decision(page, group.decision)
-            what = page.texts.index(group.reading or group.kind)
-        counts[_RANK[group.verdict], level, by, what] += group.count
+    for one in found:
+        level, by, what = LEVELS.index(one.decision.level), -1, -1
+        if one.verdict != "pass":
+            by = _decision(page, one.decision)
+            what = page.texts.index(one.reading or one.kind)
+        counts[_RANK[one.verdict], level, by, what] += one.count
     yield from ([*key, count] for key, count in counts.items())
 
 
@@ -177,20 +175,19 @@ def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[A
 
     `ids` are short names of the cases, 0 of one case; of `members` each has six numbers.
     """
-    block = finding.block
-    group, text = block.group, page.texts.index
+    members, text, first = finding.members, page.texts.index, finding.members[0]
     return [
         _RANK[finding.status],
-        text(clean(block.kind)),
-        list(finding.cases) if len(block.members) > 1 else 0,
-        [_decision(page, by) for by in block.rows],
-        text(", ".join(map(str, block.places))),
-        text(group.reading if group else ""),
-        text(group.placement if group else ""),
-        text(block.message),
-        text(block.verdict),
-        page.excuses.index(_excuse(block.excuse)) if block.excuse else -1,
-        [number for member in block.members for number in _member(page, positions, block, member)],
+        text(finding.kind),
+        list(finding.cases) if len(members) > 1 else 0,
+        [_decision(page, by) for by in finding.decisions],
+        text(finding.places),
+        text(first.reading),
+        text(first.placement),
+        text(finding.message),
+        text(finding.verdict),
+        page.excuses.index(_excuse(finding.excuse)) if finding.excuse else -1,
+        [number for one in members for number in _member(page, positions, finding, one)],
     ]
 
 
@@ -199,30 +196,28 @@ def _excuse(excuse: Excuse) -> list[str]:
 
 
 def _member(
-    page: _Page, positions: dict[int, int], block: Block, member: Member
+    page: _Page, positions: dict[int, int], finding: Finding, one: CaseFailure
 ) -> tuple[int, ...]:
-    """Return case, count, of, decision, kind (-1 for the block's) and evidence."""
-    at, group = positions[id(member.case)], member.group
-    if group is None:
+    """Return case, count, of, decision, kind (-1 for the finding's) and evidence."""
+    at = positions[id(one)]
+    if one.decision is None or one.evidence is None:
         return at, 0, 0, -1, -1, -1
-    kind = clean(", ".join(member.kinds))
-    other = page.texts.index(kind) if kind != clean(block.kind) else -1
-    by, evidence = _decision(page, group.decision), _evidence(page, member.case, group)
-    return at, group.count, group.of, by, other, evidence
+    kind = clean(", ".join(one.kinds))
+    other = page.texts.index(kind) if kind != finding.kind else -1
+    by, evidence = _decision(page, one.decision), _evidence(page, one.case, one.evidence)
+    return at, one.count, one.of, by, other, evidence
 
 
-def _evidence(page: _Page, result: CaseResult, group: Group) -> int:
+def _evidence(page: _Page, case: Case, found: Evidence) -> int:
     """Return where [digest, ranges, ranges left out, examples, ranges on the line] stands."""
-    case, name = result.case, _name(page, result)
-    if group.ranges and name not in page.axis_of and len(case.outputs) == 1:
-        made = axis(case.inputs[0].format, case.outputs[0].format)
-        page.axis_of[name] = page.axes.index(made)
-    key = (name, group.digest, group.ranges, group.more_ranges, group.examples)
+    name, source = _name(page, case), case.inputs[0].format
+    if found.ranges and name not in page.axis_of and len(case.outputs) == 1:
+        page.axis_of[name] = page.axes.index(axis(source, case.outputs[0].format))
+    key = (name, found)
     if key not in page.met:
-        shown = [page.examples.index(example(case, group, one)) for one in group.examples]
-        source = case.inputs[0].format
-        spans = overview(source, group.ranges)
-        made = [group.digest, _ranges(source, group.ranges), group.more_ranges, shown, spans]
+        shown = [page.examples.index(example(case, found.ranges, one)) for one in found.examples]
+        spans = overview(source, found.ranges)
+        made = [found.digest, _ranges(source, found.ranges), found.more_ranges, shown, spans]
         page.met[key] = page.evidence.index(made)
     return page.met[key]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from convcheck.judge.result import CallExample, Example, Group, Strip, Word
+from convcheck.judge.result import CallExample, Example, Strip, Word
 from convcheck.judge.words import (
     clean,
     code_text,
@@ -28,7 +28,7 @@ from convcheck.report.examples import (
     labels,
     shorten,
 )
-from convcheck.report.html.line import near
+from convcheck.report.html.line import Span, near
 from convcheck.rules.model import Case
 
 
@@ -41,7 +41,9 @@ def layout(fmt: Format) -> list[Any]:
     return ["i", 8 if isinstance(fmt, Bool) else fmt.bits]
 
 
-def example(case: Case, group: Group, shown: Example | CallExample) -> list[Any] | dict[str, Any]:
+def example(
+    case: Case, ranges: Iterable[Span], shown: Example | CallExample
+) -> list[Any] | dict[str, Any]:
     """Return an example: [inputs, expected, got, number line, message, arguments], of a call a map.
 
     The arguments are those of the command that explains it, with '@' for the case; they are left
@@ -53,7 +55,7 @@ def example(case: Case, group: Group, shown: Example | CallExample) -> list[Any]
             "said": clean(shown.message),
             "words": _arguments(case, shown),
         }
-    return _values(case, group, shown)
+    return _values(case, ranges, shown)
 
 
 def _arguments(case: Case, shown: Example | CallExample) -> str:
@@ -62,13 +64,13 @@ def _arguments(case: Case, shown: Example | CallExample) -> str:
     return " ".join(explain_arguments(case, shown)).replace(shlex.quote(case.id), "@", 1)
 
 
-def _values(case: Case, group: Group, shown: Example) -> list[Any]:
+def _values(case: Case, ranges: Iterable[Span], shown: Example) -> list[Any]:
     target = case.outputs[0].format
     formats = [dtype.format for dtype in case.inputs[: len(shown.inputs)]]
     line = None
     if len(shown.inputs) == 1:
         words = (shown.inputs[0], shown.expected, shown.got)
-        line = near(formats[0], target, words, group.ranges)
+        line = near(formats[0], target, words, ranges)
     return [
         [word(fmt, given) for fmt, given in zip(formats, shown.inputs, strict=True)],
         word(target, shown.expected),

@@ -11,7 +11,6 @@ from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult
 from convcheck.judge.words import code_text, value
-from convcheck.report.document import Document
 from convcheck.report.environment import environment
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import plain, spell, struct
@@ -25,11 +24,6 @@ text_of = partial(spell, rows="cases")
 def write(result: RunResult, path: str) -> None:
     """Write the report of a run to a file, whole or not at all; '-' is standard output."""
     write_text(text(result), path)
-
-
-def render(document: Document, command: str = "") -> str:
-    """Return the report of a run as JSON text; the command line that made it is not in it."""
-    return text(document.result)
 
 
 def text(result: RunResult) -> str:

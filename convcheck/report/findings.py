@@ -1,0 +1,214 @@
+"""Failures that are the same across cases, put together and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+
+from convcheck.judge.failure import (
+    fails_whole,
+    failure_key,
+    failure_key_of_cause,
+    failure_key_of_refusal,
+    of_types,
+    sort_of,
+)
+from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Verdict, gates
+from convcheck.judge.words import GLUE, clean, explain_arguments, pair, plural
+from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
+from convcheck.report.examples import call_in_words, deciding_words, element_in_words
+from convcheck.report.naming import compact_ids
+from convcheck.report.promotions import compact
+from convcheck.rules.model import Level
+from convcheck.semantics.expected import Decision
+
+SEVERAL = "wrong elements of several kinds"
+_URGENT: tuple[Verdict, ...] = ("error", "crashed")
+
+
+# The failures of a case ----------------------------------------------------------------------
+
+
+def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
+    """Yield the failures of a case of a run gated at `level`, groups of one cause as one."""
+    found: dict[Hashable, list[Group]] = {}
+    for group in case.groups:
+        if group.verdict in FAILURES:
+            cause: Hashable = (failure_key_of_cause(group, case.case), group.excuse)
+            found.setdefault(cause, []).append(group)
+    for cause, groups in found.items():
+        yield _failure(case, cause, groups, level)
+    if fails_whole(case):
+        message = clean(case.message)
+        key = failure_key(case.verdict, None, message)
+        gated = case.excuse is None
+        yield CaseFailure(
+            case.case, case.verdict, gated, case.excuse, (key, case.excuse), key, message
+        )
+
+
+def _failure(
+    case: CaseResult, cause: Hashable, groups: Sequence[Group], level: Level
+) -> CaseFailure:
+    """Return a case's groups of one cause as one failure; the first stands for all."""
+    first = groups[0]
+    decided = {group.decision.name: group.of for group in groups}  # of several kinds, once
+    return CaseFailure(
+        case=case.case,
+        verdict=first.verdict,
+        gated=gates(first, level),
+        excuse=first.excuse,
+        cause=cause,
+        key=failure_key_of_refusal(first.verdict, first),
+        message="" if case.verdict == "error" else clean(case.message),  # it has its own finding
+        decision=first.decision,
+        kinds=tuple(group.kind for group in groups),
+        sort=sort_of(first),
+        reading=first.reading,
+        placement=first.placement,
+        count=sum(group.count for group in groups),
+        of=sum(decided.values()),
+        evidence=Evidence(first.digest, first.ranges, first.more_ranges, first.examples),
+    )
+
+
+# Findings ------------------------------------------------------------------------------------
+
+
+def findings_of(failures: Iterable[CaseFailure]) -> list[Finding]:
+    """Return the failures of some cases, those of one cause together, the gravest first."""
+    found: dict[Hashable, list[CaseFailure]] = {}
+    for failure in failures:
+        found.setdefault(failure.cause, []).append(failure)
+    return [_finding(tuple(same)) for same in sorted(found.values(), key=_gravity)]
+
+
+def _gravity(members: Sequence[CaseFailure]) -> tuple[bool, bool, int, int, int]:
+    one = members[0]
+    rank = _URGENT.index(one.verdict) if one.verdict in _URGENT else len(_URGENT)
+    count = sum(member.count for member in members)
+    return (not one.gated, one.excuse is not None, rank, -len(members), -count)
+
+
+def _finding(members: tuple[CaseFailure, ...]) -> Finding:
+    first, shown = members[0], _shown(members)
+    by, evidence = first.decision, shown.evidence
+    decisions = _decisions(members)
+    short = compact if all(of_types(one.case) for one in members) else compact_ids
+    kind, message = _kind(members), _message(first, evidence)
+    what = _what(first, kind, evidence) if by else ""
+    seen = evidence if evidence and evidence.examples else None
+    return Finding(
+        members=members,
+        cases=tuple(short(one.case.id for one in members)),
+        decisions=decisions,
+        rule=by.name if by else "",
+        row=_row(decisions),
+        places=_places(members),
+        cited=_cited(by) if by else "",
+        kind=clean(kind),
+        what=what,
+        gist=clean(_gist(first, what, message)) or first.verdict,
+        message=message,
+        examples=_examples(shown, seen) if seen else (),
+        ranges=tuple(pair(shown.case.inputs[0].format, s) for s in seen.ranges) if seen else (),
+        more_ranges=seen.more_ranges if seen else 0,
+        explain=_explain(shown, seen) if seen else (),
+    )
+
+
+def _shown(members: Sequence[CaseFailure]) -> CaseFailure:
+    """Return the first failure that has an example."""
+    return next((one for one in members if one.evidence and one.evidence.examples), members[0])
+
+
+def _kind(members: Sequence[CaseFailure]) -> str:
+    kinds = list(dict.fromkeys(kind for one in members for kind in one.kinds))
+    if len(kinds) < 2:
+        return "".join(kinds)
+    return members[0].sort or ", ".join(kind for kind in kinds if kind != SEVERAL)
+
+
+def _message(first: CaseFailure, evidence: Evidence | None) -> str:
+    """Return the runtime's own words, where no example says them."""
+    examples = evidence.examples if evidence else ()
+    return "" if any(clean(one.message) == first.message for one in examples) else first.message
+
+
+def _decisions(members: Sequence[CaseFailure]) -> tuple[Decision, ...]:
+    """Return the rows that decided the failing values, one a name, in the cases' order."""
+    found = {one.decision.name: one.decision for one in members if one.decision}
+    return tuple(found.values())
+
+
+def _row(decisions: Sequence[Decision]) -> str:
+    """Return the row that decided, the first of several: some-rule / else, and 2 more rows."""
+    if not decisions:
+        return ""
+    others = len(decisions) - 1
+    return decisions[0].name + (f", and {plural(others, 'more row')}" if others else "")
+
+
+def _places(members: Sequence[CaseFailure]) -> str:
+    """Return where the first row stands, one place a spec file that changed it."""
+    every = [one.decision for one in members if one.decision]
+    places = dict.fromkeys(str(by.place) for by in every if by.name == every[0].name)
+    each = list(places)
+    return ", ".join([*each[:1], *(_beside(*both) for both in pairwise(each))])
+
+
+def _beside(before: str, place: str) -> str:
+    """Return a place that stands beside another: no folders, of the same file its line only."""
+    file, _, line = place.rpartition(":")
+    return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
+
+
+def _what(first: CaseFailure, kind: str, evidence: Evidence | None) -> str:
+    if first.verdict == "inconsistent" and evidence:
+        return clean(f"{kind}: {evidence.examples[0].message}")  # both ways with what they give
+    said = kind
+    if first.reading:
+        said += f", read as {first.reading}"
+    if first.placement:
+        said += f', only in placement "{first.placement}"'
+    return clean(said.lstrip(", "))  # a type in it is named by the backend
+
+
+def _gist(first: CaseFailure, what: str, message: str) -> str:
+    if first.decision is None:
+        return message
+    examples = first.evidence.examples if first.evidence else ()
+    said = examples[0].message if examples else ""
+    if first.verdict == "refused":
+        return said or first.decision.name
+    return said if said and first.verdict == "crashed" else what
+
+
+@lru_cache(256)
+def _cited(by: Decision) -> str:
+    source = f" — {by.source}" if by.source else ""
+    quoted = f'"{clean(by.cite)}"' if by.cite else ""
+    return f"{quoted}{source} (level:{GLUE}{by.level})".lstrip()
+
+
+def _examples(shown: CaseFailure, evidence: Evidence) -> tuple[ElementInWords | CallInWords, ...]:
+    disputed = shown.decision is not None and shown.decision.level == "disputed"
+    return tuple(
+        call_in_words(example, shown.verdict, named=disputed)
+        if isinstance(example, CallExample)
+        else element_in_words(shown.case, example, shown.verdict)
+        for example in evidence.examples
+    )
+
+
+def _explain(shown: CaseFailure, evidence: Evidence) -> tuple[str, ...]:
+    """Return the command that explains the first example, the values in one part."""
+    example = evidence.examples[0]
+    if isinstance(example, CallExample):
+        example = replace(example, arguments=deciding_words(example))
+    arguments = explain_arguments(shown.case, example)
+    at = 2 if arguments[0] == "--" else 1
+    start = " ".join(["convcheck explain", *arguments[: at - 1]])
+    return start, arguments[at - 1], " ".join(arguments[at:])
