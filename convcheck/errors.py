@@ -60,3 +60,16 @@ class UnavailableError(ConvcheckError):
     """The backend could not be started: not installed, or it failed to load."""
 
     exit_code = 4
+
+
+def install_hint(module: str) -> str:
+    """Return how to get a module that is missing: by convcheck's extra of that name, else itself.
+
+    convcheck is not on PyPI, so that its extras are installed from a checkout.
+    """
+    from importlib.metadata import metadata
+
+    extras = metadata("convcheck").get_all("Provides-Extra") or []
+    if module in extras:
+        return f"in a checkout of convcheck: pip install '.[{module}]'"
+    return f"pip install {module}"

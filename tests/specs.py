@@ -68,4 +68,4 @@ def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
 def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:
     """Load a folder beside the built-in specs and lint one spec of it."""
     catalog = load([folder])
-    return lint_spec(catalog.specs[spec]).findings
+    return lint_spec(catalog.specs[spec]).diagnostics

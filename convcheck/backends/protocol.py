@@ -1,4 +1,35 @@
-"""What a backend is, what it answers, and how a name becomes one."""
+"""What a backend is, what it answers, and how a name becomes one.
+
+The life of a backend, and who calls what when:
+
+1. *Found.* The command looks its address up (`open_backend`): the name of an entry point, with a
+   variant after a colon, `process:COMMAND`, or a class. `takes` says which specs a run asks where
+   the user chose none.
+2. *Prepared.* In the parent, once a run and before any worker: `prepare_backend` calls `prepare`,
+   if there is one. What takes long on a machine is done here, where people see why they wait.
+3. *Started.* A worker process makes the one instance that it has (`open_backend`, with the
+   catalogue of the specs that are asked) and tells the parent its `name` and `version`. What the
+   constructor raises ends the run with exit code 4: no other worker would do better.
+4. *Asked what it supports.* `support(case)`, before the first question of a case. It is quick and
+   builds no model. `Declined`: the case is unsupported, and no question of it is put.
+5. *Asked.* `answer(case, inputs)` for each call, one after the other: vectors in every placement,
+   then spans; or `answers` and `bind`, where the backend has them. Before each call the worker
+   notes in shared memory what it asks. For `--consistency`, `configured` makes a second instance
+   with other options.
+6. *Answers*: `Outputs`, judged by `judge`; `Refused`, wrong where an answer is due; `Declined`,
+   since some runtimes know only now that they have no kernel; `Oversized`, judged by its shapes.
+   An exception is the adapter's own fault: verdict `error`, and the instance is not used any
+   further.
+7. *Dies or hangs.* A signal, an exit, `DiedError`, or no finished call within `--timeout`. The
+   parent ends the worker's process group, starts another worker (3), and makes the noted call
+   again, in halves, until it knows the inputs to blame. They are `crashed`; everything else is
+   asked as before.
+8. *Started anew.* After a death, after an exception, or when `spoiled` is true at the end of a
+   case. After 64 deaths that case is given up, and the next one begins.
+9. *Closed.* The parent closes its pipe, and the worker process ends; there is no method for it.
+   What has to be cleaned up is registered with `atexit`; nothing may depend on it, since a process
+   may be killed.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +65,7 @@ class Outputs:
     entry in the low bits. Types are convcheck's names.
     """
 
+    #: One array an output, of any shape.
     arrays: tuple[Bits, ...]
     types: tuple[str, ...]
 
@@ -42,6 +74,7 @@ class Outputs:
 class Refused:
     """The runtime raised on a value where an answer was asked, in its own words."""
 
+    #: The runtime's own words.
     message: str
 
 
@@ -53,6 +86,7 @@ class Declined:
     a refusal is expected, only the latter is one.
     """
 
+    #: The runtime's own words, or the adapter's where it did not ask the runtime.
     message: str
     missing: bool = False
 
@@ -64,6 +98,7 @@ class Oversized:
     Shapes and types are those of all outputs.
     """
 
+    #: One shape an output.
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[str, ...]
 

@@ -23,19 +23,20 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
 
     Every point of (source type, destination type, attributes, case class) has to be decided by
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
-    2 a finding.
+    2 an error.
     """
+    from convcheck.judge.words import plural
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import lint_spec
 
-    loaded = catalog(specs, decided=False)  # all findings, not the first
+    loaded = catalog(specs, decided=False)  # all errors, not the first
     proofs = [lint_spec(spec) for spec in select_specs(loaded, patterns)]
     for proof in proofs:
-        for finding in proof.findings:
-            click.echo(str(finding), err=True)
-    count = sum(len(proof.findings) for proof in proofs)
+        for diagnostic in proof.diagnostics:
+            click.echo(str(diagnostic), err=True)
+    count = sum(len(proof.diagnostics) for proof in proofs)
     if count:
-        click.echo(f"{count} finding{'s' if count > 1 else ''} in {len(proofs)} specs", err=True)
+        click.echo(f"{plural(count, 'error')} in {plural(len(proofs), 'spec')}", err=True)
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
     click.echo(f"{len(proofs)} specs, {cases:,} cases: each of {points:,} points is decided by one")

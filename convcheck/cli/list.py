@@ -107,9 +107,7 @@ def list_backends() -> int:
 
 def _state(name: str) -> str:
     """Say which version of a backend there is, or why there is none."""
-    from importlib.metadata import metadata
-
-    from convcheck.errors import ConvcheckError
+    from convcheck.errors import ConvcheckError, install_hint
     from convcheck.judge.words import clean
 
     try:
@@ -117,10 +115,8 @@ def _state(name: str) -> str:
     except ConvcheckError as error:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and cause.name:
-            missing = cause.name.partition(".")[0]
-            extras = metadata("convcheck").get_all("Provides-Extra") or []
-            extra = f"'convcheck[{missing}]'" if missing in extras else missing
-            return f"not available: {clean(str(cause))}; pip install {extra}"
+            hint = install_hint(cause.name.partition(".")[0])
+            return f"not available: {clean(str(cause))}; {hint}"
         return f"not available: {clean(error.message)}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # of another package: whatever its runtime raises
         return f"not available: {type(error).__name__}: {clean(str(error))}"

@@ -28,9 +28,13 @@ class Reports:
 
     #: Files by the name of their format.
     files: Mapping[str, str]
+    #: Whether annotations for GitHub are printed.
     github: bool
+    #: The file of the list of known failures, None for none.
     known: str | None
+    #: Whether each case has a line.
     verbose: bool
+    #: Whether only what fails and the last line are printed.
     quiet: bool
 
 

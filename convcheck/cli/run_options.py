@@ -29,12 +29,19 @@ class RunOptions:
     level: Level
     jobs: int | None
     timeout: float
+    #: Of the random part of the inputs.
     seed: int
+    #: The most elements that an output may have to be fetched.
     max_elements: int
+    #: A file with the user's own inputs, None for the tier's.
     inputs: str | None
+    #: How many samples are asked of sources too wide to be asked whole.
     samples: int
+    #: The address of a cluster, None for processes on this machine.
     executor: str | None
+    #: Whether answers are held against those in other calls and with other options.
     consistency: bool
+    #: Whether the progress display is off.
     no_progress: bool
 
 

@@ -23,8 +23,11 @@ T = TypeVar("T")
 class Turn(Generic[T]):
     """A backend's turn: what came of it, or why it could not be started."""
 
+    #: The backend's address, as it was given.
     address: str
+    #: What came of it; None where the backend could not be started.
     done: T | None
+    #: Why it could not be started, None where it was.
     error: UnavailableError | None = None
 
     @property

@@ -37,6 +37,7 @@ class Fault:
 
     kind: str
     placement: str
+    #: What is wrong, or what the runtime said.
     message: str
     index: int
 
@@ -47,6 +48,7 @@ class Elsewhere:
 
     placement: str
     index: Index
+    #: Their answers there, as codes or texts.
     got: Bits
 
 
@@ -64,6 +66,7 @@ class Answers:
     state: NDArray[np.uint8]
     messages: Mapping[int, str]
     faults: tuple[Fault, ...] = ()
+    #: What placements after the first answered differently.
     elsewhere: tuple[Elsewhere, ...] = ()
     declined: Declined | None = None
     with_others: frozenset[int] = frozenset()
@@ -95,6 +98,7 @@ class CallAnswers:
 
     got: tuple[Outputs | Oversized | None, ...]
     state: NDArray[np.uint8]
+    #: Call number -> the runtime's own words, or what became of the process.
     messages: Mapping[int, str]
     faults: tuple[Fault, ...] = ()
     declined: Declined | None = None

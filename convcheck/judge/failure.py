@@ -23,6 +23,7 @@ class FailureKey:
     verdict: Verdict | None = None
     #: the rule and the row that are broken, blank for a case that fails as a whole
     rule: str = ""
+    #: The label of the row that is broken.
     row: str = ""
     #: how strong the row is: a rules.model.Level, in words
     level: str = ""

@@ -29,6 +29,7 @@ class Difference:
     `where` is (output, element), the element -1 for a type or shape; `wrong` counts elements.
     """
 
+    #: In what way the answer is wrong, in words.
     kind: str
     distance: tuple[int, int, int]
     where: tuple[int, int] | None = None

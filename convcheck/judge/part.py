@@ -22,12 +22,14 @@ class Part:
 
     case: Case
     codes: int = 0
+    #: Whether its spans are of samples, not of codes.
     sampled: bool = False
     vectors: CaseResult | None = None
     tally: Tally | None = None
     lost: CaseResult | None = None
     units: int = 1
-    decisions: tuple[Decision, ...] = ()  # those of the tally
+    #: The decisions that the tally names by number.
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def firsts(self) -> range:

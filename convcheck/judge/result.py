@@ -37,9 +37,12 @@ Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 class Excuse:
     """Why a failure does not fail the run: an entry of a list of known failures, or a waiver."""
 
+    #: Whether it is known, or accepted for good.
     kind: Tolerance
+    #: The entry's reason.
     reason: str
-    issue: str  # a URL, '' for none
+    #: The address of an issue, '' for none.
+    issue: str
     place: Place
 
 
@@ -50,8 +53,10 @@ class Problem:
     `repair` is the exact text to have in the place of the entry, '' where it has to go.
     """
 
+    #: What about the entry is not true.
     kind: Fault
     place: Place
+    #: The same in words, with what is there instead.
     message: str
     repair: str = ""
 
@@ -64,6 +69,7 @@ class Example:
     where nothing came back (refused, crashed), and then `message` says more.
     """
 
+    #: A code or a text for each tensor input.
     inputs: tuple[Word, ...]
     expected: Word
     got: Word | None
@@ -93,14 +99,17 @@ class CallExample:
     its type or shape; None where there is none. `wrong` counts the elements that differ.
     """
 
+    #: A strip for each tensor input.
     inputs: tuple[Strip, ...]
     expected: tuple[Strip, ...] | str
     got: tuple[Strip, ...] | None
     reading: str = ""
     difference: tuple[int, int] | None = None
     wrong: int = 0
+    #: The runtime's own words where nothing came back.
     message: str = ""
-    arguments: tuple[Word, ...] = ()  # a word an input that decide the element that differs
+    #: The word of each input that decides the element that differs; () where none does.
+    arguments: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,10 @@ class Group:
     decision: Decision
     verdict: Verdict
     kind: str
+    #: How many elements are in the group.
     count: int
     of: int
+    #: The digest of their (input, answer) pairs, in 32 hexadecimal digits.
     digest: str
     reading: str = ""
     placement: str = ""
@@ -138,6 +149,7 @@ class CaseResult:
 
     case: Case
     verdict: Verdict
+    #: How many elements or calls were asked.
     checked: int
     coverage: Coverage
     groups: tuple[Group, ...]
@@ -158,6 +170,7 @@ class BackendInfo:
     """The backend as it names itself."""
 
     name: str
+    #: Its version, and how it is set.
     version: str
 
 
@@ -168,7 +181,8 @@ class Shard:
     `plan` is a hash of the ids of all of them, in order.
     """
 
-    index: int  # from 1
+    #: From 1.
+    index: int
     of: int
     plan: str
 
@@ -191,8 +205,11 @@ class RunResult:
     level: Level
     corpora: tuple[tuple[str, str], ...]
     cases: tuple[CaseResult, ...]
-    notes: tuple[str, ...] = ()  # e.g. vectors regenerated because a spec was edited
+    #: Remarks on the run, such as that vectors were made again for an edited spec.
+    notes: tuple[str, ...] = ()
+    #: Whether it was ended before all cases were done.
     interrupted: bool = False
+    #: How often a worker had to be started anew.
     restarts: int = 0
     shard: Shard | None = None
     environment: Mapping[str, Any] | None = field(default=None, compare=False)

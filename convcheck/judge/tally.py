@@ -46,7 +46,9 @@ class Key:
 
     decision: int
     reading: int
+    #: What became of the elements: one of SORTS.
     sort: str
+    #: In what way they are wrong, in words; '' where they are not.
     kind: str = ""
     placement: str = ""
     named: str = ""
@@ -59,6 +61,7 @@ class PlacedExample:
     """
 
     position: int
+    #: How many steps of the destination the answer is off.
     error: float
     example: Example | CallExample
 
@@ -71,9 +74,12 @@ class TallyEntry:
     """
 
     count: int
+    #: The digest of (input, answer) pairs, a sum (see judge/digest.py).
     digest: int = 0
     ranges: Ranges = field(default_factory=Ranges)
+    #: The example at the lowest position.
     first: PlacedExample | None = None
+    #: The example that is farthest off, the lowest of several.
     extreme: PlacedExample | None = None
 
 
@@ -103,6 +109,7 @@ class Tally:
     """
 
     asked: Mapping[int, int]
+    #: What was counted, by key.
     entries: Mapping[Key, TallyEntry]
     covered: tuple[Pair, ...] = ()
     faults: tuple[Group, ...] = ()

@@ -42,8 +42,11 @@ class Float:
     mantissa: int
     bias: int
     nan: NanCodes
+    #: Whether the exponent of all ones with mantissa 0 is infinity.
     infinity: bool = False
+    #: Whether -0 has a code.
     negative_zero: bool = True
+    #: Whether the highest bit of a code is a sign.
     signed: bool = True
     zero: bool = True
 
@@ -150,11 +153,17 @@ class Int:
 class Bool:
     """A boolean: one byte, 0 or 1, denoting the numbers 0 and 1."""
 
+    #: Width of the value; a code takes a byte.
     bits: int = 1
+    #: There is no sign.
     signed: bool = False
+    #: The unsigned numpy type of a code.
     storage: np.dtype[Any] = np.dtype("u1")  # noqa: RUF009 a numpy dtype is immutable
+    #: All bits of a code that count.
     mask: int = 1
+    #: The largest value, true.
     max: Fraction = Fraction(1)
+    #: The lowest value, false.
     min: Fraction = Fraction(0)
 
 
@@ -162,6 +171,7 @@ class Bool:
 class Text:
     """A string; arrays are of Python `str` objects."""
 
+    #: The numpy type of an array of texts.
     storage: np.dtype[Any] = np.dtype("O")  # noqa: RUF009
 
 

@@ -21,10 +21,15 @@ FAR = 1 << 20  # an exponent beyond every format: infinity has it, zero has its 
 class Numbers:
     """n exact extended reals, a struct of arrays of shape (n,)."""
 
+    #: FINITE, INFINITY or NAN.
     kind: NDArray[np.uint8]
+    #: Whether it is negative; zeros and infinities have a sign, too.
     sign: NDArray[np.bool_]
+    #: The exponent of the leading one; of meaning for finite numbers but zero.
     exponent: NDArray[np.int64]
+    #: 64 bits, the leading one at bit 63; 0 for zero.
     significand: NDArray[np.uint64]
+    #: Whether something below bit 0 was cut off; None for nowhere.
     sticky: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:

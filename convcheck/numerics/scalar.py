@@ -27,6 +27,7 @@ class Grid:
     Formats without a zero are left out: they have no place for a sum.
     """
 
+    #: The format, one with a zero.
     fmt: Numeric
     mode: str
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from convcheck import __version__
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import last_words, max_elements
-from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.judge.result import BackendInfo
 from convcheck.pool.dask_worker import BatchResult, Order, ask_batch, given, order
 from convcheck.pool.lane import Report, Restarts
@@ -67,7 +67,7 @@ def _connected(url: str, address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        hint = "pip install convcheck[dask]"
+        hint = install_hint("dask")
         raise UnavailableError(f"a Dask cluster cannot be asked: {error}", hint=hint) from error
     _hush()
     try:
@@ -111,7 +111,7 @@ def _lost(url: str, error: Exception) -> UnavailableError:
     if "Cancelled" in type(error).__name__:
         return UnavailableError(f"the Dask scheduler at {url} was lost, or gave up the run")
     if isinstance(error, ImportError):
-        hint = f"where the workers run: pip install convcheck=={__version__}"
+        hint = f"install convcheck {__version__} where the workers run, from the same checkout"
         return UnavailableError(f"a worker of the Dask cluster says: {error}", hint=hint)
     message = f"the Dask cluster at {url} did not do its work: {last_words(error)}"
     return UnavailableError(message)

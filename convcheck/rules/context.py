@@ -15,9 +15,12 @@ class Context:
     """What a rule needs to know of its spec."""
 
     types: Types
+    #: The documents by key.
     sources: Mapping[str, Source]
+    #: Source -> its sentence, where only one sentence of it is cited.
     says: Mapping[str, str]
-    attributes: Mapping[str, tuple[str, ...]]  # attribute -> its values as written
+    #: Attribute -> its values as written.
+    attributes: Mapping[str, tuple[str, ...]]
 
 
 def read_level(node: Node) -> Level:

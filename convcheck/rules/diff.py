@@ -14,7 +14,9 @@ class Change:
     """One change: what it is about, and what stood there and stands there now ('' for nothing)."""
 
     about: str
+    #: What stood there, '' for nothing.
     before: str = ""
+    #: What stands there now, '' for nothing.
     after: str = ""
 
 

@@ -36,8 +36,11 @@ class FunctionRow:
     An attribute's values are as written; None for any.
     """
 
+    #: Names of source types, None for all.
     sources: frozenset[str] | None = None
+    #: Names of destination types, None for all.
     targets: frozenset[str] | None = None
+    #: Attribute -> its values as written, None for any.
     attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
 
     def of_types(self, case: Case) -> bool:
@@ -61,7 +64,8 @@ class Calling:
     """The function of a runtime that is the operator, and the questions that it answers."""
 
     function: str
-    claims: tuple[FunctionRow, ...] = (FunctionRow(),)
+    #: The questions that it answers: what any of the rows holds of.
+    rows: tuple[FunctionRow, ...] = (FunctionRow(),)
 
 
 def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
@@ -80,10 +84,10 @@ def why_not(spec: Spec | None, runtime: str, case: Case) -> str:
     for dtype in (*case.inputs, *case.outputs):
         if not dtype.name_in(runtime):
             return f"{runtime} has no type {dtype}"
-    if any(claim.holds(case) for claim in calling.claims):
+    if any(row.holds(case) for row in calling.rows):
         return ""
     asked = ", ".join(f"{name}={value}" for name, value in case.attributes)
-    does = " or ".join(filter(None, (str(c) for c in calling.claims if c.of_types(case))))
+    does = " or ".join(filter(None, (str(c) for c in calling.rows if c.of_types(case))))
     beside = f": what it does is {does}" if does else ""
     return f"{runtime}'s {calling.function} has no {asked or 'such pair of types'}{beside}"
 
@@ -94,10 +98,10 @@ def _calling(node: Node, context: Context) -> Calling:
     where = node.get("where")
     if where is None:
         return Calling(function)
-    return Calling(function, tuple(_claim(row, context) for row in where.elements()))
+    return Calling(function, tuple(_row(row, context) for row in where.elements()))
 
 
-def _claim(node: Node, context: Context) -> FunctionRow:
+def _row(node: Node, context: Context) -> FunctionRow:
     node.only("from", "to", *context.attributes)
     types = {key: frozenset(context.types.names(node.need(key))) for key in _types_of(node)}
     attributes = tuple(

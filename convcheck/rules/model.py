@@ -37,6 +37,7 @@ class DType:
 
     name: str
     format: Format
+    #: Runtime -> the name there.
     names: tuple[tuple[str, str], ...]
     place: Place
 
@@ -52,6 +53,7 @@ class DType:
 class Cite:
     """A sentence and where it stands: `source` is a key of the spec's sources."""
 
+    #: The sentence, quoted.
     text: str
     source: str
     place: Place
@@ -63,8 +65,10 @@ class Outcome:
 
     word: str
     argument: str = ""
-    round: str = ""  # overrides the rule's rounding mode; '' for none
-    reading: str = ""  # the reading's name; '' where there is only one
+    #: Overrides the rule's rounding mode; '' for none.
+    round: str = ""
+    #: The reading's name; '' where there is only one.
+    reading: str = ""
     cite: Cite | None = None
 
 
@@ -76,13 +80,15 @@ class Cell:
     level: Level
     cite: Cite
     place: Place
-    text: str  # as it is written in the spec file
+    #: As it is written in the spec file.
+    text: str
 
 
 @dataclass(frozen=True)
 class Row:
     """A case and its cells, one per column of the rule."""
 
+    #: A case word, or `else`.
     label: str
     cells: tuple[Cell, ...]
     place: Place
@@ -94,6 +100,7 @@ class Rounding:
 
     mode: str = ""
     by: str = ""
+    #: Values of the attribute `by` -> rounding modes.
     modes: tuple[tuple[str, str], ...] = ()
 
 
@@ -104,6 +111,7 @@ class Rule:
     name: str
     #: 'from', 'to' or an attribute -> the words that it may be.
     when: tuple[tuple[str, frozenset[Value]], ...]
+    #: Whether it is for a type to itself alone.
     same_type: bool
     rounding: Rounding
     #: One or more of the keys of `when` -> an entry for each column.
@@ -120,7 +128,9 @@ class Asking:
     """
 
     values: tuple[Value, ...]
+    #: The sources of the pairs that are asked so.
     sources: TypeNames
+    #: The destinations of the pairs that are asked so.
     targets: TypeNames
     #: Whether a refusal is accepted.
     refusal: bool
@@ -132,11 +142,13 @@ class Attribute:
     """An attribute of the operator."""
 
     name: str
+    #: The kind of its values in a graph.
     kind: Literal["int", "string", "bool"]
     #: The type variable whose type it holds (ONNX Cast's `to`), '' for none. An attribute that
     #: holds one is not part of a case's id.
     carries: str
     values: tuple[Value, ...]
+    #: The value where a node does not set it, None for one that has to be set.
     default: Value | None
     #: The destinations to which it applies, None for all.
     applies: TypeNames | None
@@ -153,7 +165,9 @@ class Attribute:
 class Spelling:
     """A spelling of a text: a regular expression for the whole of it, and texts that match."""
 
+    #: A regular expression in Python's syntax.
     matches: str
+    #: Texts that match; `lint` asks them.
     samples: tuple[str, ...]
     place: Place
 
@@ -162,9 +176,13 @@ class Spelling:
 class Source:
     """A document that citations quote."""
 
+    #: How citations refer to it.
     key: str
+    #: The document's title.
     title: str
+    #: The section that is quoted.
     section: str
+    #: Where it is to be read.
     url: str
 
 
@@ -172,9 +190,12 @@ class Source:
 class TableExample:
     """An example of the text: this input, under these attributes, gives that."""
 
+    #: The type of the input.
     source: DType
+    #: The type of the output.
     target: DType
     attributes: Attributes
+    #: The input as a word.
     x: str
     gives: str
     place: Place
@@ -185,6 +206,7 @@ class Layout:
     """Per input of a call, if it has it, its dimensions: numbers or letters ('n')."""
 
     name: str
+    #: Input -> its dimensions.
     shapes: tuple[tuple[str, tuple[str, ...]], ...]
     place: Place
 
@@ -196,7 +218,8 @@ class Pairs:
     Others are asked under the attributes' defaults only, and a refusal of them is accepted.
     """
 
-    listed: Mapping[str, TypeNames]  # source -> its destinations
+    #: Source -> its destinations.
+    listed: Mapping[str, TypeNames]
     cite: Cite
 
     def word(self, source: str, target: str) -> str:
@@ -208,8 +231,10 @@ class Pairs:
 class Shapes:
     """The shapes that a text supports: what is asked in any other is undefined."""
 
+    #: The ranks that it supports.
     ranks: frozenset[int]
-    empty: bool  # whether a tensor may have no elements
+    #: Whether a tensor may have no elements.
+    empty: bool
     cite: Cite
 
 
@@ -217,9 +242,13 @@ class Shapes:
 class Case:
     """One configured question. Its id is stable: people filter, cite and list it."""
 
+    #: The id of the spec.
     spec: str
+    #: The operator, as onnx.Cast.
     op: str
+    #: The version of the operator, 0 where it has none.
     version: int
+    #: The types of the inputs, in order.
     inputs: tuple[DType, ...]
     #: Empty where the type of the output is the answer.
     outputs: tuple[DType, ...]
@@ -300,27 +329,43 @@ OneBody = TypeVar("OneBody", bound=Body)
 class Spec:
     """One version of one operator, `extends` resolved. It equals itself alone."""
 
-    id: str  # onnx.Cast-21; the operator alone where it has no versions
-    op: str  # onnx.Cast
-    version: int  # 0 where it has none
-    extends: str  # the id of the parent, '' for none
-    sources: Mapping[str, Source]  # 'text' is the operator's own
+    #: The id: onnx.Cast-21; the operator alone where it has no versions.
+    id: str
+    #: The operator: onnx.Cast.
+    op: str
+    #: The version, 0 where it has none.
+    version: int
+    #: The id of the parent, '' for none.
+    extends: str
+    #: The documents that are cited, by key; 'text' is the operator's own.
+    sources: Mapping[str, Source]
+    #: The sentence on the output's type and shape.
     output_cite: Cite
-    types: Mapping[str, tuple[DType, ...]]  # type variable -> its types, in the text's order
-    inputs: tuple[tuple[str, str], ...]  # input name -> type variable
+    #: Type variable -> its types, in the text's order.
+    types: Mapping[str, tuple[DType, ...]]
+    #: Input name -> type variable.
+    inputs: tuple[tuple[str, str], ...]
+    #: Output name -> type variable.
     outputs: tuple[tuple[str, str], ...]
     attributes: tuple[Attribute, ...]
+    #: Spellings of texts that rows refer to, by name.
     literals: Mapping[str, Spelling]
     rules: tuple[Rule, ...]
     body: Body
+    #: Remarks for readers.
     notes: tuple[str, ...]
     place: Place
-    likes: tuple[str, ...] = ()  # inputs of which only the type counts
+    #: Inputs of which only the type counts.
+    likes: tuple[str, ...] = ()
     layouts: tuple[Layout, ...] = ()
-    combinations: tuple[tuple[str, ...], ...] = ()  # input types asked with each output type
-    calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> its function
-    pairs: Pairs | None = None  # None for every source with every destination
-    shapes: Shapes | None = None  # None for all
+    #: Input types asked with each output type.
+    combinations: tuple[tuple[str, ...], ...] = ()
+    #: Runtime -> its function.
+    calls: Mapping[str, Calling] = field(default_factory=dict)
+    #: The pairs that the text supports, None for every source with every destination.
+    pairs: Pairs | None = None
+    #: The shapes that the text supports, None for all.
+    shapes: Shapes | None = None
 
     @cached_property
     def digest(self) -> str:

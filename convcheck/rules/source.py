@@ -25,7 +25,8 @@ class Node:
 
     value: str | list[Node] | dict[str, Node]
     place: Place
-    keys: dict[str, Place] | None = None  # where each key of a mapping stands
+    #: Where each key of a mapping stands.
+    keys: dict[str, Place] | None = None
 
     def text(self) -> str:
         """Return a scalar's string; raises SpecError for a list or mapping."""

@@ -22,6 +22,7 @@ class Types:
     """The known types by name, and the families of types, resolved to type names in order."""
 
     types: Mapping[str, DType]
+    #: Families -> their types, in order.
     sets: Mapping[str, tuple[str, ...]]
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:

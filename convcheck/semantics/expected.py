@@ -32,11 +32,15 @@ class Decision:
     rule: str
     row: str
     level: Level
+    #: The sentence, quoted.
     cite: str
-    source: str  # title and section of what is quoted
+    #: Title and section of the document that is quoted.
+    source: str
     place: Place
-    readings: tuple[str, ...] = ("",)  # names, in order; ('',) where there is only one
-    trail: tuple[tuple[str, str], ...] = ()  # (rule, row) of every step of the chain
+    #: Names, in order; ('',) where there is only one.
+    readings: tuple[str, ...] = ("",)
+    #: (rule, row) of every step of the chain.
+    trail: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,6 +53,7 @@ class Reading:
     """Under one reading: the codes (or texts) and the pattern of each element, shape (n,)."""
 
     codes: Bits
+    #: How each code is compared: an index into PATTERNS.
     patterns: NDArray[np.uint8]
 
 

@@ -38,6 +38,7 @@ class CallReading:
 
     name: str
     outputs: tuple[ExpectedOutput, ...] = ()
+    #: EXACT where outputs are due, else REFUSED or UNDEFINED.
     pattern: int = EXACT
 
 

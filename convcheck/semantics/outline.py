@@ -50,7 +50,9 @@ class Flat:
 
     first: int
     end: int
+    #: The row that decides, by its number among the decisions.
     row: int
+    #: (code, pattern) of each reading.
     outcomes: tuple[tuple[int, int], ...]
 
 
@@ -60,9 +62,13 @@ class Shaped:
     modulo the size of the destination's storage: shapes of TILE codes, bases of a code a tile.
     """
 
+    #: The first code.
     first: int
+    #: The code after the last.
     end: int
+    #: The row that decides, by its number among the decisions.
     row: int
+    #: The pattern of each reading.
     patterns: tuple[int, ...]
     shapes: tuple[Codes, ...]
     bases: tuple[Codes, ...]
@@ -72,7 +78,9 @@ class Shaped:
 class Literal:
     """Codes that have to be evaluated one by one."""
 
+    #: The first code.
     first: int
+    #: The code after the last.
     end: int
 
 

@@ -38,9 +38,13 @@ from convcheck.semantics.vocabulary import (
 class CompiledOutcome:
     """What one reading of a cell gives: a constant, a computation, or another program."""
 
+    #: How an answer is compared.
     pattern: int
+    #: The constant.
     code: int = 0
+    #: The computation, None for a constant or another program.
     compute: Computation | None = None
+    #: The rounding mode of the computation, '' for none.
     mode: str = ""
     program: Program | None = None
 
@@ -51,19 +55,24 @@ class CompiledRow:
 
     test: CaseWord | None
     mode: str
+    #: One outcome a reading.
     steps: tuple[CompiledOutcome, ...]
-    first: int  # index of its (first) decision
+    #: Index of its (first) decision.
+    first: int
     rule: Rule
     row: Row
-    cell: Cell  # that of the row which the steps are made of
+    #: That of the row which the steps are made of.
+    cell: Cell
 
 
 @dataclass(frozen=True)
 class Program:
     """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened."""
 
+    #: The rows, tried from the first on.
     entries: tuple[CompiledRow, ...]
     decisions: tuple[Decision, ...]
+    #: The largest number of readings of any row.
     readings: int
 
 
@@ -72,12 +81,17 @@ class Subject:
     """What the conditions of rules are matched against."""
 
     spec: Spec
+    #: The source's name.
     source: str
+    #: The source's format; that of a real where the input goes on as a number.
     source_format: Format
+    #: The destination's name.
     target: str
     format: Format
+    #: Attribute -> its value as written.
     attributes: tuple[tuple[str, str], ...]
-    chain: tuple[str, ...] = ()  # rules that are being decided by, to refuse circles
+    #: The rules on the way here, so that a circle is refused.
+    chain: tuple[str, ...] = ()
 
 
 _KEPT = 1024  # programs; a few tens of kB each

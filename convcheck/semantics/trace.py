@@ -21,6 +21,7 @@ from convcheck.semantics.vocabulary import Points
 class Link:
     """A row: of the chain of rows that decides, or one that was tried and does not hold."""
 
+    #: The rule's name.
     rule: str
     row: str
     place: Place
@@ -45,8 +46,11 @@ class Given:
 
     outcome: Outcome
     gives: Outcome
+    #: How an answer is compared.
     pattern: int
+    #: The code, or the text, that is due.
     code: int | str
+    #: [x], None where nothing is rounded.
     rounded: RoundedValue | None
     links: tuple[Link, ...] = ()
 
@@ -57,8 +61,10 @@ class Trace:
 
     decision: Decision
     x: Fraction | None
+    #: The rows that were tried in vain, in order.
     tried: tuple[Link, ...]
     links: tuple[Link, ...]
+    #: What each reading gives.
     given: tuple[Given, ...]
 
 

@@ -76,6 +76,7 @@ class Typed:
     """A value and the format that it is of; `literal` for a number that takes any format."""
 
     value: Fraction
+    #: The format, None for exact values.
     fmt: Numeric | None
     literal: bool = False
 

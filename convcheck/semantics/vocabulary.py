@@ -42,9 +42,12 @@ Mask = NDArray[np.bool_]
 class Points:
     """A chunk of inputs as the words see them; what is computed once is kept."""
 
+    #: The inputs' format.
     source: Format
+    #: The destination's format.
     target: Format
     bits: Bits
+    #: The inputs as exact numbers.
     x: Numbers
     _rounded: dict[str, Rounded] = field(default_factory=dict)
     _number: Mask | None = None

@@ -46,7 +46,9 @@ class Corpus:
 
     catalog: Catalog
     tier: Tier
+    #: Of the random part of the inputs.
     seed: int
+    #: The folder of vector files.
     folder: Path
     manifest: Manifest | None
     words: tuple[str, ...] | None = None

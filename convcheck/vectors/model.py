@@ -42,9 +42,11 @@ class CallSet:
 
     case: Case
     calls: tuple[Call, ...]
+    #: What is expected of each call, in order.
     expected: tuple[ExpectedCall, ...]
     decisions: tuple[Decision, ...]
     coverage: Coverage
+    #: What an answer of another type or shape is held against.
     form: Decision
 
     def __len__(self) -> int:

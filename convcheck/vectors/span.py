@@ -25,6 +25,7 @@ class Span:
     """
 
     first: int
+    #: How many codes, or samples.
     count: int
     apart: tuple[int, ...] = ()
     seed: int | None = None

@@ -67,8 +67,8 @@ def answered(answer: Answer) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def pypto() -> Backend:
-    pytest.importorskip("torch", reason="torch is not installed: pip install 'convcheck[pypto]'")
-    pytest.importorskip("pypto", reason="pypto is not installed: pip install 'convcheck[pypto]'")
+    pytest.importorskip("torch", reason="torch is not installed: pip install '.[pypto]'")
+    pytest.importorskip("pypto", reason="pypto is not installed: pip install '.[pypto]'")
     try:
         return open_backend("pypto")
     except UnavailableError as error:  # no cmake, no compiler
@@ -399,7 +399,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for ask in (Pypto.available, Pypto):
         with pytest.raises(UnavailableError, match="pypto and torch not installed") as error:
             ask()
-        assert error.value.hint == "pip install 'convcheck[pypto]'"
+        assert error.value.hint == "in a checkout of convcheck: pip install '.[pypto]'"
 
 
 def test_missing_tools_are_named(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:

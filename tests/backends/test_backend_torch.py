@@ -26,7 +26,7 @@ from convcheck.rules.functions import Calling, FunctionRow
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Case
 
-pytest.importorskip("torch", reason="needs torch: pip install 'convcheck[torch]'")
+pytest.importorskip("torch", reason="needs torch: pip install '.[torch]'")
 
 CASTS: list[tuple[str, str, Attributes, list[int], list[int]]] = [
     # 1, max, the tie between max and 2^16, -0; the least subnormal, half of it: a tie to 0

@@ -272,7 +272,7 @@ def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UnavailableError) as error:
         one("dask://127.0.0.1:1")
-    assert error.value.hint == "pip install convcheck[dask]"
+    assert error.value.hint == "in a checkout of convcheck: pip install '.[dask]'"
 
 
 def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from specs import GOOD, findings, write_spec
 
 def test_the_built_in_specs_are_clean() -> None:
     proofs = lint(CATALOG)
-    assert [str(f) for p in proofs for f in p.findings] == []
+    assert [str(f) for p in proofs for f in p.diagnostics] == []
     assert sum(p.cases for p in proofs) > 4000
     tables = {name for name, spec in CATALOG.specs.items() if not spec.body.whole_calls}
     assert all(p.points > 100 for p in proofs if p.spec in tables)

@@ -237,7 +237,7 @@ def test_an_axis_can_be_mistaken_for_another_in_some_call() -> None:
 
 
 def test_the_spec_is_sound() -> None:
-    assert lint_steps(spec()).findings == []
+    assert lint_steps(spec()).diagnostics == []
 
 
 def changes(steps: Steps) -> dict[str, Steps]:
@@ -268,11 +268,11 @@ def changes(steps: Steps) -> dict[str, Steps]:
 
 def test_lint_sees_what_is_wrong() -> None:
     for what, steps in changes(spec().body_as(Steps)).items():
-        assert lint_steps(replace(spec(), body=steps)).findings, what
+        assert lint_steps(replace(spec(), body=steps)).diagnostics, what
 
 
 def test_lint_sees_a_row_that_nothing_reaches() -> None:
     rule = spec().rules[0]
     late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_steps(replace(spec(), rules=(late,))).findings
+    [finding] = lint_steps(replace(spec(), rules=(late,))).diagnostics
     assert "unreachable" in finding.message

@@ -148,13 +148,13 @@ def test_a_slip_is_an_error_with_its_line(
 
 def linted(folder: Path, before: str, after: str) -> list[str]:
     spec = load([changed(folder / "own", before, after)]).specs["acme.Sequence-4"]
-    return [str(finding) for finding in lint_formula(spec).findings]
+    return [str(finding) for finding in lint_formula(spec).diagnostics]
 
 
 def test_the_built_in_formulas_are_clean() -> None:
     specs = [spec for spec in CATALOG.specs.values() if spec.body.name == "formula"]
     assert len(specs) == 2
-    assert [finding for spec in specs for finding in lint_formula(spec).findings] == []
+    assert [finding for spec in specs for finding in lint_formula(spec).diagnostics] == []
 
 
 ZERO = next(line for line in RANGE.splitlines() if "name: step 0" in line)

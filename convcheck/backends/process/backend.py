@@ -38,11 +38,17 @@ STARTING = 60.0  # seconds until hello is answered
 class RequestTemplate:
     """What is the same in all requests of a case: the header but for the run and the shapes."""
 
-    case: Case | None  # None for one that is in no spec
+    #: The case, None for one that is in no spec.
+    case: Case | None
+    #: The header up to the inputs, but for the opening brace and the run.
     start: str
-    names: tuple[str, ...]  # how the entry of an input begins
+    #: How the entry of an input begins.
+    names: tuple[str, ...]
+    #: The inputs' types, in order.
     types: tuple[DType, ...]
+    #: The header after the inputs, with the line feed.
     end: str
+    #: Shapes of the inputs -> their entries as written before.
     known: dict[tuple[tuple[int, ...], ...], str] = field(default_factory=dict)
 
 

@@ -58,6 +58,7 @@ class ProbeStep:
     name: str
     note: str = ""
     wrong: str = ""
+    #: What to do about it, '' where nothing is wrong.
     hint: str = ""
 
     @property
@@ -70,13 +71,17 @@ class ProbeStep:
 class Probe:
     """A program being probed. `supported` are the cases that it gave outputs to."""
 
+    #: The command line that starts it.
     command: str
     catalog: Catalog
+    #: What it is asked.
     specs: Sequence[Spec]
+    #: Called once for every question put.
     advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
     name: str = ""
-    printed: list[str] = field(default_factory=list)  # its last lines on stderr
+    #: Its last lines on stderr.
+    printed: list[str] = field(default_factory=list)
 
     def steps(self) -> Iterator[ProbeStep]:
         """Do the steps in order, and end with the first that goes wrong."""

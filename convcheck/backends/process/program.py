@@ -41,7 +41,9 @@ _MANY = 1 << 16
 class Deadline:
     """The end of a wait, and how people are told of the time that there was."""
 
+    #: The moment by `time.monotonic`, in seconds.
     at: float
+    #: The time that was allowed, in words.
     said: str
 
     def left(self) -> int:

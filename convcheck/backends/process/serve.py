@@ -30,6 +30,7 @@ class Request:
     Instead of a case, what is said of one that is not known here.
     """
 
+    #: The number that the answer repeats.
     run: int
     case: Case | Declined
     tensors: tuple[wire.WireTensor, ...]

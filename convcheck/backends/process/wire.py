@@ -39,6 +39,7 @@ class WireTensor:
     """A tensor as a header describes it: `size` bytes of payload, or its texts."""
 
     dtype: DType
+    #: The tensor's shape, () for a scalar.
     shape: tuple[int, ...]
     size: int
     texts: Texts | None = None

@@ -22,13 +22,12 @@ from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
-from convcheck.errors import UnavailableError
+from convcheck.errors import UnavailableError, install_hint
 
 Say = Callable[[str], None]
 
 PACKAGES = ("pypto", "torch")
 LIBRARY = "libtile_fwk_calculator.so"
-INSTALL = "pip install 'convcheck[pypto]'"
 TOOLS_HINT = "install CMake and a C++ compiler, such as by `apt install cmake g++ make`"
 SHOWN = 5  # lines of a failed build's output
 _ABI = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
@@ -38,9 +37,13 @@ _ABI = re.compile(r"_GLIBCXX_USE_CXX11_ABI=([01])")
 class Installed:
     """The packages that the calculator is made of: their folders, and their versions."""
 
+    #: The pypto package's folder.
     pypto: Path
+    #: The torch package's folder.
     torch: Path
+    #: As its metadata has it.
     pypto_version: str
+    #: As its metadata has it.
     torch_version: str
 
     @property
@@ -84,13 +87,13 @@ def installed() -> Installed:
     folders = {name: _folder(name) for name in PACKAGES}
     missing = [name for name, folder in folders.items() if folder is None]
     if missing:
-        raise UnavailableError(f"{' and '.join(missing)} not installed", hint=INSTALL)
+        raise UnavailableError(f"{' and '.join(missing)} not installed", hint=install_hint("pypto"))
     pypto, torch = (Path(folders[name] or "") for name in PACKAGES)
     found = Installed(pypto, torch, metadata.version("pypto"), metadata.version("torch"))
     if not (found.project / "CMakeLists.txt").is_file():
         raise UnavailableError(
             f"pypto {found.pypto_version} has no calculator in {found.project}",
-            hint="pip install pypto==0.2.0",
+            hint=install_hint("pypto"),
         )
     return found
 

@@ -129,16 +129,27 @@ class Formula(Body):
     """The formula body. Expressions are over the inputs' names; see the module's docstring."""
 
     name = "formula"
+    #: The inputs' names, in order.
     arguments: tuple[str, ...]
+    #: The number of elements.
     length: Expression
+    #: Element `i`.
     element: Expression
+    #: The next element, of `last`; None where there is no running form.
     next: Expression | None
+    #: The rounding modes of conversions to float types, each a reading.
     to_float: tuple[str, ...]
+    #: The rounding mode of conversions to integer types.
     to_integer: str
+    #: The sentence on conversions.
     convert_cite: Cite
+    #: The conditions in order; the first that holds decides.
     undefined: tuple[Undefined, ...]
+    #: The rules in order; the first for the types decides.
     rules: tuple[FormulaRule, ...]
+    #: The calls worth asking.
     asked: AskedCalls
+    #: The text's own examples.
     examples: tuple[FormulaExample, ...]
     place: Place
 

@@ -24,6 +24,7 @@ from convcheck.rules.source import Node
 class When:
     """Types for which something holds: of the output, of all inputs, of any (None: all types)."""
 
+    #: Of the output.
     to: TypeNames | None = None
     all: TypeNames | None = None
     any: TypeNames | None = None
@@ -43,6 +44,7 @@ class CallList:
     """Arguments of calls, as decimals: asked as they are, or around a whole number of steps."""
 
     when: When
+    #: Rows of one decimal an argument, asked as they are.
     listed: tuple[tuple[str, ...], ...]
     around: tuple[tuple[str, ...], ...]
 
@@ -52,6 +54,7 @@ class AskedCalls:
     """The calls worth asking; `limit` is the argument that the sequence does not reach."""
 
     limit: str
+    #: Lists of calls, each for some types.
     lists: tuple[CallList, ...]
 
 
@@ -60,8 +63,11 @@ class FormulaExample:
     """An example of the text: these inputs, of these types, give this sequence."""
 
     inputs: tuple[DType, ...]
+    #: The output's type.
     output: DType
+    #: The arguments as words, in the order of the inputs.
     x: tuple[str, ...]
+    #: The elements as words.
     gives: tuple[str, ...]
     place: Place
 

@@ -57,6 +57,7 @@ class CellAnswer:
     """What a cell answers: in one reading, or in two that are disputed."""
 
     ruling: Ruling
+    #: One reading, or two: 'accept' and 'refuse'.
     readings: tuple[CellReading, ...]
 
 
@@ -64,10 +65,14 @@ class CellAnswer:
 class MatrixCell:
     """The common type of a pair: a type's name, or a target such as '$u64'."""
 
+    #: The common type's name, or a target such as '$u64'.
     gives: str
-    free: CellAnswer  # where the attributes allow everything
-    guarded: CellAnswer  # where they do not
-    text: str  # as it is written in the spec file
+    #: The answer where the attributes allow everything.
+    free: CellAnswer
+    #: The answer where they do not.
+    guarded: CellAnswer
+    #: As it is written in the spec file.
+    text: str
     place: Place
 
 
@@ -76,6 +81,7 @@ class MatrixTable:
     """A table of a matrix: a triangle, or a square where the two inputs have parts."""
 
     name: str
+    #: Attributes -> the values under which the table is tried.
     when: tuple[tuple[str, frozenset[Value]], ...]
     #: Of a square: the row is the input of the first rank, the column that of the second.
     #: Empty for a triangle, which has each pair once, in either order.
@@ -94,6 +100,7 @@ class MatrixExample:
     inputs: tuple[str, ...]
     layout: str
     attributes: Attributes
+    #: The common type's name, or REFUSED.
     gives: str
     place: Place
 
@@ -104,10 +111,15 @@ class Matrix(Body):
 
     name = "matrix"
     gives_types = True
+    #: Attributes and the values with which what `!` marks is not refused.
     refused_unless: tuple[tuple[str, str], ...]
-    targets: Mapping[str, str]  # '$u64' -> the attribute that names the type
+    #: '$u64' -> the attribute that names the type.
+    targets: Mapping[str, str]
+    #: Types by their names in the cells.
     named: Mapping[str, DType]  # types by the spelling of the spec's runtime
+    #: The tables in order; the first that has a pair decides it.
     tables: tuple[MatrixTable, ...]
+    #: The text's own examples.
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:

@@ -92,6 +92,7 @@ class Refusal:
     """Layouts and types of the first input that have to be refused."""
 
     name: str
+    #: The names of the layouts, empty for all.
     layouts: frozenset[str]
     types: TypeNames
     level: Level
@@ -103,11 +104,15 @@ class Refusal:
 class StepsExample:
     """An example: inputs as words, or their shapes alone; what they give, as words or a shape."""
 
+    #: The name of the first input's type.
     type: str
+    #: The layout's name.
     layout: str
     attributes: Attributes
     shapes: tuple[tuple[str, Sizes], ...]
+    #: Inputs -> their elements as words, in C order.
     values: tuple[tuple[str, tuple[str, ...]], ...]
+    #: The output's elements as words, or its dimensions.
     gives: tuple[str, ...]
     place: Place
 
@@ -117,7 +122,9 @@ class Steps(Body):
     """A steps body; see the module's docstring."""
 
     name = "steps"
+    #: The lines in order; the last is the output.
     lines: tuple[StepsLine, ...]
+    #: The ways to round that the text leaves open.
     readings: tuple[StepsReading, ...]
     level: Level
     cite: Cite
@@ -130,6 +137,7 @@ class Steps(Body):
     ask: tuple[Words, ...]
     #: Sets that leave little defined, each asked with a few values.
     ask_little: tuple[Words, ...]
+    #: Examples of the text, or worked out by hand.
     examples: tuple[StepsExample, ...]
     place: Place
 

@@ -16,6 +16,7 @@ class Tables(Body):
 
     name = "table"
     whole_calls = False
+    #: The text's own examples.
     examples: tuple[TableExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:

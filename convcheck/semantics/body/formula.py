@@ -80,6 +80,7 @@ class SequenceReading:
     """One reading of a call: the number of elements, and their codes."""
 
     name: str
+    #: The number of elements.
     length: int
     codes: tuple[int, ...]
 

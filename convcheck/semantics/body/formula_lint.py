@@ -39,7 +39,7 @@ def lint_formula(spec: Spec) -> Proof:
         found += [*_not_total(spec, formula, asked), *_alike(formula, asked)]
     for example in formula.examples:
         found += _replay(spec, example)
-    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
+    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
 
 
 def _undecided(spec: Spec, asked: Sequence[Case]) -> Iterator[Diagnostic]:

@@ -32,10 +32,12 @@ class FoundCell:
     `answer` says whether it is refused, under these attributes.
     """
 
+    #: The table that has the pair.
     table: MatrixTable
     pair: Pair
     cell: MatrixCell
     answer: CellAnswer
+    #: The common type.
     target: DType
 
     @property
@@ -103,9 +105,12 @@ class Became:
 class Conversion:
     """How values of one type become another, with what small calls of it were found to give."""
 
+    #: The type of an input.
     source: DType
+    #: The common type.
     target: DType
     program: Program
+    #: The bytes of small inputs -> what they became.
     known: dict[bytes, Became] = field(default_factory=dict)
 
     def expect(self, codes: Bits) -> Became:
@@ -146,10 +151,12 @@ def plain_codes(fmt: Format) -> Codes:
 class CompiledMatrix:
     """A case, ready: `decisions` are the cell's, then those of the two conversions."""
 
+    #: The cell that decides the types.
     found: FoundCell
     conversions: tuple[Conversion, ...]
     decisions: tuple[Decision, ...]
-    offsets: tuple[int, ...]  # of each conversion's decisions among all
+    #: Where each conversion's decisions begin among all.
+    offsets: tuple[int, ...]
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the larger output: as many as its input has."""

@@ -28,11 +28,11 @@ def lint_matrix(spec: Spec) -> Proof:
         found += [*_unreached(spec, decided), *_values(spec, asked, decided)]
     for example in spec.body_as(Matrix).examples:
         found += _replay(spec, example, asked)
-    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
+    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
 
 
 def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagnostic]]:
-    """Look every case up; gives what was found, and a finding where nothing was."""
+    """Look every case up; return what was found, and what is wrong where nothing was."""
     decided, found = [], []
     for case in asked:
         if len(case.inputs) != 2:

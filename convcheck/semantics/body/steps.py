@@ -45,7 +45,8 @@ class CompiledSteps:
 
     case: Case
     steps: Steps
-    names: tuple[str, ...]  # of the inputs in the question
+    #: The names of the inputs in the question.
+    names: tuple[str, ...]
     refusal: Refusal | None
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]

@@ -44,7 +44,7 @@ def lint_steps(spec: Spec) -> Proof:
     if not found:
         for example in steps.examples:
             found += _replay(spec, example)
-    return Proof(spec.id, count_cases(spec), findings=list(dict.fromkeys(found)))
+    return Proof(spec.id, count_cases(spec), diagnostics=list(dict.fromkeys(found)))
 
 
 def _answered(spec: Spec) -> Iterator[Case]:

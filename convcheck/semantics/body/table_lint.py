@@ -37,7 +37,9 @@ class Diagnostic:
     """Something wrong with a spec file."""
 
     place: Place
+    #: What is wrong.
     message: str
+    #: What to do about it, '' for nothing in particular.
     hint: str = ""
 
     def __str__(self) -> str:
@@ -49,9 +51,12 @@ class Proof:
     """What linting a spec went through."""
 
     spec: str
+    #: How many cases were gone through.
     cases: int = 0
-    points: int = 0  # (case, representative input) pairs, each decided by one row
-    findings: list[Diagnostic] = field(default_factory=list)
+    #: (case, representative input) pairs, each decided by one row.
+    points: int = 0
+    #: What is wrong with the spec.
+    diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
 def lint_table(spec: Spec) -> Proof:
@@ -63,19 +68,19 @@ def lint_table(spec: Spec) -> Proof:
         try:
             program = compile_case(spec, case)
         except SpecError as error:
-            proof.findings.append(_of_error(error, spec))
+            proof.diagnostics.append(_of_error(error, spec))
             continue
         bits = representatives(spec, case)
         rows = run_program(program, case, bits).rows
         proof.points += len(bits)
         for row in np.unique(rows):
             reached.update(program.decisions[row].trail)
-    if not proof.findings:
-        proof.findings += _unreached(spec, reached)
-    proof.findings += [*_levels(spec), *_spellings(spec), *_attributes(spec)]
+    if not proof.diagnostics:
+        proof.diagnostics += _unreached(spec, reached)
+    proof.diagnostics += [*_levels(spec), *_spellings(spec), *_attributes(spec)]
     for example in spec.body_as(Tables).examples:
-        proof.findings += _replay(spec, example)
-    proof.findings = list(dict.fromkeys(proof.findings))
+        proof.diagnostics += _replay(spec, example)
+    proof.diagnostics = list(dict.fromkeys(proof.diagnostics))
     return proof
 
 

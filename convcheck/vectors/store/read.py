@@ -28,10 +28,15 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 class Manifest:
     """A vectors folder's table of contents."""
 
+    #: Of the random part of the inputs.
     seed: int
+    #: The tier of all files.
     tier: str
+    #: Spec id -> the spec's hash, and the file of each case.
     specs: Mapping[str, Any]
+    #: File -> its hash and counts.
     files: Mapping[str, Any]
+    #: The hash of the manifest itself.
     digest: str
 
     def only(self, ids: Iterable[str]) -> Manifest:
