@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from unittest.mock import patch
 
@@ -12,6 +13,11 @@ from places import ROOT, TESTS
 # that they share.
 _before = os.environ.get("PYTHONPATH")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), _before)))
+
+# A shell that starts the tests in the background has Ctrl-C ignored, and whatever they start inherits
+# that. A handler is not inherited, so a command that is interrupted here takes it as it would at a
+# terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # how long an example takes says how busy the machine is
 settings.register_profile("convcheck", deadline=None)
