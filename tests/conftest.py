@@ -14,9 +14,8 @@ from places import ROOT, TESTS
 _before = os.environ.get("PYTHONPATH")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), _before)))
 
-# A shell that starts the tests in the background has Ctrl-C ignored, and whatever they start inherits
-# that. A handler is not inherited, so a command that is interrupted here takes it as it would at a
-# terminal.
+# A shell that starts the tests in the background has Ctrl-C ignored, and what they start inherits
+# that. A handler is not inherited: a command that is interrupted here takes it as at a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # how long an example takes says how busy the machine is

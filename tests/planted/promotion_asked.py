@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from catalogue import CATALOG
@@ -19,27 +20,48 @@ TYPES = {t.name: t for t in SPEC.types["T1"]}
 UNSAFE, SCALARS, TARGET = (a.name for a in SPEC.attributes)
 
 
+Ranks = tuple[int, ...]
+Given = tuple[Ranks | None, tuple[tuple[str, str], ...]]
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A call: the case with the ranks that its types are decided by, and the input codes."""
+    """A call: the case with the ranks that its types are decided by, and the input codes.
+
+    What the matrix says of it, and what its inputs become, is worked out once for all bugs.
+    """
 
     case: Case
     inputs: tuple[Bits, ...]
 
-    def found(self, ranks: Sequence[int] | None = None, **changes: str) -> FoundCell:
+    @cached_property
+    def _found(self) -> dict[Given, FoundCell]:
+        return {}
+
+    @cached_property
+    def _outputs(self) -> dict[str, Outputs]:
+        return {}
+
+    def found(self, ranks: Ranks | None = None, **changes: str) -> FoundCell:
         """What the matrix says, of other ranks or under other attributes."""
-        said: Attributes = tuple((k, changes.get(k, v)) for k, v in self.case.attributes)
-        return find(SPEC, self.case.inputs, ranks or self.case.ranks, said)
+        key = (ranks, tuple(changes.items()))
+        if key not in self._found:
+            said: Attributes = tuple((k, changes.get(k, v)) for k, v in self.case.attributes)
+            self._found[key] = find(SPEC, self.case.inputs, ranks or self.case.ranks, said)
+        return self._found[key]
 
     def to(self, target: DType) -> Outputs:
         """Convert both inputs to a type."""
-        pairs = zip(self.case.inputs, self.inputs, strict=True)
-        return Outputs(tuple(convert(t, target, b) for t, b in pairs), (target.name,) * 2)
+        if target.name not in self._outputs:
+            pairs = zip(self.case.inputs, self.inputs, strict=True)
+            arrays = tuple(convert(t, target, b) for t, b in pairs)
+            self._outputs[target.name] = Outputs(arrays, (target.name,) * 2)
+        return self._outputs[target.name]
 
     def answer(self, found: FoundCell | None = None) -> Answer:
         """Answer as the matrix says, under its first reading."""
         found = found or self.found()
-        return refused() if found.answer.readings[0].refused else self.to(found.target)
+        return REFUSED if found.answer.readings[0].refused else self.to(found.target)
 
     def type_(self) -> DType | None:
         """The right type, None for a refusal."""
@@ -47,8 +69,7 @@ class Asked:
         return None if found.answer.readings[0].refused else found.target
 
 
-def refused() -> Refused:
-    return Refused("promotion is unsafe")
+REFUSED = Refused("promotion is unsafe")
 
 
 def convert(source: DType, target: DType, bits: Bits) -> Bits:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from planted.promotion_asked import (
+    REFUSED,
     SCALARS,
     TARGET,
     TYPES,
     UNSAFE,
     Asked,
     Bugged,
-    refused,
 )
 from planted.promotion_outputs import (
     broadcast,
@@ -159,7 +159,7 @@ def refuse_also(when: Callable[[Asked, DType], bool]) -> Bugged:
     def bug(asked: Asked) -> Answer:
         right = asked.type_()
         guarded = dict(asked.case.attributes)[UNSAFE] == OFF
-        return refused() if right and guarded and when(asked, right) else asked.answer()
+        return REFUSED if right and guarded and when(asked, right) else asked.answer()
 
     return bug
 
