@@ -138,8 +138,11 @@ def _message(first: CaseFailure, evidence: Evidence | None) -> str:
 
 
 def _decisions(members: Sequence[CaseFailure]) -> tuple[Decision, ...]:
-    """Return the rows that decided the failing values, one a name, in the cases' order."""
-    found = {one.decision.name: one.decision for one in members if one.decision}
+    """Return the rows that decided the failing values, of each name the first case's."""
+    found: dict[str, Decision] = {}
+    for one in members:
+        if one.decision:
+            found.setdefault(one.decision.name, one.decision)
     return tuple(found.values())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group,
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
 from convcheck.report.html.grid import at, below, code_at, ends
+from convcheck.report.make import document
 
 LIMIT = 3_000_000  # bytes
 READY = 1000  # milliseconds, on a quiet machine
@@ -98,6 +101,26 @@ def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
         page.fill("#search", "saturating NaN")
         expect(page.locator(".counted")).to_have_text("2 of 11 cases, 2 of 7 findings")
         assert "q=saturating+NaN" in page.url
+
+
+def test_chips_count_cases_as_the_other_formats_do(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    """A case counts under its status; that others have such values too is said apart."""
+    for name in ("kinds", "listed", "failing"):
+        counts: Counter[str] = Counter()
+        for spec in document(RUNS[name]()).specs:
+            counts += Counter({status.word: n for status, n in spec.statuses.items()})
+        with opened(browser, pages[name]) as page:
+            chips = page.locator(".chips[aria-label='Verdict'] .chip")
+            titles = [chips.nth(i).get_attribute("title") or "" for i in range(chips.count())]
+            said = re.findall(r"^(\d+) cases?: ([a-z ]+)", "\n".join(titles), re.M)
+            found = {word: int(n) for n, word in said}
+            assert {word: n for word, n in found.items() if n} == counts
+    with opened(browser, pages["listed"]) as page:
+        chip = page.locator(".chip:has-text('known')")
+        assert " +" in chip.inner_text()
+        assert "that stand otherwise as a whole" in str(chip.get_attribute("title"))
 
 
 def test_filters_by_attribute_and_their_link(browser: Browser, pages: dict[str, Path]) -> None:

@@ -83,16 +83,22 @@ function choice(key, label, words, attribute = "") {
   return h("label", { class: "choice" }, h("span", {}, label), select);
 }
 
+function chipTitle(kind, word, cases, others) {
+  if (kind === "level") return `${plural(cases, "case")} with values of this level`;
+  return `${plural(cases, "case")}: ${word}` + (others ? `; some values of ${plural(others, "case")} that stand otherwise as a whole` : "");
+}
+
 function showFilters(counts) {
   const search = byId("search");
   if (document.activeElement !== search) search.value = state.q;
   for (const kind of ["status", "level"]) {
-    const numbers = kind === "status" ? counts.byStatus : counts.byLevel;
+    const [numbers, others] = kind === "status" ? [counts.byStatus, counts.inPart] : [counts.byLevel, []];
     for (const [word, { chip, count }] of chips[kind]) {
       const at = kind === "status" ? statusOf[word].rank : data.levels.indexOf(word);
       chip.setAttribute("aria-pressed", String(state[kind].has(word)));
-      chip.classList.toggle("none", !numbers[at]);
-      count.textContent = number(numbers[at]);
+      chip.classList.toggle("none", !numbers[at] && !others[at]);
+      count.textContent = number(numbers[at]) + (others[at] ? ` +${number(others[at])}` : "");
+      chip.title = chipTitle(kind, word, numbers[at], others[at]);
     }
   }
   for (const [key, select] of choices) {

@@ -140,7 +140,7 @@ function textFits(entry, one, terms) {
 // values are wrong, and of every finding which members are left. Returns the counts.
 function applyFilters(state) {
   const terms = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-  const counts = { cases: 0, findings: 0, byStatus: statuses.map(() => 0), byLevel: data.levels.map(() => 0) };
+  const counts = { cases: 0, findings: 0, byStatus: statuses.map(() => 0), inPart: statuses.map(() => 0), byLevel: data.levels.map(() => 0) };
   for (const one of cases) {
     one.shown = null;
     const fits = caseFits(one, state);
@@ -165,6 +165,7 @@ function applyFilters(state) {
   return counts;
 }
 
+// A case counts under its own status, and apart from that under each that some of its values have.
 function countFacets(one, counts) {
   const ranks = new Set();
   const levels = new Set();
@@ -173,7 +174,7 @@ function countFacets(one, counts) {
     if (entry.counted && (rank <= IN_PART || entry.status === one.status)) ranks.add(rank);
     if (entry.leveled && entry.level >= 0) levels.add(entry.level);
   }
-  for (const rank of ranks) counts.byStatus[rank] += 1;
+  for (const rank of ranks) (rank === one.status.rank ? counts.byStatus : counts.inPart)[rank] += 1;
   for (const level of levels) counts.byLevel[level] += 1;
 }
 

@@ -1,0 +1,121 @@
+"""One document, one set of numbers: every format counts the same cases, values and findings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from drawn import annotated, in_html, in_junit, in_markdown, print_report
+from report_runs import RUNS
+from rich.console import Console
+
+from convcheck.judge.result import RunResult
+from convcheck.report.html.data import data
+from convcheck.report.json.encode import text
+from convcheck.report.make import document
+
+SEVERAL = ["failing", "kinds", "calls", "below", "known", "listed", "stale"]
+Table = dict[str, dict[str, str]]
+
+
+def in_terminal(result: RunResult) -> str:
+    console = Console(width=250, color_system=None)
+    with console.capture() as out:
+        print_report(result, console, verbose=True)
+    return out.get()
+
+
+def table(lines: list[list[str]]) -> Table:
+    """Return the cells of a table that are not 0, by their row and their column."""
+    heads, *rows = lines
+    return {
+        row[0]: {h: c for h, c in zip(heads[1:], row[1:], strict=True) if c != "0"} for row in rows
+    }
+
+
+def terminal_table(page: str) -> Table:
+    lines = page[page.index("\nspec ") + 1 :].partition("\n\n")[0].splitlines()
+    return table([re.split(r" {2,}", line.strip()) for line in lines])
+
+
+def markdown_table(page: str) -> Table:
+    lines = page[page.index("| spec |") :].partition("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return table([rows[0], *rows[2:]])
+
+
+def html_table(result: RunResult, counted: str) -> Table:
+    """Return the table that the data of the page comes to."""
+    page = data(document(result))
+    found: Table = {}
+    for i, (spec, *_) in enumerate(page["specs"]):
+        cases = [case for case in page["cases"] if case[0] == i]
+        statuses = Counter(page["statuses"][case[2]][0] for case in cases)
+        asked = sum(case[3] for case in cases)
+        counts = {"cases": len(cases), counted: asked, **statuses}
+        found[spec] = {word: f"{count:,}" for word, count in counts.items() if count}
+    return found
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_tables_of_specs_are_one(name: str) -> None:
+    result = RUNS[name]()
+    printed = terminal_table(in_terminal(result))
+    assert len(printed) > 0
+    assert printed == markdown_table(in_markdown(result))
+    assert printed == html_table(result, document(result).counted)
+    by_spec = json.loads(text(result))["summary"]["specs"]
+    assert {s: row["cases"] for s, row in printed.items()} == {
+        s: str(counts["cases"]) for s, counts in by_spec.items()
+    }
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_the_verdict_has_one_wording(name: str) -> None:
+    result = RUNS[name]()
+    made = document(result)
+    for page in (in_terminal(result), in_markdown(result), in_html(result)):
+        plain = re.sub(r"\*\*|\\", "", " ".join(page.split()))
+        assert all(reason in plain for reason in made.reasons), page[:200]
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
+    result = RUNS[name]()
+    suites = fromstring(in_junit(result)).findall("testsuite")
+    tests = [test for suite in suites if suite.get("name") != "known failures" for test in suite]
+    failing = sum(
+        test.find("failure") is not None or test.find("error") is not None for test in tests
+    )
+    summary = json.loads(text(result))["summary"]
+    made = document(result)
+    gated = {one.case.id for finding in made.findings if finding.gated for one in finding.members}
+    words = {"error", "crashed", "fail", "refused", "inconsistent"}
+    statuses = Counter(status.word for spec in made.specs for status in spec.statuses.elements())
+    assert failing == summary["gated"] == sum(statuses[word] for word in words)
+    assert len(gated) <= failing
+    assert (failing > 0) == (f"{failing} of " in made.reasons[0])
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_findings_have_one_count(name: str) -> None:
+    result = RUNS[name]()
+    made = document(result)
+    shown = [one for one in made.findings if not one.excuse]
+    page, printed = in_markdown(result), in_terminal(result)
+    titles = re.findall(r"(?:^### |<summary>)[^\n]*\(([^()]*)\)(?:$|</summary>)", page, re.M)
+    assert titles == [one.count or "1 case" for one in shown]
+    counts = re.findall(r" {2}([0-9,]+ of [0-9,]+(?: in [0-9]+ cases)?)$", printed, re.M)
+    assert counts == [one.count for one in made.findings if one.values]
+    annotations = re.findall(r"title=[^:]*\(([0-9]+) cases?\)::", "\n".join(annotated(result)))
+    assert annotations == [str(len(one.members)) for one in made.findings if one.gated]
+    rows = data(made)["findings"]
+    assert len(rows) == len(made.findings)
+    for row, finding in zip(rows, made.findings, strict=True):
+        members = [row[-1][i : i + 6] for i in range(0, len(row[-1]), 6)]
+        assert len(members) == len(finding.members)
+        wrong, of = (sum(member[i] for member in members) for i in (1, 2))
+        assert finding.values == (f"{wrong:,} of {of:,}" if of else "")
