@@ -35,7 +35,7 @@ _BITS = 12
 _BLOCK = 1 << _BITS
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
-_PAGE = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
+_TOGETHER = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
 
 _Lanes = NDArray[np.uint64]
 
@@ -78,8 +78,8 @@ def digest_of_constant(first: int, count: int, answer: int, itemsize: int) -> in
     begin, stop = -(-first >> _BITS), end >> _BITS  # whole blocks
     if begin > stop:
         return _joined(_part(first, end, sums).tolist())
-    for at in range(begin, stop, _PAGE):
-        blocks = _block_weights(at, min(at + _PAGE, stop))
+    for at in range(begin, stop, _TOGETHER):
+        blocks = _block_weights(at, min(at + _TOGETHER, stop))
         total += sums[:, -1] * blocks.sum(dtype=np.uint64)
     edges = _part(first, begin << _BITS, sums) + _part(stop << _BITS, end, sums)
     return _joined((total + edges).tolist())
@@ -190,16 +190,16 @@ def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _block_weights(begin: int, stop: int) -> NDArray[np.uint64]:
     """Return m(b) of consecutive blocks."""
-    page, low = divmod(begin, _PAGE)
-    if low + stop - begin > _PAGE:
+    group, low = divmod(begin, _TOGETHER)
+    if low + stop - begin > _TOGETHER:
         return _block_weight(np.arange(begin, stop, dtype=np.uint64))
-    return _page(page)[low : low + stop - begin]
+    return _weights_of(group)[low : low + stop - begin]
 
 
 @lru_cache(maxsize=4)
-def _page(number: int) -> NDArray[np.uint64]:
-    first = np.uint64(number * _PAGE)
-    return _block_weight(first + np.arange(_PAGE, dtype=np.uint64))
+def _weights_of(number: int) -> NDArray[np.uint64]:
+    first = np.uint64(number * _TOGETHER)
+    return _block_weight(first + np.arange(_TOGETHER, dtype=np.uint64))
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -8,8 +8,7 @@ from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.vectors.span import SAMPLED_PART
-from convcheck.vectors.span import span_size as codes_of_part
+from convcheck.vectors.span import SAMPLED_SPAN, span_size
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Part:
     @property
     def firsts(self) -> range:
         """Return the first code, or sample, of each span."""
-        return range(0, self.codes, SAMPLED_PART if self.sampled else codes_of_part(self.case))
+        return range(0, self.codes, SAMPLED_SPAN if self.sampled else span_size(self.case))
 
     @property
     def complete(self) -> bool:

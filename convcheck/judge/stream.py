@@ -20,7 +20,7 @@ from convcheck.judge.form import strangers
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
-from convcheck.judge.runs import Runs, pair_of, undefined
+from convcheck.judge.streaks import Streaks, pair_of, undefined
 from convcheck.judge.tally import RIGHT, Key, Tally, TallyEntry, combined, merge, named
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import positions
@@ -61,10 +61,10 @@ class Weighing:
         self.due: Codes = np.frombuffer(self.row, out.dtype)
         self.filled: int | None = 0  # the code that all of the row is, if it is one
         self.laid: Flat | None = None  # of which that is due
-        self.going: Flat | None = None  # of which that was answered, in a run
+        self.going: Flat | None = None  # of which that was answered, in a streak
         self.agreed = [len(decision.readings) == 1 for decision in program.decisions]
         self.right: dict[int, int] = defaultdict(int)  # elements of a row, under every reading
-        self.runs = Runs(case, program)
+        self.streaks = Streaks(case, program)
         self.found: list[Tally] = []
         self.covered: list[tuple[int, int]] = []  # codes of one sign, as (begin, end)
         self.turn = 1 << (self.source.bits - 1)  # where another sign begins
@@ -90,33 +90,33 @@ class Weighing:
         return self.row == self.out
 
     def _goes_on(self, at: int, pieces: list[Piece]) -> bool:
-        """Judge a chunk in which the run of the last one goes on, or tell that it does not."""
+        """Judge a chunk in which the streak of the last one goes on, or tell that it does not."""
         stretch = pieces[0][0]
         if stretch is not self.going or len(pieces) > 1 or not self._is_row():
             return False
-        self.runs.add(self.going, at, self.out, True)
+        self.streaks.add(self.going, at, self.out, True)
         self._cover(at, at + len(self.out))
         return True
 
     def _closer(self, at: int, pieces: list[Piece], known: list[bool]) -> None:
         looked: list[Index] = []
-        runs: list[tuple[int, int]] = []
+        streaks: list[tuple[int, int]] = []
         for (stretch, begin, end), laid in zip(pieces, known, strict=True):
             part = slice(begin - at, end - at)
             if laid:
                 np.not_equal(self.out[part], self.due[part], out=self.wrong[part])
             same = self._same(part)
             if isinstance(stretch, Flat) and self._is_run(stretch, part, laid, same):
-                self.runs.add(stretch, begin, self.out[part], same)
+                self.streaks.add(stretch, begin, self.out[part], same)
                 self.going = stretch if same and len(pieces) == 1 else None
-                runs.append((begin, end))
+                streaks.append((begin, end))
             else:
                 looked.append(part.start + self._looked_at(stretch, part, laid))
         index = np.concatenate(looked) if looked else _NONE
-        if len(index):  # a range found one by one may go on in a run: they are of different parts
-            for run in runs:
-                self._cover(*run)
-            self._settle(at, index, runs)
+        if len(index):  # such a range may go on in a streak: they are covered apart
+            for one in streaks:
+                self._cover(*one)
+            self._settle(at, index, streaks)
         else:
             self._cover(at, at + len(self.out))
 
@@ -130,15 +130,15 @@ class Weighing:
         """Put together what was found in the chunks, and what is right."""
         covered = joining(pair_of(self.source, *ends) for ends in self.covered)
         edges = frozenset(position for pair in covered for position in pair)
-        asked = dict(self.runs.asked)
-        runs = {key: list(found) for key, found in self.runs.entries().items()}
+        asked = dict(self.streaks.asked)
+        streaks = {key: list(found) for key, found in self.streaks.entries().items()}
         for row, count in self.right.items():
             if not count:
                 continue
             asked[row] = asked.get(row, 0) + count
             for reading in self._readings(row):
-                runs.setdefault(Key(row, reading, RIGHT), []).append(TallyEntry(count))
-        entries = {key: combined(found, edges) for key, found in runs.items()}
+                streaks.setdefault(Key(row, reading, RIGHT), []).append(TallyEntry(count))
+        entries = {key: combined(found, edges) for key, found in streaks.items()}
         decisions = named(self.program.decisions, entries)
         return merge([Tally(asked, entries, covered, decisions=decisions), *self.found])
 
@@ -217,9 +217,9 @@ class Weighing:
 
     # What becomes of it ----------------------------------------------------------------------
 
-    def _settle(self, at: int, index: Index, runs: Iterable[tuple[int, int]]) -> None:
+    def _settle(self, at: int, index: Index, streaks: Iterable[tuple[int, int]]) -> None:
         """Evaluate elements of a chunk one by one: those that cannot be known to be right of what
-        is not in `runs`.
+        is not in `streaks`.
 
         The codes are made anew: what a backend did to its input is no code that was asked.
         """
@@ -229,7 +229,7 @@ class Weighing:
         if strange is not None:
             faults = (self._stranger(codes[strange], got[strange]),)
             codes, got = codes[~strange], got[~strange]
-        parts = _between(at, at + len(self.out), runs)
+        parts = _between(at, at + len(self.out), streaks)
         covered = tuple(pair_of(self.source, *part) for part in parts)
         expected = run_program(self.program, self.case, codes)
         vectors = VectorSet(self.case, (codes,), expected, "exhaustive", self.form)
@@ -247,9 +247,9 @@ class Weighing:
         return group_of_fault(vectors, _answered(answer), fault)
 
 
-def _between(begin: int, end: int, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the codes of a chunk that are in none of the runs, which are in order."""
-    edges = [begin, *(edge for run in runs for edge in run), end]
+def _between(begin: int, end: int, streaks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the codes of a chunk that are in none of the streaks, which are in order."""
+    edges = [begin, *(edge for one in streaks for edge in one), end]
     pairs = zip(edges[::2], edges[1::2], strict=True)
     return [(first, last) for first, last in pairs if first < last]
 

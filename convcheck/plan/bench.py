@@ -26,7 +26,7 @@ from convcheck.numerics.format import Codes, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.span import PART, Span, is_swept
+from convcheck.vectors.span import WHOLE_SPAN, Span, is_swept
 
 SPREAD = 16  # parts of the source, at the least, that values are taken from
 _SOURCE_BITS = 32
@@ -142,7 +142,7 @@ def spread_spans(values: int) -> tuple[Span, ...]:
     They hold at least so many values. A part is as long as in a run, or a smaller power of two,
     at least a chunk, where the values would else come from too few places.
     """
-    length = min(PART, max(CHUNK, 1 << (max(values // SPREAD, 1).bit_length() - 1)))
+    length = min(WHOLE_SPAN, max(CHUNK, 1 << (max(values // SPREAD, 1).bit_length() - 1)))
     number, places = -(-values // length), (1 << _SOURCE_BITS) // length
     last = max(number - 1, 1)
     return tuple(Span(i * (places - 1) // last * length, length) for i in range(number))

@@ -97,14 +97,14 @@ def outline(
     natures = _natures(program)
     if not natures <= _FEW | {_GRID}:
         return [Literal(first, first + count)]
-    page = partial(_Page, program, source, target, _GRID in natures)
+    probes = partial(_Probes, program, source, target, _GRID in natures)
     if (first | count) % (_WIDE * tile):
-        return list(page(first, count, tile).stretches())
-    wide = page(first, count, _WIDE * tile)
+        return list(probes(first, count, tile).stretches())
+    wide = probes(first, count, _WIDE * tile)
     found: list[Stretch] = []
     for flat, group in wide.flat_groups():
         begin, end = wide.ends(group)
-        closer = wide.flats(group) if flat else page(begin, end - begin, tile).stretches()
+        closer = wide.flats(group) if flat else probes(begin, end - begin, tile).stretches()
         _append(found, closer)
     return found
 
@@ -119,8 +119,8 @@ def _append(found: list[Stretch], more: Iterable[Stretch]) -> None:
     found.extend(more)
 
 
-class _Page:
-    """The probes of a page, [tile, probe], and what follows from them.
+class _Probes:
+    """The probes of consecutive tiles, [tile, probe], and what follows from them.
 
     `facts` are the row, and of each reading the code, and of each the pattern.
     """

@@ -1,4 +1,4 @@
-"""Parts of a source of which every bit pattern is asked, too many for one array."""
+"""Spans: a source of which every bit pattern is asked, cut into what one unit of work asks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
 
 CHUNK = 1 << 16  # no call of a backend has more elements
-PART = 1 << 24  # codes, of a source of 32 bits; a lane asks them in a fraction of a second
-SAMPLED_PART = 1 << 20  # samples, which are judged one by one
+WHOLE_SPAN = 1 << 24  # codes, of a source of 32 bits; a lane asks them in a fraction of a second
+SAMPLED_SPAN = 1 << 20  # samples, which are judged one by one
 _IN_MEMORY = 16  # bits of a source whose codes are asked in one array
 SWEPT = 32  # bits of the widest source whose codes can all be asked
 
@@ -71,16 +71,16 @@ def _bits(case: Case) -> int:
 
 def span_size(case: Case) -> int:
     """Return how many codes a span of a source that is swept has: all are of one sign."""
-    return min(PART, 1 << max(_bits(case) - 1, 0))
+    return min(WHOLE_SPAN, 1 << max(_bits(case) - 1, 0))
 
 
 def spans(case: Case) -> tuple[Span, ...]:
-    """Return the parts of a source that is swept, in order."""
-    part = span_size(case)
-    return tuple(Span(first, part) for first in range(0, 1 << _bits(case), part))
+    """Return the spans of a source that is swept, in order."""
+    size = span_size(case)
+    return tuple(Span(first, size) for first in range(0, 1 << _bits(case), size))
 
 
 def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
-    """Return the parts of so many samples, in order."""
-    firsts = range(0, number, SAMPLED_PART)
-    return tuple(Span(n, min(SAMPLED_PART, number - n), seed=seed) for n in firsts)
+    """Return the spans of so many samples, in order."""
+    firsts = range(0, number, SAMPLED_SPAN)
+    return tuple(Span(n, min(SAMPLED_SPAN, number - n), seed=seed) for n in firsts)

@@ -33,7 +33,7 @@ from convcheck.plan.bench import (
 from convcheck.report.draw import bench as page
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.span import CHUNK, PART, Span
+from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASE = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
@@ -161,7 +161,7 @@ def test_the_table() -> None:
     assert "not measured: onnx.Cast-21/float32-to-bfloat16: no such kernel" in text
     assert "left out: 2 cases: a string has no code" in text
     assert "65,536 values a case, in 1 part of 65,536" in text
-    assert "a run's parts have 16,777,216" in text
+    assert "a run's spans have 16,777,216" in text
     assert all(len(line) <= 80 for line in narrow)
     assert narrow[3] == "bfloat16"
 
@@ -186,12 +186,12 @@ def test_what_does_not_convert_is_not_measured(planted: Planted, words: str) -> 
 def test_parts_are_spread_over_the_source(values: int) -> None:
     spans = spread_spans(values)
     assert sum(span.count for span in spans) >= values
-    assert sum(span.count for span in spans) < values + min(PART, max(values, CHUNK))
+    assert sum(span.count for span in spans) < values + min(WHOLE_SPAN, max(values, CHUNK))
     assert all(span.first % span.count == 0 and span.count % CHUNK == 0 for span in spans)
     assert all(a.first + a.count <= b.first for a, b in pairwise(spans))
     if len(spans) > 1:
         assert (spans[0].first, spans[-1].first + spans[-1].count) == (0, 1 << 32)
-    assert spans[0].count <= PART
+    assert spans[0].count <= WHOLE_SPAN
     assert len(spans) >= min(16, values // CHUNK)
 
 

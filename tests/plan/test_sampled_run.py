@@ -23,12 +23,12 @@ from convcheck.pool.messages import Setup
 from convcheck.rules.find import find_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.samples import samples
-from convcheck.vectors.span import CHUNK, SAMPLED_PART, sample_spans
+from convcheck.vectors.span import CHUNK, SAMPLED_SPAN, sample_spans
 
 CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
 NUMBER = 3 * CHUNK + 100
 SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
-          "--tier", "boundary", "--samples", SAMPLED_PART + 5)  # fmt: skip
+          "--tier", "boundary", "--samples", SAMPLED_SPAN + 5)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -89,9 +89,9 @@ def report(path: Path, *options: Any) -> dict[str, Any]:
 def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
     whole = report(tmp_path / "whole.json")
     (case,) = whole["cases"]
-    assert case["checked"] > SAMPLED_PART + 5
+    assert case["checked"] > SAMPLED_SPAN + 5
     assert case["coverage"] == "boundary-complete"
-    assert f"{SAMPLED_PART + 5:,} samples of 1 case, seed 0" in whole["notes"]
+    assert f"{SAMPLED_SPAN + 5:,} samples of 1 case, seed 0" in whole["notes"]
     report(tmp_path / "again.json", "-j", "1")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     other = report(tmp_path / "other.json", "--seed", 1)

@@ -22,7 +22,7 @@ from convcheck.semantics.expected import Expected
 from convcheck.semantics.outline import TILE, Flat, Literal, Shaped, Stretch, outline
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.span import PART, is_swept
+from convcheck.vectors.span import WHOLE_SPAN, is_swept
 from specs import GOOD, write_spec
 
 SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast")
@@ -132,7 +132,7 @@ def held_whole(source: str, tiles: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("bits", [16, 32])
 def test_tiles_asked_about_first_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither what is expected, nor where a stretch ends: a digest is made of those."""
-    pages = {16: [(0, 1 << 16, 16)], 32: [(p << 24, PART, TILE) for p in (0x3F, 0xCB)]}
+    pages = {16: [(0, 1 << 16, 16)], 32: [(p << 24, WHOLE_SPAN, TILE) for p in (0x3F, 0xCB)]}
     every = newest() if bits == 32 else of_sources(SHORT)[::21]
     before = [outlined(case, *page) for case in every for page in pages[bits]]
     monkeypatch.setattr("convcheck.semantics.outline._WIDE", 1 << 32)
@@ -180,11 +180,11 @@ def held(case: Case, pages: list[int], random: int) -> int:
     total = 0
     for page in pages:
         first = page << 24
-        near = edges[slice(*np.searchsorted(edges, [first, first + PART]))]
-        drawn = rng.integers(first, first + PART, random // len(pages)).astype(edges.dtype)
+        near = edges[slice(*np.searchsorted(edges, [first, first + WHOLE_SPAN]))]
+        drawn = rng.integers(first, first + WHOLE_SPAN, random // len(pages)).astype(edges.dtype)
         codes = np.sort(np.concatenate([near, drawn]))
         total += len(codes)
-        wrong = unlike(case, first, PART, codes)
+        wrong = unlike(case, first, WHOLE_SPAN, codes)
         assert not len(wrong), (case.id, [hex(c) for c in wrong[:4]])
     return total
 
@@ -221,9 +221,9 @@ WHOLE = (
 @pytest.mark.parametrize(("source", "target", "attributes"), WHOLE)
 def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, ...]) -> None:
     case = find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
-    for first in range(0, 1 << 32, PART):
-        codes = np.arange(first, first + PART, dtype=np.int64).astype(np.uint32)
-        assert not len(unlike(case, first, PART, codes)), hex(first)
+    for first in range(0, 1 << 32, WHOLE_SPAN):
+        codes = np.arange(first, first + WHOLE_SPAN, dtype=np.int64).astype(np.uint32)
+        assert not len(unlike(case, first, WHOLE_SPAN, codes)), hex(first)
 
 
 # The proof can fail, and what the probes are for ----------------------------------------------
@@ -234,7 +234,7 @@ def test_an_outline_of_another_rounding_is_found_out() -> None:
         find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
         for mode in ("down", "nearest")
     )
-    stretches, codes = outlined(down, 0x3F << 24, PART), boundaries(down)
+    stretches, codes = outlined(down, 0x3F << 24, WHOLE_SPAN), boundaries(down)
     codes = codes[slice(*np.searchsorted(codes, [0x3F << 24, 0x40 << 24]))]
     found = looked_up(stretches, down, compiled(down), TILE, codes)
     assert found.differ(Facts.of(run_program(compiled(nearest), nearest, codes))).any()
@@ -299,7 +299,7 @@ def test_codes_that_a_destination_can_hold_are_seen_among_others(
 
 def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
     for case in newest():
-        stretches = [s for page in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, page << 24, PART)]
+        stretches = [s for n in (0, 0x3F, 0x7F, 0xFF) for s in outlined(case, n << 24, WHOLE_SPAN)]
         assert sum(s.end - s.first for s in stretches if isinstance(s, Literal)) <= 4 * TILE, (
             case.id
         )

@@ -11,7 +11,7 @@ from convcheck.plan.bench import Bench, Measured
 from convcheck.report.draw.layout import INDENT, paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.environment import environment
-from convcheck.vectors.span import PART
+from convcheck.vectors.span import WHOLE_SPAN
 
 _HEAD = (
     ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
@@ -103,8 +103,8 @@ def _footer(bench: Bench) -> Iterator[str]:
         "spread over the source; one core, values in cache; times are nanoseconds a value, of all "
         "parts together"
     )
-    if bench.spans[0].count < PART:
-        yield f"a run's parts have {number(PART)}: the judging of these costs more, a value"
+    if bench.spans[0].count < WHOLE_SPAN:
+        yield f"a run's spans have {number(WHOLE_SPAN)}: the judging of these costs more, a value"
     yield "backend: its calls alone, the buffers in place; whole: inputs made, asked and judged"
     yield "shares: of inputs, backend and judging in the whole; ratio: whole to backend"
     if bench.by_hand:

@@ -324,7 +324,7 @@ class Part(Shape, frozen=True, kw_only=True):
     codes: Annotated[int, Meta(ge=0, le=10**12)]
     #: Whether they are samples, and not every code of the source.
     sampled: bool
-    #: Of how many units of the case this is the result: its vectors are one, and each page of 2^24
+    #: Of how many units of the case this is the result: its vectors are one, and each span of 2^24
     #: codes, or of 2^20 samples.
     units: Count
     #: The case by its vectors where they were declined; else they are in the tally.

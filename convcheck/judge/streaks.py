@@ -1,6 +1,6 @@
-"""Runs of codes of which the same is expected, and whose answers are the same or do not count.
+"""Streaks: codes in a row of which the same is expected, and to which the same came or all is free.
 
-Chunks are judged one after the other: a run that goes on in the next chunk becomes one entry.
+Chunks are judged one after the other: a streak that goes on in the next chunk becomes one entry.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def pair_of(source: Numeric, begin: int, end: int) -> Pair:
 
 
 @dataclass
-class _Run:
-    """A run that may go on: `code` and `got` are those of its lowest position."""
+class _Streak:
+    """A streak that may go on: `code` and `got` are those of its lowest position."""
 
     flat: Flat
     free: bool  # answers may differ
@@ -72,15 +72,15 @@ class _Run:
         return added((self.digest, digest_of_constant(*self.constant, self.itemsize)))
 
 
-class Runs:
-    """What was noted of runs so far; `asked` counts the elements of each row in them."""
+class Streaks:
+    """What was noted of streaks so far; `asked` counts the elements of each row in them."""
 
     def __init__(self, case: Case, program: Program) -> None:
         self.source, self.program = cast(Numeric, case.inputs[0].format), program
         self.settled = _Judged(case)
         self.asked: dict[int, int] = defaultdict(int)
         self.found: dict[Key, list[TallyEntry]] = defaultdict(list)
-        self.last: _Run | None = None
+        self.last: _Streak | None = None
 
     def add(self, flat: Flat, first: int, got: Codes, same: bool) -> None:
         """Note the answers, of shape (n,), to codes of one sign from `first` on.
@@ -91,46 +91,46 @@ class Runs:
         pair = pair_of(self.source, first, first + count)
         at = 0 if position_of(self.source, first) == pair[0] else count - 1
         code, lowest = first + at, int(got[at])
-        run = self._going_on(flat, pair, lowest) or self._begun(flat, pair, code, lowest)
-        if pair[0] < run.pair[0]:
-            run.code, run.got = code, lowest
-        run.pair = min(pair[0], run.pair[0]), max(pair[1], run.pair[1])
+        streak = self._going_on(flat, pair, lowest) or self._begun(flat, pair, code, lowest)
+        if pair[0] < streak.pair[0]:
+            streak.code, streak.got = code, lowest
+        streak.pair = min(pair[0], streak.pair[0]), max(pair[1], streak.pair[1])
         self.asked[flat.row] += count
-        if run.hashed:
-            run.hash(first, got, same)
+        if streak.hashed:
+            streak.hash(first, got, same)
 
     def entries(self) -> Mapping[Key, list[TallyEntry]]:
         """Return what was noted, a list of disjoint parts a key."""
         self._close()
         return self.found
 
-    def _going_on(self, flat: Flat, pair: Pair, got: int) -> _Run | None:
-        run = self.last
-        if run is None or flat is not run.flat or not (run.free or got == run.got):
+    def _going_on(self, flat: Flat, pair: Pair, got: int) -> _Streak | None:
+        streak = self.last
+        if streak is None or flat is not streak.flat or not (streak.free or got == streak.got):
             return None
-        touching = pair[0] == run.pair[1] + 1 or pair[1] + 1 == run.pair[0]
-        return run if touching else None
+        touching = pair[0] == streak.pair[1] + 1 or pair[1] + 1 == streak.pair[0]
+        return streak if touching else None
 
-    def _begun(self, flat: Flat, pair: Pair, code: int, got: int) -> _Run:
+    def _begun(self, flat: Flat, pair: Pair, code: int, got: int) -> _Streak:
         self._close()
         outcomes = [flat.outcomes[reading] for reading in self._readings(flat)]
         sorts = {self.settled.one(outcome, code, got, pair[0])[0] for outcome in outcomes}
         hashed = len(outcomes) > 1 or sorts != {RIGHT}
-        self.last = _Run(flat, undefined(flat), hashed, pair, code, got)
+        self.last = _Streak(flat, undefined(flat), hashed, pair, code, got)
         return self.last
 
     def _close(self) -> None:
-        """Make entries of the last run: of what is right under one reading, there is a count."""
-        run, self.last = self.last, None
-        for reading in self._readings(run.flat) if run else ():
-            assert run is not None  # noqa: S101
-            outcome, lowest = run.flat.outcomes[reading], run.pair[0]
-            sort, kind, sample = self.settled.one(outcome, run.code, run.got, lowest)
-            entry = TallyEntry(run.pair[1] + 1 - lowest)
-            if run.hashed:
-                place = Ranges(loose=(run.pair,))
-                entry = TallyEntry(entry.count, run.total, place, sample, sample)
-            self.found[Key(run.flat.row, reading, sort, kind)].append(entry)
+        """Make entries of the last streak: of what is right under one reading, there is a count."""
+        streak, self.last = self.last, None
+        for reading in self._readings(streak.flat) if streak else ():
+            assert streak is not None  # noqa: S101
+            outcome, lowest = streak.flat.outcomes[reading], streak.pair[0]
+            sort, kind, sample = self.settled.one(outcome, streak.code, streak.got, lowest)
+            entry = TallyEntry(streak.pair[1] + 1 - lowest)
+            if streak.hashed:
+                place = Ranges(loose=(streak.pair,))
+                entry = TallyEntry(entry.count, streak.total, place, sample, sample)
+            self.found[Key(streak.flat.row, reading, sort, kind)].append(entry)
 
     def _readings(self, flat: Flat) -> range:
         return range(len(self.program.decisions[flat.row].readings))
