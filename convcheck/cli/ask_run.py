@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from convcheck.cli.run_options import RunOptions
 from convcheck.errors import UsageError
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from convcheck.judge.result import BackendInfo, RunResult, Shard
     from convcheck.plan.runner import Event
     from convcheck.plan.units import Gathering, Unit
+    from convcheck.report.json.decode import Types
     from convcheck.report.json.journal import Journal
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -58,6 +61,35 @@ def ask_run(
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
         ended_early=heard.ended_early, consistency=options.consistency,
     )  # fmt: skip
+
+
+def opened_journal(
+    path: str, head: Mapping[str, object], plan: Sequence[Unit], corpus: Corpus, types: Types
+) -> Journal:
+    """Open the journal of a run of these units, or begin it, and say what it has."""
+    from convcheck.plan.merge import plan_digest
+    from convcheck.report.json.journal import open_journal
+
+    digests = dict(corpus.digests(list(dict.fromkeys(unit.case for unit in plan))))
+    run = {**head, "corpora": digests, "plan": plan_digest([unit.id for unit in plan])}
+    journal = open_journal(path, run, types, plan, corpus.conversion)
+    click.get_current_context().call_on_close(journal.file.close)
+    if journal.done:
+        whole = "parts" if any(unit.codes for unit in plan) else "cases"
+        click.echo(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
+    return journal
+
+
+def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]) -> int:
+    """Remove the results so far, unless the same command has to go on from them: where it ends with
+    one of the codes that keep them.
+    """
+    for journal in journals:
+        if code in keeps:
+            click.echo(f"the same command goes on from {journal.path}", err=True)
+        else:
+            journal.remove()
+    return code
 
 
 def _notes(options: RunOptions, corpus: Corpus, cases: Sequence[Case]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.ask_run import ask_run, shared
+from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
@@ -105,16 +105,7 @@ def command(
     journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
     code = _report(_claimed(claims, result, chosen), loaded, reports, known)
-    return _kept_until_done(journal, code)
-
-
-def _kept_until_done(journal: Journal | None, code: int) -> int:
-    """Remove the results so far, unless the same command has to go on from them."""
-    if journal and code == INTERRUPTED:
-        click.echo(f"the same command goes on from {journal.path}", err=True)
-    elif journal:
-        journal.remove()
-    return code
+    return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
 
 
 def _check_files(resume: str | None, reports: Reports) -> None:
@@ -175,25 +166,16 @@ def _journal(
 ) -> Journal | None:  # fmt: skip
     if path is None:
         return None
-    from convcheck.plan.merge import plan_digest
     from convcheck.plan.units import units
-    from convcheck.report.json.journal import open_journal
 
     plan, shard = shared(units(cases, corpus.spans), part)
-    run = {
+    head = {
         "address": backend,
         "tier": corpus.tier,
         "consistency": options.consistency,
-        "corpora": dict(corpus.digests(cases)),
         "shard": [shard.index, shard.of, shard.plan] if shard else None,
-        "plan": plan_digest([unit.id for unit in plan]),
     }
-    journal = open_journal(path, run, loaded.types.types, plan, corpus.conversion)
-    click.get_current_context().call_on_close(journal.file.close)
-    if journal.done:
-        whole = "parts" if any(unit.codes for unit in plan) else "cases"
-        click.echo(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
-    return journal
+    return opened_journal(path, head, plan, corpus, loaded.types.types)
 
 
 def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None) -> int:

@@ -106,17 +106,25 @@ _OPTIONS = (
 )
 
 
-def run_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options; the command gets them as `options`."""
+def packed_options(
+    kind: Callable[..., object], names: Sequence[str], options: Sequence[Callable[..., Any]]
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Return a decorator that adds options; the command gets those of the names in one object."""
 
-    @functools.wraps(function)
-    def packed(**given: Any) -> int:
-        options = RunOptions(**{f.name: given.pop(f.name) for f in fields(RunOptions)})
-        return function(options=options, **given)
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def packed(**given: Any) -> int:
+            packed_ones = kind(**{name: given.pop(name) for name in names})
+            return function(options=packed_ones, **given)
 
-    for option in reversed(_OPTIONS):
-        packed = option(packed)
-    return packed
+        for option in reversed(options):
+            packed = option(packed)
+        return packed
+
+    return decorate
+
+
+run_options = packed_options(RunOptions, [f.name for f in fields(RunOptions)], _OPTIONS)
 
 
 def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.ask_run import dealt
+from convcheck.cli.ask_run import dealt, kept_until_done, opened_journal
 from convcheck.cli.options import (
     backends_option,
     catalog,
@@ -15,6 +16,7 @@ from convcheck.cli.options import (
     shard_option,
 )
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.run_options import packed_options
 from convcheck.cli.turns import Turn, each, selected, writable
 from convcheck.errors import UsageError
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from convcheck.judge.result import Shard
     from convcheck.plan.runner import Execution
     from convcheck.plan.select import Selection
+    from convcheck.report.json.journal import Journal
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.survey.merge import Survey
@@ -36,34 +39,68 @@ Examples:
 """
 
 
+@dataclass(frozen=True)
+class SurveyOptions:
+    """How cases are asked for a survey."""
+
+    tier: Tier
+    #: How many worker processes there are; None for one a core.
+    jobs: int | None
+    #: Seconds that one call of the backend may take.
+    timeout: float
+    seed: int
+    #: The address of a cluster, None for processes on this machine.
+    executor: str | None
+    #: What the names of the files begin with that keep the results so far, None for none.
+    resume: str | None
+
+
+_OPTIONS = (
+    click.option(
+        "--tier",
+        type=click.Choice(["edge", "boundary", "exhaustive"]),
+        default="edge",
+        show_default=True,
+        help="How many inputs, as for `run`.",
+    ),
+    click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core."),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0.1),
+        default=30.0,
+        show_default=True,
+        help="Seconds that one call of the backend may take.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of the random part of the inputs.",
+    ),
+    click.option(
+        "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
+    ),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        help="Keep the results so far in FILE.1, FILE.2 and so on, one a backend; after a kill, go "
+        "on from them.",
+    ),
+)
+
+
 @click.command("survey", epilog=EXAMPLE)
 @backends_option
 @selection_options
-@click.option(
-    "--tier", type=click.Choice(["edge", "boundary", "exhaustive"]), default="edge",
-    show_default=True, help="How many inputs, as for `run`.",
-)  # fmt: skip
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core.")
-@click.option(
-    "--timeout", type=click.FloatRange(0.1), default=30.0, show_default=True,
-    help="Seconds that one call of the backend may take.",
-)  # fmt: skip
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True,
-    help="Seed of the random part of the inputs.",
-)  # fmt: skip
-@click.option("--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask.")
+@packed_options(SurveyOptions, [field.name for field in fields(SurveyOptions)], _OPTIONS)
 @shard_option
 @click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
 @specs
 def command(
     selection: Selection,
     backends: tuple[str, ...],
-    tier: Tier,
-    jobs: int | None,
-    timeout: float,
-    seed: int,
-    executor: str | None,
+    options: SurveyOptions,
     part: tuple[int, int] | None,
     json_path: str | None,
     specs: tuple[str, ...],
@@ -83,17 +120,15 @@ def command(
         raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
     cases = selected(loaded, selection, backends)
     writable(json_path)
-    corpus = open_corpus(loaded, tier, seed, data_dir("vectors"))
+    corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))
     notes = corpus.check(cases)
     plan = _open(loaded, cases)
     asked, shard = dealt(plan, [case.id for case in plan], part)
-    turns = each(
-        backends,
-        lambda name: _ask(name, asked, corpus, jobs, timeout, executor),
-        lambda done: done.interrupted,
-    )
+    asking = _Asking(asked, corpus, options, shard)
+    turns = each(backends, asking.ask, lambda done: done.interrupted)
     found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))
-    return _report(found, loaded, json_path)
+    code = _report(found, loaded, json_path)
+    return kept_until_done(asking.journals, code, [INTERRUPTED, NOT_STARTED])
 
 
 def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
@@ -110,31 +145,53 @@ def _open(loaded: Catalog, cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if has_one(case)]
 
 
-def _ask(
-    address: str,
-    cases: Sequence[Case],
-    corpus: Corpus,
-    jobs: int | None,
-    timeout: float,
-    executor: str | None,
-) -> Execution:
-    from convcheck.cli.progress import progress
-    from convcheck.plan.runner import execute
-    from convcheck.survey.survey import OpenRows, survey
+class _Asking:
+    """Asks one backend after the other, and keeps a journal of each."""
 
-    sent = corpus.only(cases)
-    with progress(len(cases), address) as advance:
-        return execute(
-            address,
-            cases,
-            OpenRows(sent),
-            jobs=jobs,
-            timeout=timeout,
-            executor=executor,
-            on_result=lambda result: advance(),
-            judge=survey,
-            catalog=sent.catalog,
-        )
+    def __init__(
+        self, cases: Sequence[Case], corpus: Corpus, options: SurveyOptions, shard: Shard | None
+    ) -> None:
+        self.cases, self.corpus, self.options, self.shard = cases, corpus, options, shard
+        self.journals: list[Journal] = []
+
+    def ask(self, address: str) -> Execution:
+        """Ask a backend what its journal does not have."""
+        from convcheck.cli.progress import progress
+        from convcheck.plan.runner import execute
+        from convcheck.survey.survey import OpenRows, survey
+
+        sent, options = self.corpus.only(self.cases), self.options
+        journal = self._journal(address)
+        with progress(len(self.cases), address) as advance:
+            return execute(
+                address,
+                self.cases,
+                OpenRows(sent),
+                jobs=options.jobs,
+                timeout=options.timeout,
+                executor=options.executor,
+                on_result=lambda result: advance(),
+                judge=survey,
+                catalog=sent.catalog,
+                journal=journal,
+            )
+
+    def _journal(self, address: str) -> Journal | None:
+        if self.options.resume is None:
+            return None
+        from convcheck.plan.units import Unit
+
+        shard = self.shard
+        head = {
+            "survey": True,
+            "address": address,
+            "tier": self.corpus.tier,
+            "shard": [shard.index, shard.of, shard.plan] if shard else None,
+        }
+        path = f"{self.options.resume}.{len(self.journals) + 1}"
+        plan, types = [Unit(case) for case in self.cases], self.corpus.catalog.types.types
+        self.journals.append(opened_journal(path, head, plan, self.corpus, types))
+        return self.journals[-1]
 
 
 def _survey(

@@ -53,6 +53,11 @@ class ResultStore(Protocol):
     """Where results are kept as they come, and the units that an earlier run has done."""
 
     @property
+    def backend(self) -> BackendInfo | None:
+        """How the backend names itself, None where it was not opened yet."""
+        ...
+
+    @property
     def done(self) -> Mapping[str, Part]:
         """What is done already, by the id of the unit."""
         ...
@@ -143,18 +148,19 @@ def execute(
     on_result: Callable[[CaseResult], None] = lambda result: None,
     judge: Judge | None = None,
     catalog: Catalog | None = None,
+    journal: ResultStore | None = None,
     say: Callable[[str], None] = to_stderr,
 ) -> Execution:
     """Ask every case, by its vectors, and return the results; tell `on_result` of each as it comes.
 
-    With `fail_fast`, the run ends with the first failure. Raises as `run` does.
+    What the journal has is not asked again. With `fail_fast`, the run ends with the first failure.
+    Raises as `run` does.
     """
-    setup = Setup(address, corpus, judge, timeout, catalog=catalog)
-    plan = [Unit(case) for case in cases]
-    order = {case.id: n for n, case in enumerate(cases)}
+    setup, plan = Setup(address, corpus, judge, timeout, catalog=catalog), list(map(Unit, cases))
     found: dict[str, CaseResult] = {}
-    backend, restarts, interrupted = BackendInfo(address, ""), 0, False
-    with closing(run(setup, plan, Workers(jobs, executor), say=say)) as events:
+    backend = (journal.backend if journal else None) or BackendInfo(address, "")
+    restarts, interrupted = 0, False
+    with closing(run(setup, plan, Workers(jobs, executor), journal, say)) as events:
         try:
             for event in events:
                 if isinstance(event, BackendInfo):
@@ -168,5 +174,5 @@ def execute(
                         break
         except KeyboardInterrupt:
             interrupted = True
-    results = tuple(found[name] for name in sorted(found, key=order.__getitem__))
+    results = tuple(found[case.id] for case in cases if case.id in found)
     return Execution(results, backend, interrupted, restarts)

@@ -135,6 +135,18 @@ def test_the_json_is_that_of_a_run_on_this_machine(of: str, url: str, tmp_path: 
     assert verdicts.items() <= here["summary"]["verdicts"].items()
 
 
+def test_the_survey_is_that_of_one_on_this_machine(url: str, tmp_path: Path) -> None:
+    ask = ("survey", "--backend", "tests.planted.free_backends:Refusing", "--backend", "reference",
+           "onnx.Cast-21", "--from", "float16", "--to", "int8", "--to", "int16")  # fmt: skip
+    for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
+        done = convcheck(*ask, *executor, "--json", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    here, there = (json.loads((tmp_path / name).read_text()) for name in ("here", "there"))
+    assert here.pop("environment").keys() == there.pop("environment").keys()
+    assert here == there
+    assert any(case["difference"] for row in here["rows"] for case in row["cases"])
+
+
 def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
     before = set(local.scheduler.workers)
     found = there(on_cluster(url, planted("Segfault"), jobs(3), 20.0))

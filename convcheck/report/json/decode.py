@@ -75,7 +75,7 @@ def _run(report: form.Report, types: Types) -> RunResult:
         plain(report.environment),
         report.known.file,
         tuple(
-            judged.Problem(p.kind, _place(p.place), p.message, p.repair)
+            judged.Problem(p.kind, place_of(p.place), p.message, p.repair)
             for p in report.known.problems
         ),
         report.selected,
@@ -153,17 +153,18 @@ def group_of(group: form.Group, case: Case, types: Types) -> judged.Group:
         group.placement,
         tuple((word_of(low, source), word_of(high, source)) for low, high in group.ranges),
         group.more_ranges,
-        tuple(_example(one, case, types) for one in group.examples),
+        tuple(shown_of(one, case, types) for one in group.examples),
         _excuse(group.excuse),
     )
 
 
 @cache
 def _decision(rule: str, row: str, level: Level, cite: str, source: str, place: str) -> Decision:
-    return Decision(rule, row, level, cite, source, _place(place))
+    return Decision(rule, row, level, cite, source, place_of(place))
 
 
-def _place(text: str) -> Place:
+def place_of(text: str) -> Place:
+    """Return a place that was written FILE:LINE."""
     file, colon, line = text.rpartition(":")
     return Place(file, int(line)) if colon and line.isdigit() else Place(text, 0)
 
@@ -171,13 +172,16 @@ def _place(text: str) -> Place:
 def _excuse(excuse: form.Excuse | None) -> judged.Excuse | None:
     if excuse is None:
         return None
-    return judged.Excuse(excuse.kind, excuse.reason, excuse.issue, _place(excuse.place))
+    return judged.Excuse(excuse.kind, excuse.reason, excuse.issue, place_of(excuse.place))
 
 
-def _example(
+def shown_of(
     one: form.Example | form.Call, case: Case, types: Types
 ) -> judged.Example | CallExample:
-    return _call(one, case, types) if isinstance(one, form.Call) else example_of(one, case)
+    """Return an example of an element, or of a whole call. Raises ValueError for codes that do not
+    fit the case.
+    """
+    return call_of(one, case, types) if isinstance(one, form.Call) else example_of(one, case)
 
 
 def example_of(one: form.Example, case: Case) -> judged.Example:
@@ -193,7 +197,8 @@ def example_of(one: form.Example, case: Case) -> judged.Example:
     )
 
 
-def _call(one: form.Call, case: Case, types: Types) -> CallExample:
+def call_of(one: form.Call, case: Case, types: Types) -> CallExample:
+    """Return an example of a whole call. Raises ValueError for codes that do not fit the case."""
     due, got = one.expected, one.got
     arguments = zip(one.arguments, case.inputs, strict=False)
     return CallExample(

@@ -142,7 +142,11 @@ def group(case: Case, found: judged.Group) -> form.Group:
 
 def example(case: Case, shown: judged.Example | CallExample) -> form.Example | form.Call:
     """Return an example of a case, of an element or of a whole call."""
-    return _call(case, shown) if isinstance(shown, CallExample) else element_example(case, shown)
+    return (
+        call_example(case, shown)
+        if isinstance(shown, CallExample)
+        else element_example(case, shown)
+    )
 
 
 def element_example(case: Case, shown: judged.Example) -> form.Example:
@@ -160,7 +164,8 @@ def element_example(case: Case, shown: judged.Example) -> form.Example:
     )
 
 
-def _call(case: Case, shown: CallExample) -> form.Call:
+def call_example(case: Case, shown: CallExample) -> form.Call:
+    """Return an example of a whole call."""
     due, got = shown.expected, shown.got
     arguments = zip((t.format for t in case.inputs), shown.arguments, strict=False)
     return form.Call(

@@ -1,8 +1,8 @@
 """The results of a run in a file as they come, a line each, for a run that is killed to go on.
 
 The first line tells which run it is; then come the backend's name, once it is open, and the
-cases, as they stand in a report, and tallies of parts of a case. A line that was cut short by the
-kill is not there.
+cases, as they stand in a report, of a survey with their open rows, and tallies of parts of a case.
+A line that was cut short by the kill is not there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,9 +23,11 @@ from convcheck.judge.tally import Tally
 from convcheck.plan.units import Rules, Unit, part_of
 from convcheck.report.json import encode
 from convcheck.report.json import report as form
+from convcheck.report.json.case_survey import KeptRow, kept_row, surveyed_of
 from convcheck.report.json.codec import Shape, plain, struct
 from convcheck.report.json.decode import Types, case_of
 from convcheck.report.json.tally import encoded, tally_of
+from convcheck.survey.model import CaseSurvey
 
 FORMAT = "convcheck-journal/4"
 
@@ -37,6 +39,8 @@ class Line(Shape, frozen=True, kw_only=True):
     unit: str = ""
     vectors: form.Case | None = None
     tally: form.Tally | None = None
+    #: of a survey, the open rows of the case
+    rows: tuple[KeptRow, ...] | None = None
 
 
 @dataclass
@@ -64,7 +68,7 @@ class Journal:
     def add(self, unit: Unit, part: Part) -> None:
         """Note the result of a unit."""
         if result := part.vectors or part.lost:
-            line = Line(unit=unit.id, vectors=encode.case(result))
+            line = Line(unit=unit.id, vectors=encode.case(result), rows=_rows(result))
         else:
             assert part.tally is not None  # noqa: S101
             decisions = self.rules(unit.case)[0].decisions
@@ -176,10 +180,26 @@ def _part(line: Line, plan: Mapping[str, Unit], types: Types, rules: Rules) -> P
     if unit is None:
         raise ValueError(f"{line.unit!r} is of another run")
     if line.vectors:
-        return _fitting(unit, case_of(line.vectors, types))
+        part = _fitting(unit, case_of(line.vectors, types))
+        return part if line.rows is None else _with_rows(part, line.rows, types)
     if line.tally is None:
         raise ValueError(f"{line.unit} has no result")
     return _fitting(unit, tally_of(line.tally, unit.case, rules(unit.case)[0].decisions))
+
+
+def _rows(result: CaseResult) -> tuple[KeptRow, ...] | None:
+    if not isinstance(result, CaseSurvey):
+        return None
+    return tuple(kept_row(result.case, row) for row in result.rows)
+
+
+def _with_rows(part: Part, rows: tuple[KeptRow, ...], types: Types) -> Part:
+    """Return the part of a survey: as results of several backends are put together by their cases,
+    its case is that of the plan.
+    """
+    surveyed = tuple(surveyed_of(row, part.case, types) for row in rows)
+    found = vars(part.vectors) | {"case": part.case}
+    return replace(part, vectors=CaseSurvey(**found, rows=surveyed))
 
 
 def _fitting(unit: Unit, found: CaseResult | Tally) -> Part:

@@ -1,0 +1,86 @@
+"""A survey that is interrupted goes on: its bytes are those of one in one piece."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import ROOT
+
+REFUSING = "tests.planted.free_backends:Refusing"
+SELECTION = (
+    "onnx.Cast-21", "onnx.Range-11", "--case", "onnx.Cast-21/float*-to-int*",
+    "--case", "onnx.Cast-21/string-to-int8", "--case", "onnx.Range-11/*",
+)  # fmt: skip
+ASK = ("survey", "--backend", REFUSING, "--backend", "planted.diary:Diary", *SELECTION)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def kept(journal: Path) -> set[str]:
+    """The cases whose results are in a journal."""
+    if not journal.exists():
+        return set()
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)[1:]
+    whole = (json.loads(line) for line in lines if line.endswith("\n"))
+    return {line["unit"] for line in whole if "unit" in line}
+
+
+def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
+    resume, report, diary = (tmp_path / name for name in ("kept", "s.json", "diary.txt"))
+    options = ("--resume", str(resume), "--json", str(report), "--jobs", "1")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "convcheck", *ASK, *options],
+        env={**os.environ, "DIARY": str(diary)},
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    journals = [tmp_path / "kept.1", tmp_path / "kept.2"]
+    limit = time.monotonic() + 120
+    while len(kept(journals[1])) < 3:
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"the same command goes on from {journals[1]}" in said
+    before = [kept(journal) for journal in journals]
+    assert len(before[0]) > len(before[1]) >= 3  # all of the first backend's, some of the second's
+    asked = diary.read_text().splitlines()
+    done = convcheck(*ASK, *options, DIARY=str(diary))
+    assert done.returncode == 0, done.stderr
+    assert f"{len(before[0])} of {len(before[0])} cases are there" in done.stderr
+    assert not before[1] & set(diary.read_text().splitlines()[len(asked) :])  # none asked again
+    assert not any(journal.exists() for journal in journals)
+    whole = tmp_path / "whole.json"
+    convcheck(*ASK, "--json", whole, DIARY=str(tmp_path / "other.txt"))
+    assert report.read_bytes() == whole.read_bytes()
+    cases = [case for row in json.loads(whole.read_text())["rows"] for case in row["cases"]]
+    assert {"Range" in case["id"] for case in cases} == {False, True}
+    assert any(case["difference"] for case in cases)
+
+
+def test_a_journal_is_of_one_command(tmp_path: Path) -> None:
+    resume = tmp_path / "kept"
+    run = ("run", "--backend", REFUSING, "--case", "onnx.Cast-21/float16-to-int8")
+    head = {"format": "convcheck-journal/4", "survey": True}
+    resume.write_text(json.dumps(head) + "\n")
+    done = convcheck(*run, "onnx.Cast-21", "--resume", resume)
+    assert done.returncode == 2
+    assert "is of another run" in done.stderr
+    (tmp_path / "kept.1").write_text(json.dumps({"format": "convcheck-journal/4"}) + "\n")
+    done = convcheck(*ASK, "--resume", resume, DIARY=str(tmp_path / "diary.txt"))
+    assert done.returncode == 2
+    assert "is of another run" in done.stderr
