@@ -7,7 +7,6 @@ a value in the destination take M's place, and where the value lies between them
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache, lru_cache
 
 from .formats import ABOVE, BELOW, EXACT, FLOATS, INTEGERS, SIGNED, TIE, Value, decode, locate, span
@@ -90,12 +89,11 @@ def _placed(source: str, destination: str, code: int) -> tuple[Value, int, int]:
         return value, 0, EXACT
     if destination in FLOATS:
         return value, *locate(destination, value)
-    whole = abs(value) // 1
-    fraction = abs(value) - whole
-    if fraction == 0:
+    whole, rest = divmod(abs(value.numerator), value.denominator)
+    if rest == 0:
         return value, whole, EXACT
-    half = Fraction(1, 2)
-    return value, whole, TIE if fraction == half else ABOVE if fraction > half else BELOW
+    one = value.denominator
+    return value, whole, TIE if 2 * rest == one else ABOVE if 2 * rest > one else BELOW
 
 
 def _carried(carries: Carry, negative: bool, kept: int, side: int) -> int:
