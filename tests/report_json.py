@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema
+
 from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
 from convcheck.report.json.codec import plain
+from convcheck.report.json.schemas import schema
 
 render = encode.text_of
 SOMEWHERE = {
@@ -26,3 +29,9 @@ def document(result: RunResult) -> Any:
 def masked(document: Any) -> Any:
     """JSON data without what differs between machines and versions of convcheck."""
     return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
+
+
+def held_to_schema(name: str, found: Any) -> Any:
+    """Return JSON data of a format, which its schema has to allow."""
+    jsonschema.Draft202012Validator(schema(name)).validate(found)
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
+from report_json import held_to_schema
 
 from convcheck.ask.stream import sweep
 from convcheck.backends.ml_dtypes import MlDtypes
@@ -163,7 +164,8 @@ def test_the_table() -> None:
     assert "65,536 values a case, in 1 part of 65,536" in text
     assert "a run's spans have 16,777,216" in text
     assert all(len(line) <= 80 for line in narrow)
-    assert narrow[3] == "bfloat16"
+    assert sum(line.startswith("onnx.Cast-21  float32 →") for line in narrow) == 2
+    assert sum(line.startswith("bfloat16 ") for line in narrow) == 2 * len(cases)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = convcheck("bench", "--backend", "ml_dtypes", *chosen, "--values", 65536, "--json", path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    figures = json.loads(path.read_text())
+    figures = held_to_schema("bench", json.loads(path.read_text()))
     assert figures["format"] == "convcheck-bench/1"
     assert figures["values"] == 65536
     assert figures["parts"] == [{"first": 0, "count": 65536}]

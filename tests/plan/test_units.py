@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
 from planted.swept import Swept, Unbound
+from report_json import held_to_schema
 from sweeps import HALF, SPAN, case_of, swept
 
 from convcheck.ask.elements import ask
@@ -299,6 +301,8 @@ def test_a_journal_gives_back_what_was_found(tmp_path: Path) -> None:
     for unit, part in zip(PLAN, parts, strict=True):
         with_journal.add(unit, part)
     with_journal.file.close()
+    lines = (tmp_path / "j").read_text().splitlines()[1:]
+    assert len([held_to_schema("journal-line", json.loads(line)) for line in lines]) == len(PLAN)
     again = journal(tmp_path / "j")
     assert [again.done[unit.id].tally for unit in PLAN] == [part.tally for part in parts]
     assert again.done[PLAN[2].id].lost is not None

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command import check_golden, convcheck
-from report_json import document, render
+from report_json import document, held_to_schema, render
 from report_runs import (
     ELSE,
     NARROW,
@@ -231,7 +231,7 @@ def test_exit_codes(files: Path, arguments: tuple[str, ...], code: int) -> None:
 def test_the_json(files: Path) -> None:
     done = convcheck("diff", files / "old.json", files / "new.json", "--json", "-")
     assert "FIXED" in done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
     assert found["format"] == "convcheck-diff/1"
     assert found["summary"] == {
         "new": 5, "changed": 1, "fixed": 1, "not_asked": 1, "other_verdict": 1, "other_answer": 1,

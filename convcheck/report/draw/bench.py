@@ -10,6 +10,7 @@ from convcheck.judge.words import clean, number, plural
 from convcheck.plan.bench import Bench, Measured
 from convcheck.report.draw.layout import INDENT, paragraph
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import cells, table_lines
 from convcheck.report.environment import environment
 from convcheck.vectors.span import WHOLE_SPAN
 
@@ -17,7 +18,6 @@ _HEAD = (
     ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
     ("", "ns", "ns", "ns", "ns", "%", "", "ratio", "ns", "/s"),
 )
-_GAP = "  "
 
 
 def show(bench: Bench, width: int, room: int) -> Iterator[StyledText]:
@@ -39,22 +39,11 @@ def _title(measured: Measured) -> str:
 
 
 def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[StyledText]:
-    """Put a case on a line; on two, its name first, where they would be too long."""
+    """Yield a line a case, in parts by columns where they would be too long."""
     names = [case.case.name.partition("-to-")[2] or case.case.name for case in cases]
-    rows = [_figures(case) for case in cases]
-    lines = list(_columns([_HEAD[0][1:], _HEAD[1][1:], *rows]))
-    longest = max(map(len, [title, *names]))
-    if longest + len(_GAP) + len(lines[0]) <= room:
-        for name, line in zip([title, "", *names], lines, strict=True):
-            style = "bold" if name in (title, "") else ""
-            yield StyledText(name.ljust(longest) + _GAP + line, style)
-        return
-    yield StyledText(title, "bold")
-    for head in lines[:2]:
-        yield StyledText(_GAP + head, "bold")
-    for name, line in zip(names, lines[2:], strict=True):
-        yield StyledText(name)
-        yield StyledText(_GAP + line)
+    rows = [cells([name, *_figures(case)]) for name, case in zip(names, cases, strict=True)]
+    heads = [cells([title, *_HEAD[0][1:]], "bold"), cells(["", *_HEAD[1][1:]], "bold")]
+    yield from table_lines(heads, rows, room, right=range(1, len(_HEAD[0])))
 
 
 def _figures(measured: Measured) -> tuple[str, ...]:
@@ -72,12 +61,6 @@ def _figures(measured: Measured) -> tuple[str, ...]:
         "-" if by_hand == "-/-" else by_hand,
         f"{1e3 / measured.whole:,.0f}",
     )
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield _GAP.join(word.rjust(width) for word, width in zip(row, widths, strict=True))
 
 
 def _why_not(bench: Bench, width: int) -> Iterator[StyledText]:

@@ -7,20 +7,15 @@ from fractions import Fraction
 
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Text
+from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.rules.cases import count_cases
 from convcheck.rules.model import DType, Spec
 from convcheck.rules.types import GRAPHS, LIBRARIES, Types
 
 
 def columns(rows: Sequence[Sequence[str]], right: frozenset[int] = frozenset()) -> Iterator[str]:
-    """Put rows in columns as wide as their widest word; those named in `right` are numbers."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        words = (
-            word.rjust(width) if i in right else word.ljust(width)
-            for i, (word, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(words).rstrip()
+    """Yield rows in columns as wide as their widest word; those named in `right` are numbers."""
+    yield from map(str, table_lines([], [cells(row) for row in rows], WHOLE, right=right))
 
 
 def spec_rows(specs: Sequence[Spec]) -> list[list[str]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import WHOLE, cells, downwards, table_lines
 from convcheck.report.matrix import Matrix
 from convcheck.report.naming import compact_specs
-from convcheck.report.status import STATUSES
+from convcheck.report.status import STATUSES, Status
 
+NOT_ASKED = "_"
 _INDENT = 2
 
 
@@ -17,10 +19,11 @@ def matrix_lines(matrices: dict[str, Matrix], width: int) -> Iterator[StyledText
     """Yield the lines of matrices, those that are equal once, then what the symbols mean."""
     for one in dict.fromkeys(matrices.values()):
         specs = [spec for spec, other in matrices.items() if other == one]
-        yield StyledText(compact_specs(specs), "bold")
+        yield from paragraph(compact_specs(specs), width, indent=0, hang=2, style="bold")
         yield from _grid(one, width)
         yield StyledText()
-    yield _legend(matrices.values())
+    shown = {status for one in matrices.values() for *_, status in one.cells}
+    yield from legend_lines(shown, width)
     if any(one.left_out for one in matrices.values()):
         said = "rows and columns that are unsupported throughout are left out (-v)"
         yield from paragraph(said, width, indent=_INDENT, style="dim")
@@ -28,55 +31,37 @@ def matrix_lines(matrices: dict[str, Matrix], width: int) -> Iterator[StyledText
 
 
 def _grid(one: Matrix, width: int) -> Iterator[StyledText]:
-    """Yield the lines of a matrix, in as many parts as the width asks for."""
-    label = max(map(len, one.sources)) + _INDENT
-    if label + sum(2 + len(t) for t in one.targets) <= width:
-        yield StyledText(" " * label + "".join(f"  {t}" for t in one.targets), "dim")
-        yield from _rows(one, one.targets, label, [2 + len(t) for t in one.targets])
-        return
-    columns = max((width - label - 1) // 2, 1)
-    for start in range(0, len(one.targets), columns):
-        if start:
-            yield StyledText()
-        targets = one.targets[start : start + columns]
-        yield from _downwards(targets, label + 1)
-        yield from _rows(one, targets, label + 1, [2] * len(targets))
+    """Yield the lines of a matrix; names stand downwards where they are too wide across."""
+    found = {(source, target): status for source, target, status in one.cells}
+    rows = [
+        [StyledText(source), *(_symbol(found.get((source, target))) for target in one.targets)]
+        for source in one.sources
+    ]
+    across = [cells(["", *one.targets], "dim")]
+    lines = list(table_lines(across, rows, WHOLE, indent=_INDENT, middle=True))
+    if lines[0].cell_len > width:
+        for row in rows:
+            row[0].append(" ")
+        heads = [cells(["", *letters], "dim") for letters in downwards(one.targets)]
+        lines = list(table_lines(heads, rows, width, indent=_INDENT, gap=1))
+    yield from lines
 
 
-def _rows(
-    one: Matrix, targets: tuple[str, ...], label: int, widths: list[int]
-) -> Iterator[StyledText]:
-    cells = {(source, target): status for source, target, status in one.cells}
-    for source in one.sources:
-        line = StyledText((" " * _INDENT + source).ljust(label))
-        for target, width in zip(targets, widths, strict=True):
-            status = cells.get((source, target))
-            before = width // 2 if width > 2 else 1  # under the middle of its heading
-            line.append(" " * before)
-            line.append(*((status.symbol, status.style) if status else (" ", "")))
-            line.append(" " * (width - before - 1))
-        line.rstrip()
-        yield line
+def _symbol(status: Status | None) -> StyledText:
+    return StyledText(status.symbol, status.style) if status else StyledText()
 
 
-def _downwards(targets: tuple[str, ...], label: int) -> Iterator[StyledText]:
-    """Yield names written downwards, so that a column need not be wider than a letter."""
-    names = [_abbreviate(t) for t in targets]
-    height = max(map(len, names))
-    for letters in zip(*(n.rjust(height) for n in names), strict=True):
-        yield StyledText((" " * label + " " + " ".join(letters)).rstrip(), "dim")
-
-
-def _abbreviate(name: str) -> str:
-    return name.replace("float", "f").replace("uint", "u").replace("int", "i")
-
-
-def _legend(matrices: Iterable[Matrix]) -> StyledText:
-    present = {status for one in matrices for *_, status in one.cells}
-    legend = StyledText(" " * _INDENT)
-    for status in STATUSES:
-        if status in present:
-            legend.append(status.symbol, status.style)
-            legend.append(f" {status.word}   ")
-    legend.rstrip()
-    return legend
+def legend_lines(shown: Collection[Status | None], width: int) -> Iterator[StyledText]:
+    """Yield what the symbols of some statuses mean, and that of None: that a case was not asked."""
+    marks = [(one.symbol, one.word, one.style) for one in STATUSES if one in shown]
+    marks += [(NOT_ASKED, "not asked", "dim")] if None in shown else []
+    line = StyledText(" " * _INDENT)
+    for symbol, word, style in marks:
+        if line.cell_len + len(symbol) + len(word) + 1 > width and line.plain.strip():
+            line.rstrip()
+            yield line
+            line = StyledText(" " * _INDENT)
+        line.append(symbol, style)
+        line.append(f" {word}   ")
+    line.rstrip()
+    yield line

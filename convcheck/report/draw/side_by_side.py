@@ -12,6 +12,7 @@ from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.side_by_side_matrix import matrices
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.terminal import verdict_lines
 from convcheck.report.naming import compact_ids
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
@@ -78,30 +79,17 @@ def _title(sides: Sequence[Side], width: int) -> Iterator[StyledText]:
 
 
 def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[StyledText]:
-    """Yield a column a backend; in as many parts as the width asks for."""
+    """Yield a column a backend; a status that no case has is left out."""
     specs = list(dict.fromkeys(spec for _, document in ran for spec in document.cases))
     label = max(map(len, [*specs, "all cases", *(s.word for s in STATUSES)]))
     columns = [_column(document, specs) for _, document in ran]
-    widths = [max(map(len, [name, *cells])) for (name, _), cells in zip(ran, columns, strict=True)]
-    for start, end in _parts(widths, width - label):
-        if start:
-            yield StyledText()
-        heads = [name for name, _ in ran][start:end]
-        yield _line("", heads, widths[start:end], label, "bold")
-        lines = zip(_labels(specs), *columns[start:end], strict=True)
-        for name, *cells in lines:
-            if any(cell not in ("0", "") for cell in cells) or name in specs:
-                yield _line(name, cells, widths[start:end], label)
-
-
-def _parts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
-    start, used = 0, 0
-    for i, width in enumerate(widths):
-        if i > start and used + len(_GAP) + width > room:
-            yield start, i
-            start, used = i, 0
-        used += len(_GAP) + width
-    yield start, len(widths)
+    rows = [
+        [StyledText(name.ljust(label)), *map(_cell, found)]
+        for name, *found in zip(_labels(specs), *columns, strict=True)
+        if name in specs or set(found) - {"0", ""}
+    ]
+    heads = [cells(["", *(name for name, _ in ran)], "bold")]
+    yield from table_lines(heads, rows, width, right=range(1, len(ran) + 1))
 
 
 def _labels(specs: Sequence[str]) -> list[str]:
@@ -130,15 +118,9 @@ def _gist(document: Document, spec: str) -> str:
     return f"{number(below)} below" if below else "pass"
 
 
-def _line(
-    name: str, cells: Sequence[str], widths: Sequence[int], label: int, style: str = ""
-) -> StyledText:
-    line = StyledText(name.ljust(label))
-    for cell, width in zip(cells, widths, strict=True):
-        colour = "bold red" if cell.endswith("FAIL") else "dim" if cell == "0" else style
-        line.append(_GAP)
-        line.append(cell.rjust(width), "green" if cell == "pass" else colour)
-    return line
+def _cell(word: str) -> StyledText:
+    style = "bold red" if word.endswith("FAIL") else "dim" if word == "0" else ""
+    return StyledText(word, "green" if word == "pass" else style)
 
 
 # The findings.
@@ -174,16 +156,15 @@ def _digest(
         yield from paragraph(order, width, indent=0, style="dim")
     else:
         heads = list(names)
-    widths = [max(len(head), 4) for head in heads]
-    yield _line("", heads, widths, 0, "dim")
     shown = found if verbose else found[:_LINES]
-    for finding in shown:
-        counts = {name: len(one.members) for name, one in finding.sides}
-        cells = [number(counts.get(name, 0)) for name in names]
-        line = _line("", cells, widths, 0)
-        yield StyledText.assemble(
-            line, _GAP, cut(finding.shown.labelled_line, width - line.cell_len - len(_GAP))
-        )
+    counts = [{name: number(len(one.members)) for name, one in each.sides} for each in shown]
+    rows = [[StyledText(), *(_cell(here.get(name, "0")) for name in names)] for here in counts]
+    titles = cells(["", *(head.rjust(4) for head in heads)], "dim")
+    first, *lines = table_lines([titles], rows, WHOLE, right=range(1, len(names) + 1))
+    yield first
+    for line, each in zip(lines, shown, strict=True):
+        said = cut(each.shown.labelled_line, width - line.cell_len - len(_GAP))
+        yield StyledText.assemble(line, _GAP, said)
     if len(found) > len(shown):
         yield StyledText(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
 

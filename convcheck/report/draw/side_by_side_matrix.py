@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from convcheck.judge.result import FAILURES
 from convcheck.report.document import Document
 from convcheck.report.draw.layout import paragraph
+from convcheck.report.draw.matrix import NOT_ASKED, legend_lines
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import cells, downwards, table_lines
 from convcheck.report.matrix import Matrix
 from convcheck.report.naming import compact_specs
-from convcheck.report.status import STATUSES, Status
+from convcheck.report.status import Status
 
 _INDENT = 2
-_NOT_ASKED = "_"
-_SHORT = {"float": "f", "uint": "u", "int": "i"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ def matrices(
     """Yield the matrices of specs with failures, equal ones once; `verbose` shows all."""
     grids = {spec: _grid([document for _, document in ran], spec) for spec in _specs(ran, verbose)}
     for grid in dict.fromkeys(grids.values()):
-        yield StyledText(compact_specs(spec for spec, g in grids.items() if g == grid), "bold")
+        names = compact_specs(spec for spec, g in grids.items() if g == grid)
+        yield from paragraph(names, width, indent=0, hang=2, style="bold")
         yield from _show(grid, width)
         yield StyledText()
     if grids:
@@ -63,62 +64,27 @@ def _grid(documents: Sequence[Document], spec: str) -> _Grid:
 
 
 def _show(grid: _Grid, width: int) -> Iterator[StyledText]:
-    """Yield the lines of a grid, in as many parts as the width asks for."""
-    label = max(map(len, grid.sources)) + _INDENT
-    wide = max(len(here) for *_, here in grid.cells) + 1
-    columns = max((width - label) // wide, 1)
-    cells = {(source, target): here for source, target, here in grid.cells}
-    for start in range(0, len(grid.targets), columns):
-        if start:
-            yield StyledText()
-        targets = grid.targets[start : start + columns]
-        yield from _heading(targets, label, wide)
-        for source in grid.sources:
-            yield _row(source, [cells.get((source, t), ()) for t in targets], label, wide)
+    """Yield the lines of a grid, names written downwards over the first symbol of their cells."""
+    found = {(source, target): here for source, target, here in grid.cells}
+    rows = [
+        [
+            StyledText(source),
+            *(_symbols(found.get((source, target), ())) for target in grid.targets),
+        ]
+        for source in grid.sources
+    ]
+    heads = [cells(["", *letters], "dim") for letters in downwards(grid.targets)]
+    yield from table_lines(heads, rows, width, indent=_INDENT, gap=1)
 
 
-def _heading(targets: Sequence[str], label: int, wide: int) -> Iterator[StyledText]:
-    """Yield names written downwards, over the first symbol of their cells."""
-    names = [_abbreviate(target) for target in targets]
-    height = max(map(len, names))
-    for letters in zip(*(name.rjust(height) for name in names), strict=True):
-        line = "".join(" " + letter.ljust(wide - 1) for letter in letters)
-        yield StyledText((" " * label + line).rstrip(), "dim")
-
-
-def _abbreviate(name: str) -> str:
-    for long, short in _SHORT.items():
-        name = name.replace(long, short)
-    return name
-
-
-def _row(
-    source: str, cells: Sequence[Sequence[Status | None]], label: int, wide: int
-) -> StyledText:
-    line = StyledText((" " * _INDENT + source).ljust(label))
-    for here in cells:
-        line.append(" ")
-        for status in here:
-            line.append(*((status.symbol, status.style) if status else (_NOT_ASKED, "dim")))
-        line.append(" " * (wide - 1 - len(here)))
-    line.rstrip()
-    return line
+def _symbols(here: Sequence[Status | None]) -> StyledText:
+    marks = ((one.symbol, one.style) if one else (NOT_ASKED, "dim") for one in here)
+    return StyledText.assemble(*marks)
 
 
 def _legend(names: Sequence[str], grids: Sequence[_Grid], width: int) -> Iterator[StyledText]:
     """Yield whose symbol stands where, and what the symbols mean."""
     order = f"{' '.join(names)}: a symbol each, in this order"
     yield from paragraph(order, width, indent=_INDENT, hang=2, style="dim")
-    present = {status for grid in grids for *_, here in grid.cells for status in here}
-    marks = [(s.symbol, s.word, s.style) for s in STATUSES if s in present]
-    marks += [(_NOT_ASKED, "not asked", "dim")] if None in present else []
-    line = StyledText(" " * _INDENT)
-    for symbol, word, style in marks:
-        if line.cell_len + len(symbol) + len(word) + 1 > width:
-            line.rstrip()
-            yield line
-            line = StyledText(" " * _INDENT)
-        line.append(symbol, style)
-        line.append(f" {word}   ")
-    line.rstrip()
-    yield line
+    shown = {status for grid in grids for *_, here in grid.cells for status in here}
+    yield from legend_lines(shown, width)

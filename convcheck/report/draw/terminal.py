@@ -18,6 +18,7 @@ from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import INDENT, MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.matrix import matrix_lines
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.wrong_types import wrong_type_lines
 from convcheck.report.matrix import supported
 from convcheck.report.naming import compact_ids
@@ -62,7 +63,7 @@ def _lines(document: Document, width: int, verbose: bool) -> Iterator[StyledText
     for note in document.remarks:
         yield from paragraph(f"note: {note}", text_width, indent=0, hang=6, style="yellow")
     if document.specs:
-        yield from (StyledText(), *_overview(document, width), StyledText())
+        yield from (StyledText(), *overview_lines(document, width), StyledText())
     yield from _matrices(document, width, verbose)
     found = [finding for finding in document.findings if not finding.excuse]
     for finding in document.findings if verbose else found:
@@ -107,29 +108,25 @@ def verdict_lines(document: Document, width: int) -> Iterator[StyledText]:
 # Counts --------------------------------------------------------------------------------------
 
 
-def _overview(document: Document, width: int) -> list[StyledText]:
+def overview_lines(document: Document, width: int) -> list[StyledText]:
     """Return a line a spec, with short headings and numbers where the width asks for it."""
-    table = _table(document, short=False)
-    return table if len(table[0].plain) <= width else _table(document, short=True)
+    table = _table(document, WHOLE, short=False)
+    return table if table[0].cell_len <= width else _table(document, width, short=True)
 
 
-def _table(document: Document, short: bool) -> list[StyledText]:
+def _table(document: Document, width: int, short: bool) -> list[StyledText]:
     present = document.statuses
     heads = ["spec", "cases", document.counted, *(s.short if short else s.word for s in present)]
-    styles = ["", "", "", *(s.style for s in present)]
-    rows = [_cells(spec, present, short) for spec in document.specs]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    gap = " " if short else "  "
-    return [
-        _join(heads, widths, ["dim"] * len(heads), gap),
-        *(_join(row, widths, styles, gap) for row in rows),
-    ]
+    rows = [_counts(spec, present, short) for spec in document.specs]
+    right, gap = range(1, len(heads)), 1 if short else 2
+    return list(table_lines([cells(heads, "dim")], rows, width, gap=gap, right=right))
 
 
-def _cells(counts: SpecCounts, present: Sequence[Status], short: bool) -> list[str]:
+def _counts(counts: SpecCounts, present: Sequence[Status], short: bool) -> list[StyledText]:
     asked = _short(counts.asked) if short else number(counts.asked)
-    found = (number(counts.statuses.get(status, 0)) for status in present)
-    return [counts.spec, number(counts.cases), asked, *found]
+    found = [(number(counts.statuses.get(status, 0)), status.style) for status in present]
+    said = [(counts.spec, ""), (number(counts.cases), ""), (asked, ""), *found]
+    return [StyledText(word, "dim" if word == "0" else style) for word, style in said]
 
 
 def _short(count: int) -> str:
@@ -137,14 +134,6 @@ def _short(count: int) -> str:
         if count >= 10 ** (power + 1):
             return f"{count / 10**power:,.1f} {unit}"
     return number(count)
-
-
-def _join(cells: list[str], widths: list[int], styles: list[str], gap: str) -> StyledText:
-    line = StyledText()
-    for i, (cell, width, style) in enumerate(zip(cells, widths, styles, strict=True)):
-        line.append(gap if i else "")
-        line.append(cell.rjust(width) if i else cell.ljust(width), "dim" if cell == "0" else style)
-    return line
 
 
 # Lists of known failures ---------------------------------------------------------------------

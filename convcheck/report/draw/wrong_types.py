@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from convcheck.judge.words import plural
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import WHOLE, cells, table_lines, table_parts
 from convcheck.report.promotions import Pattern, Setting, WrongTypes, names_of
 
 _INDENT = 2
-_GAP = "  "
+_GAP = 2
 _PATTERNS, _ROWS, _PARTS, _SETTINGS = 4, 12, 2, 3  # shown of each, unless everything is asked for
 
 
@@ -51,58 +52,35 @@ def _grid(
     pattern: Pattern, order: Sequence[Sequence[str]], width: int, verbose: bool
 ) -> Iterator[StyledText]:
     """Yield the lines of the part of the matrix that has wrong cells, in parts by columns."""
-    cells = {(row, column): said for row, column, said in sorted(pattern.cells)}
+    wrong = {(row, column): said for row, column, said in sorted(pattern.cells)}
     rows, columns = (
-        [name for name in names if name in {pair[i] for pair in cells}]
+        [name for name in names if name in {pair[i] for pair in wrong}]
         for i, names in enumerate(order)
     )
-    label = max(map(len, rows)) + _INDENT
-    parts = list(_parts(columns, cells, width - label))
+    widths = [max(map(len, rows)), *(_width(column, wrong) for column in columns)]
+    parts = list(table_parts(widths, width - _INDENT, _GAP))
     shown = 0
-    for part in parts if verbose else parts[:_PARTS]:
-        here = [row for row in rows if any((row, column) in cells for column in part)]
+    for indices in parts if verbose else parts[:_PARTS]:
+        part = [columns[i - 1] for i in indices]
+        here = [row for row in rows if any((row, column) in wrong for column in part)]
         kept = here if verbose or len(here) <= _ROWS else here[: _ROWS - 1]
-        widths = [_width(column, cells) for column in part]
-        heads = (f"{c:<{w}}" for c, w in zip(part, widths, strict=True))
-        yield StyledText((" " * label + _GAP + _GAP.join(heads)).rstrip(), "dim")
-        yield from _lines(kept, part, widths, cells, label)
-        shown += sum((row, column) in cells for row in kept for column in part)
-    if shown < len(cells):
-        more = plural(len(cells) - shown, "more wrong cell")
+        lines = [
+            [
+                StyledText(row.ljust(widths[0])),
+                *(_cell(wrong.get((row, column))) for column in part),
+            ]
+            for row in kept
+        ]
+        yield from table_lines([cells(["", *part], "dim")], lines, WHOLE, indent=_INDENT)
+        shown += sum((row, column) in wrong for row in kept for column in part)
+    if shown < len(wrong):
+        more = plural(len(wrong) - shown, "more wrong cell")
         yield StyledText(" " * _INDENT + f"… and {more} (-v shows all)", "dim")
 
 
-def _lines(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    widths: Sequence[int],
-    cells: dict[tuple[str, str], str],
-    label: int,
-) -> Iterator[StyledText]:
-    for row in rows:
-        line = StyledText((" " * _INDENT + row).ljust(label))
-        for column, width in zip(columns, widths, strict=True):
-            said = cells.get((row, column))
-            line.append(_GAP)
-            line.append((said or ".").ljust(width), "bold red" if said else "dim")
-        line.rstrip()
-        yield line
+def _cell(said: str | None) -> StyledText:
+    return StyledText(said, "bold red") if said else StyledText(".", "dim")
 
 
-def _parts(
-    columns: Sequence[str], cells: dict[tuple[str, str], str], room: int
-) -> Iterator[list[str]]:
-    part: list[str] = []
-    used = 0
-    for column in columns:
-        need = len(_GAP) + _width(column, cells)
-        if part and used + need > room:
-            yield part
-            part, used = [], 0
-        part.append(column)
-        used += need
-    yield part
-
-
-def _width(column: str, cells: dict[tuple[str, str], str]) -> int:
-    return max(len(column), *(len(said) for (_, c), said in cells.items() if c == column))
+def _width(column: str, wrong: dict[tuple[str, str], str]) -> int:
+    return max(len(column), *(len(said) for (_, c), said in wrong.items() if c == column))

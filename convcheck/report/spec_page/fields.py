@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText, cell_len
+from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import cells, table_lines
 from convcheck.rules.model import Cite, Spec
 
 LABEL = 10  # columns of a field's name
@@ -35,28 +36,9 @@ def quoted(spec: Spec, cite: Cite) -> str:
 
 
 def grid(rows: Sequence[Sequence[str]], width: int, indent: int = 2) -> Iterator[StyledText]:
-    """Yield a table with its heads in the first row and its labels in the first column, in parts by
-    columns where it is too wide. A row that has nothing in a part is left out there.
+    """Yield a table with its heads in the first row and its labels in the first column. A row that
+    has nothing in a part is left out there; one may have fewer cells than there are columns.
     """
-    widths = [max(cell_len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
-    for number, (start, stop) in enumerate(_parts(widths, width - indent)):
-        if number:
-            yield StyledText()
-        chosen = [0, *range(start, stop)]
-        for index, row in enumerate(rows):
-            cells = [row[i] if i < len(row) else "" for i in chosen]
-            if index and not any(cells[1:]):
-                continue
-            line = "  ".join(f"{c:<{widths[i]}}" for c, i in zip(cells, chosen, strict=True))
-            yield StyledText(" " * indent + line.rstrip(), "" if index else "underline")
-
-
-def _parts(widths: Sequence[int], room: int) -> Iterator[tuple[int, int]]:
-    """Cut columns into parts that fit beside the first: the indices of each."""
-    start, used = 1, widths[0]
-    for i, need in enumerate(widths[1:], 1):
-        if i > start and used + 2 + need > room:
-            yield start, i
-            start, used = i, widths[0]
-        used += 2 + need
-    yield start, len(widths)
+    heads, *lines = ([*row, *[""] * (len(rows[0]) - len(row))] for row in rows)
+    table = [cells(line) for line in lines]
+    yield from table_lines([cells(heads, "underline")], table, width, indent=indent, sparse=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from convcheck.judge.words import GLUE
 from convcheck.report.draw.layout import paragraph
-from convcheck.report.draw.styled import StyledText, cell_len
+from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import bodies
-from convcheck.report.spec_page.fields import field, fields, quoted
+from convcheck.report.spec_page.fields import field, fields, grid, quoted
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.diff import Change, attribute_text, condition, rounding
 from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec
@@ -140,14 +140,7 @@ def _table(rule: Rule, feet: dict[Foot, int], width: int) -> Iterator[StyledText
     rows = [["x", *_headings(rule)]]
     for row in rule.rows:
         rows.append([row.label, *(_said(cell, feet) for cell in row.cells)])
-    widths = [max(cell_len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for index, texts in enumerate(rows):
-        line = "  ".join(f"{t:<{w}}" for t, w in zip(texts, widths, strict=True))
-        if cell_len(line) <= width - 2:
-            yield StyledText("  " + line.rstrip(), "underline" if index == 0 else "")
-        else:
-            yield from paragraph("  ".join([f"{texts[0]:<{widths[0]}}", *texts[1:]]), width,
-                                 indent=2, hang=widths[0] + 2)  # fmt: skip
+    yield from grid(rows, width)
 
 
 def _headings(rule: Rule) -> list[str]:
