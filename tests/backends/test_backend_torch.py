@@ -7,6 +7,7 @@ nothing but `calls`, so that this file needs no operator's own.
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -26,7 +27,10 @@ from convcheck.rules.functions import Calling, FunctionRow
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attributes, Case
 
-pytest.importorskip("torch", reason="needs torch: pip install '.[torch]'")
+# torch is found, not imported: collecting the tests would take as long again.
+pytestmark = pytest.mark.skipif(
+    find_spec("torch") is None, reason="needs torch: pip install '.[torch]'"
+)
 
 CASTS: list[tuple[str, str, Attributes, list[int], list[int]]] = [
     # 1, max, the tie between max and 2^16, -0; the least subnormal, half of it: a tie to 0
