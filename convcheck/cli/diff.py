@@ -51,9 +51,9 @@ def command(
 
     from convcheck.files import write_text
     from convcheck.plan.diff import check_comparable, diff_runs
-    from convcheck.report.draw import diff as page
-    from convcheck.report.draw.console import put as show
-    from convcheck.report.draw.console import width_of
+    from convcheck.report.difference import difference_in_words
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.diff import difference_lines
     from convcheck.report.json.decode import read
     from convcheck.report.json.diff import text
 
@@ -63,7 +63,7 @@ def command(
         check_comparable(before, after, (old, new))
     found = diff_runs(before, after)
     console = Console(stderr=json_path == "-")
-    show(page.show(found, width_of(console), verbose), console)
+    put(difference_lines(difference_in_words(found), width_of(console), verbose), console)
     if json_path:
         write_text(text(found), json_path)
     return WORSE if exit_code and found.worse else 0

@@ -30,7 +30,8 @@ from report_runs import (
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
 from convcheck.plan.diff import check_comparable, diff_runs
-from convcheck.report.draw import diff as page
+from convcheck.report.difference import difference_in_words
+from convcheck.report.draw.diff import difference_lines
 
 A = case("onnx.Cast-21", "float32", "bfloat16")
 B = case("onnx.Cast-23", "float32", "bfloat16")
@@ -174,7 +175,10 @@ def a_lot() -> tuple[RunResult, RunResult]:
 
 @pytest.mark.parametrize("verbose", [False, True])
 def test_the_page(verbose: bool) -> None:
-    lines = [line.plain.rstrip() for line in page.show(diff_runs(*a_lot()), 80, verbose)]
+    lines = [
+        line.plain.rstrip()
+        for line in difference_lines(difference_in_words(diff_runs(*a_lot())), 80, verbose)
+    ]
     check_golden(f"diff{'_verbose' * verbose}.txt", "\n".join(lines) + "\n")
 
 
@@ -184,7 +188,8 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
         run(passed(A)), run(answered(A, *(replace(TRUNCATED, decision=r) for r in rows)))
     )
     few, all_of_them = (
-        "\n".join(line.plain for line in page.show(found, 80, v)) for v in (False, True)
+        "\n".join(line.plain for line in difference_lines(difference_in_words(found), 80, v))
+        for v in (False, True)
     )
     assert "3 more findings (-v lists all)" in few
     assert [f"row {i}:" in all_of_them for i in range(15)] == [True] * 15
@@ -193,7 +198,7 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_does_not_differ_from_itself(name: str) -> None:
     result = RUNS[name]()
-    *notes, line = page.show(diff_runs(result, result), 80, False)
+    *notes, line = difference_lines(difference_in_words(diff_runs(result, result)), 80, False)
     assert line.plain.startswith("no difference in ")
     assert bool(notes) == bool(result.interrupted or result.shard)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from report_runs import RUNS
 
 from convcheck.judge.result import CaseResult, Group, Problem, RunResult
+from convcheck.plan.diff import diff_runs
+from convcheck.report.difference import difference_in_words
 from convcheck.report.make import document
 
 
@@ -24,6 +26,16 @@ def within(thing: object) -> Iterator[object]:
         parts = iter(thing)
     for part in parts:
         yield from within(part)
+
+
+def test_a_difference_is_of_words() -> None:
+    old = RUNS["failing"]()
+    mended = tuple(replace(case, verdict="pass", groups=()) for case in old.cases[1:])
+    new = replace(old, cases=(*mended, *RUNS["kinds"]().cases))
+    held = list(within(difference_in_words(diff_runs(old, new))))
+    assert len(held) > 20
+    outside = {type(one).__name__ for one in held if not isinstance(one, str | tuple)}
+    assert outside == {"DifferenceInWords", "ChangedFinding", "ChangedCases"}
 
 
 @pytest.mark.parametrize("name", RUNS)
