@@ -10,23 +10,23 @@ from convcheck import __version__
 
 # Command -> its one line in `convcheck --help`, kept here so that help imports no command.
 COMMANDS = {
-    "run": "Put test vectors to a backend and report where it departs from the standard.",
-    "survey": "Say what backends do where the texts leave them free.",
-    "baseline": "Write down what fails now, so that a run fails on what is new.",
-    "report": "Render the report of a run again, from its JSON.",
+    "run": "Run test vectors against a backend and report where it departs from the standard.",
+    "survey": "Tell what backends do where the standard leaves it open.",
+    "baseline": "List what fails now, so that later runs fail only on what is new.",
+    "report": "Render a run's report again, from its JSON.",
     "merge": "Put the shards of a run together.",
     "diff": "Say what changed between two runs.",
-    "repro": "Make a finding something to run without convcheck.",
-    "explain": "Say what the standard wants of one input, and why.",
+    "repro": "Turn a finding into a script that runs without convcheck.",
+    "explain": "Show what the standard requires for one input, and why.",
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",
     "export": "Write a case's vectors for other tools.",
-    "verify": "Judge the answers of a program, a line each.",
-    "serve": "Answer requests of the process protocol with any backend.",
-    "probe": "Check a program that speaks the process protocol, step by step.",
-    "generate": "Make the test vectors from the specs, or check that they are up to date.",
-    "bench": "Measure what asking and judging costs, beside what a backend needs.",
-    "lint": "Check spec files: complete, unambiguous, reachable, cited, examples true.",
+    "verify": "Judge answers from a file, one per line.",
+    "serve": "Serve any backend over the process protocol.",
+    "probe": "Check, step by step, that a program speaks the process protocol.",
+    "generate": "Generate the test vectors from the specs, or check that they are up to date.",
+    "bench": "Measure the cost of asking and judging, beside what the backend itself needs.",
+    "lint": "Check spec files: complete, unambiguous, reachable, cited, true to their examples.",
 }
 
 

@@ -106,13 +106,13 @@ def _check_out(out: str, update: bool, prune: bool) -> None:
     from convcheck.gate.known_file import read_known
 
     if update and prune:
-        hint = "--update does what --prune does, and more"
+        hint = "--update includes what --prune does"
         raise UsageError("--update and --prune", hint=hint)
     if update or prune:
         read_known(out)
     elif out != "-" and os.path.isfile(out):  # no error of a name too long
-        hint = "--update brings it up to date, --prune takes out what is not true any more"
-        raise UsageError(f"{out} is there already", hint=hint)
+        hint = "--update brings it up to date; --prune removes what no longer holds"
+        raise UsageError(f"{out} already exists", hint=hint)
     writable(out)
 
 
@@ -128,7 +128,7 @@ def _result(
 
         result = read(report, loaded.types.types)
         if result.interrupted or result.ended_early or result.shard:
-            hint = "`convcheck merge` puts shards together" if result.shard else "run it again"
+            hint = "`convcheck merge` puts the shards together" if result.shard else "run it again"
             raise UsageError(f"{report} is of a part of a run", hint=hint)
         return result
     from convcheck.cli.turns import selected

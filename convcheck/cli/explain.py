@@ -67,7 +67,7 @@ def _unmarked(
     type=click.FloatRange(0.1),
     default=30.0,
     show_default=True,
-    help="Seconds that one call of the backend may take.",
+    help="Seconds that one call to the backend may take.",
 )
 @click.option(
     "--verbose", "-v", is_flag=True, help="Show the rows tried before the one that holds."
@@ -120,7 +120,7 @@ def _explained(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Explaine
 
     if len(values) != 1:
         raise UsageError(
-            "which VALUE? one input of the case", hint=f"convcheck explain {case.id} 1"
+            "which VALUE? give one input of the case", hint=f"convcheck explain {case.id} 1"
         )
     spec, [word] = loaded.specs[case.spec], values
     code, exact = _read(case.inputs[0], word)

@@ -52,7 +52,7 @@ def command(
     seed: int,
     specs: tuple[str, ...],
 ) -> int:
-    """Make the test vectors from the specs, or check that they are up to date.
+    """Generate the test vectors from the specs, or check that they are up to date.
 
     Files are canonical JSON, one case a file, one vector a line, written whole or not at all.
     """
@@ -66,7 +66,7 @@ def command(
 
     if out is None and (tier != "edge" or (patterns and not check)):
         raise UsageError(
-            "where to? only the edge tier of every spec goes to the default folder",
+            "which folder? only the edge tier of all specs goes to the default one",
             hint="--out DIR",
         )
     folder = Path(out) if out else data_dir("vectors")
@@ -99,7 +99,7 @@ def _check(differ: list[str], folder: Path, partial: bool) -> int:
     for name in shown:
         click.echo(name)
     if shown:
-        click.echo(f"{len(shown)} files in {folder} are not what the specs give; "
+        click.echo(f"{len(shown)} files in {folder} differ from what the specs give; "
                    "run `convcheck generate`", err=True)  # fmt: skip
         return DIFFERENT
     click.echo(f"{folder} is up to date")

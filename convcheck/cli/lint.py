@@ -19,7 +19,7 @@ Examples:
 @spec_arguments
 @specs
 def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
-    """Check spec files: complete, unambiguous, reachable, cited, examples true.
+    """Check spec files: complete, unambiguous, reachable, cited, true to their examples.
 
     Every point of (source type, destination type, attributes, case class) has to be decided by
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
@@ -39,7 +39,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
         click.echo(f"{plural(count, 'error')} in {plural(len(proofs), 'spec')}", err=True)
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
-    click.echo(f"{len(proofs)} specs, {cases:,} cases: each of {points:,} points is decided by one")
-    click.echo("first-matching row, every row, cell and reading decides some point, every example")
-    click.echo("replays")
+    asked = f"{plural(len(proofs), 'spec')}, {plural(cases, 'case')}"
+    click.echo(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
+    click.echo("every row, cell and reading decides some point; every example holds")
     return 0

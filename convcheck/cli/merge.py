@@ -66,7 +66,7 @@ def _merge_surveys(paths: tuple[str, ...], reports: Reports) -> int:
 
     wanted = reports.files.get("json")
     if wanted is None or len(reports.files) > 1 or reports.known or reports.github:
-        raise UsageError("a survey is merged to JSON alone", hint="--json survey.json")
+        raise UsageError("a merged survey is written as JSON only", hint="--json survey.json")
     whole = merge_surveys([(path, read_shard(path)) for path in paths])
     survey.write(whole, wanted)
     return NOTHING_JUDGED if not whole.rows else 0

@@ -104,7 +104,10 @@ complete_specs = _completer(lambda c: list(c.specs))
 complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
 
 specs_option = click.option(
-    "--specs", multiple=True, metavar="DIR", help="A folder with spec files of your own, as well."
+    "--specs",
+    multiple=True,
+    metavar="DIR",
+    help="A folder with your own spec files, in addition to the built-in ones.",
 )
 spec_arguments = click.argument(
     "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs
@@ -112,7 +115,7 @@ spec_arguments = click.argument(
 backends_option = click.option(
     "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
     help="ort, openvino, pypto, torch … (`convcheck list backends`), process:COMMAND, or "
-    "module:Class. May be repeated: then they are shown side by side.",
+    "module:Class. May be repeated: the results are shown side by side.",
 )  # fmt: skip
 
 
@@ -125,7 +128,7 @@ _SELECTION = (
     click.option("--where", multiple=True, metavar="NAME=VALUE",
                  help="Only with this attribute value."),
     click.option("--case", "globs", multiple=True, metavar="GLOB",
-                 help="Only cases whose id matches."),
+                 help="Only cases whose id matches the glob."),
 )  # fmt: skip
 
 
@@ -162,5 +165,5 @@ shard_option = click.option(
     "part",
     metavar="K/N",
     callback=_part,
-    help="Ask one of N parts; `convcheck merge` puts their JSON together.",
+    help="Run one of N shards; `convcheck merge` puts their JSON together.",
 )

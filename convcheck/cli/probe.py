@@ -30,7 +30,7 @@ Examples:
               help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
 @specs
 def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> int:
-    """Check a program that speaks the process protocol, step by step.
+    """Check, step by step, that a program speaks the process protocol.
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
     are not judged: that is for `convcheck run`. Without SPEC, all that there is is asked, with one
@@ -45,7 +45,7 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
     from convcheck.report.draw.console import put, width_of
 
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
-        hint = "--backend 'process:./mine --flag'; others need no probe"
+        hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
     loaded = catalog(specs)
     chosen = select_specs(loaded, patterns)
@@ -75,6 +75,6 @@ def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:
     return [
         *found,
         StyledText(""),
-        StyledText("it speaks the protocol; whether it is right, says"),
+        StyledText("it speaks the protocol; to see whether it is right:"),
         StyledText(f"  {todo}"),
     ]

@@ -43,7 +43,7 @@ _OPTIONS = (
     *(click.option(f"--{f.name}", metavar="FILE", help=f.help) for f in FORMATS.values()),
     click.option("--github", is_flag=True, help="Print annotations for GitHub Actions."),
     click.option("--verbose", "-v", is_flag=True, help="Show every matrix, case and message."),
-    click.option("--quiet", "-q", is_flag=True, help="Show the verdict and what is wrong, only."),
+    click.option("--quiet", "-q", is_flag=True, help="Show only the verdict and what is wrong."),
 )
 
 

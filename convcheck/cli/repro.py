@@ -53,7 +53,7 @@ Examples:
     type=click.FloatRange(0.1),
     default=30.0,
     show_default=True,
-    help="Seconds that one call of the backend may take.",
+    help="Seconds that one call to the backend may take.",
 )
 @specs
 def command(
@@ -79,7 +79,7 @@ def command(
     if (backend is None) == (report is None):
         raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
     if emit == "onnx" and out in (None, "-"):
-        raise UsageError("a test of ONNX is a folder", hint="--out DIR")
+        raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and emit == "python":
         check_backend(backend)
     if emit == "onnx":
@@ -124,7 +124,9 @@ def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
     result = read(path, loaded.types.types)
     its = next((one for one in result.cases if one.case.id == case.id), None)
     if its is None:
-        raise UsageError(f"{path} has no case {case.id}", hint="is it the report of another run?")
+        raise UsageError(
+            f"{path} does not have the case {case.id}", hint="is it the report of another run?"
+        )
     groups = failing(its)
     if not groups:
         raise does_not_fail(its, f"{result.backend.name} in {path}")

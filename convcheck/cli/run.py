@@ -53,17 +53,21 @@ Examples:
 @click.command("run", epilog=EXAMPLE)
 @backends_option
 @selection_options
-@click.option("--capabilities", metavar="FILE", help="What the backend claims to support, TOML.")
+@click.option(
+    "--capabilities", metavar="FILE", help="A TOML file of what the backend claims to support."
+)
 @run_options
 @shard_option
 @click.option(
-    "--resume", metavar="FILE", help="Keep the results so far in FILE; after a kill, go on from it."
+    "--resume",
+    metavar="FILE",
+    help="Keep results in FILE as they come; resume from it after an interruption.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option(
     "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be asked, and ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be asked, without asking it.")
 @report_options
 @specs
 def command(
@@ -79,7 +83,7 @@ def command(
     reports: Reports,
     specs: tuple[str, ...],
 ) -> int:
-    """Put test vectors to a backend and report where it departs from the standard.
+    """Run test vectors against a backend and report where it departs from the standard.
 
     Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
     'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
@@ -124,7 +128,7 @@ def _known(
         return None
     given = {"--inputs": inputs, "--fail-fast": fail_fast, "--max-failures": most}
     if other := next((name for name, value in given.items() if value), None):
-        hint = f"leave out {other}: the list is of all inputs of a tier"
+        hint = f"leave out {other}: a list is for all inputs of a tier"
         raise UsageError(f"--known does not go with {other}", hint=hint)
     from convcheck.gate.known import read_known
 
@@ -147,7 +151,7 @@ def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
 
     applying = claimed(claims, cases)
     if not applying:
-        hint = "`convcheck list cases` lists what there is"
+        hint = "see `convcheck list cases`"
         raise UsageError(f"none of the {len(cases)} selected cases is claimed", hint=hint)
     return applying
 
@@ -219,8 +223,8 @@ def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> No
              **{f"--{name}": path for name, path in reports.files.items() if name != "json"},
              "--github": reports.github}  # fmt: skip
     if option := next((name for name, value in given.items() if value), None):
-        hint = "run them one by one; side by side they have the terminal and --json"
-        raise UsageError(f"{option} is for one --backend", hint=hint)
+        hint = "run them one at a time; side by side only the terminal and --json are written"
+        raise UsageError(f"{option} works with one --backend only", hint=hint)
 
 
 def _side_by_side(

@@ -61,13 +61,18 @@ _OPTIONS = (
         type=click.Choice(["normative", "implied", "disputed"]),
         help="Fail on rules of this level and stronger.",
     ),
-    click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core."),
+    click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(1),
+        help="Number of worker processes; one per core by default.",
+    ),
     click.option(
         "--timeout",
         type=click.FloatRange(0.1),
         default=30.0,
         show_default=True,
-        help="Seconds that one call of the backend may take.",
+        help="Seconds that one call to the backend may take.",
     ),
     click.option(
         "--seed",
@@ -82,9 +87,11 @@ _OPTIONS = (
         envvar="CONVCHECK_MAX_ELEMENTS",
         default=1 << 24,
         show_default=True,
-        help="The largest output that is asked for, or fetched.",
+        help="The most elements an output may have to be computed or fetched.",
     ),
-    click.option("--inputs", metavar="FILE", help="Your own bit patterns, hex, one a line."),
+    click.option(
+        "--inputs", metavar="FILE", help="A file of your own bit patterns, in hex, one per line."
+    ),
     click.option(
         "--samples",
         callback=count_option(0, 10**12),
@@ -102,7 +109,7 @@ _OPTIONS = (
         help="Ask again at other places, in other lengths, calls in another order, all under other "
         "options: the bits must be the same.",
     ),
-    click.option("--no-progress", is_flag=True, help="Show no progress, on a terminal either."),
+    click.option("--no-progress", is_flag=True, help="Show no progress, not even on a terminal."),
 )
 
 

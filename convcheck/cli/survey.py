@@ -46,7 +46,7 @@ class SurveyOptions:
     tier: Tier
     #: How many worker processes there are; None for one a core.
     jobs: int | None
-    #: Seconds that one call of the backend may take.
+    #: Seconds that one call to the backend may take.
     timeout: float
     seed: int
     #: The address of a cluster, None for processes on this machine.
@@ -63,13 +63,18 @@ _OPTIONS = (
         show_default=True,
         help="How many inputs, as for `run`.",
     ),
-    click.option("--jobs", "-j", type=click.IntRange(1), help="Worker processes; one per core."),
+    click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(1),
+        help="Number of worker processes; one per core by default.",
+    ),
     click.option(
         "--timeout",
         type=click.FloatRange(0.1),
         default=30.0,
         show_default=True,
-        help="Seconds that one call of the backend may take.",
+        help="Seconds that one call to the backend may take.",
     ),
     click.option(
         "--seed",
@@ -105,7 +110,7 @@ def command(
     json_path: str | None,
     specs: tuple[str, ...],
 ) -> int:
-    """Say what backends do where the texts leave them free.
+    """Tell what backends do where the standard leaves it open.
 
     For every undefined and every disputed row of the specs: the law that all answers of a backend
     follow (it wraps, it clamps, INT_MIN, a reading of the text), examples where no simple law fits,

@@ -47,7 +47,7 @@ Examples:
     help="The seed that was exported.",
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for stdout.")
-@click.option("--quiet", "-q", is_flag=True, help="Show the verdict and what is wrong, only.")
+@click.option("--quiet", "-q", is_flag=True, help="Show only the verdict and what is wrong.")
 @specs
 def command(
     name: str,

@@ -128,7 +128,7 @@ def _claim(table: Table, catalog: Catalog) -> Claim:
 
 def _must_match(table: Table, claim: Claim, known: Sequence[Case]) -> None:
     """Refuse a claim, or a pair of it, that no case fits."""
-    hint = "`convcheck list cases` lists what there is"
+    hint = "see `convcheck list cases`"
     for index, pair in enumerate(claim.pairs or ()):
         if not any(_is_pair(case, pair) for case in known):
             written = " and ".join(map(repr, table.values["pairs"][index]))

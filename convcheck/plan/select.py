@@ -109,5 +109,5 @@ def _where(case: Case, where: Sequence[str]) -> bool:
 def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]) -> UsageError:
     specs = ", ".join(selection.specs) or "any spec"
     example = f", such as {found[0].id}" if found else ""
-    hint = f"`convcheck list cases` lists what there is{example}"
+    hint = f"see `convcheck list cases`{example}"
     return UsageError(f"{option} {word} matches no case of {specs}", hint=hint)

@@ -124,12 +124,16 @@ def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
         line = mark.line + 1 if mark else 0
         problem = error.problem or str(error)
         raise SpecError(
-            f"not YAML: {problem}", place=Place(name, line), hint="brackets, quotes, indents?"
+            f"not YAML: {problem}",
+            place=Place(name, line),
+            hint="check brackets, quotes and indentation",
         ) from None
     except yaml.YAMLError as error:
         message = str(error).splitlines()[0]
         raise SpecError(
-            f"not YAML: {message}", place=Place(name, 0), hint="brackets, quotes, indents?"
+            f"not YAML: {message}",
+            place=Place(name, 0),
+            hint="check brackets, quotes and indentation",
         ) from None
 
 

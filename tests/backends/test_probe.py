@@ -58,7 +58,7 @@ BROKEN = [
     ("main()\n", "main()\n    print('bye')\n", "ends with its input",
      "after its input had ended it wrote 4 bytes to stdout: b'bye\\n'"),
     ("main()\n", "main()\n    import time; time.sleep(60)\n", "ends with its input",
-     "it still runs 0.2 s after its input has ended"),
+     "it was still running 0.2 s after the end of its input"),
 ]  # fmt: skip
 
 

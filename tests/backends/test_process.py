@@ -132,14 +132,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
 
 
 WRONG = {
-    "text": "on stdout came `debug: x = 3`, which is no answer; print to stderr instead",
+    "text": "on stdout came `debug: x = 3`, which is no answer; print diagnostics to stderr",
     "text_without_end": 'on stdout came `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
-    '"shape"…`, which is no answer; print to stderr instead',
-    "binary": r"on stdout came `\x7fELF\x00\xff`, which is no answer; print to stderr instead",
+    '"shape"…`, which is no answer; print diagnostics to stderr',
+    "binary": r"on stdout came `\x7fELF\x00\xff`, which is no answer; print diagnostics to stderr",
     "not_utf8": r'not UTF-8: `{"run": "\xff\xfe"}`; a header line is JSON in UTF-8',
     "wrong_json": 'wrong JSON (Expecting value, column 24): `{"run": 1, "outputs": [}`; '
     "a header is a JSON object on one line",
-    "no_object": "on stdout came `[1, 2]`, which is no answer; print to stderr instead",
+    "no_object": "on stdout came `[1, 2]`, which is no answer; print diagnostics to stderr",
     "two_kinds": 'the answer has declined and refused: `{"run": 1, "refused": "no", "declined": '
     '"no"}`; it has one of outputs, declined, refused, oversized, error',
     "no_kind": 'the answer has no outputs, nor why there are none: `{"run": 1, "output": []}`; '
@@ -149,23 +149,23 @@ WRONG = {
     "unknown_type": "output 1 has the unknown type 'float7'; `convcheck list types` has the names",
     "no_shape": 'output 1 has no `shape`, a list of whole numbers; "shape": [] is a scalar',
     "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) are 60 bytes; "
-    "bytes is the product of the shape times the size of an element",
+    "`bytes` is the number of elements times the size of one",
     "no_values": "output 1 has no `values`, a list of strings; strings are sent in the header",
     "no_words": 'the answer has no `refused`, a string; "refused": "…"',
     "too_many": r"3 bytes too many after the answer to run 1: `\x01\x02\x03`; "
-    "send what `bytes` says, and print to stderr",
+    "send exactly `bytes` bytes, and print to stderr",
     "twice": 'run 1 is answered twice: `{"run": 1, "outputs": [{"type": "int8", "shape": [30], '
-    '"byte…`; answer each request once',
+    '"byte…`; answer each request exactly once',
     "another_run": "answers run -4 when run 1 was asked: late; answer requests in order",
     "of_the_future": "answers run 2 when run 1 was asked: it was not asked yet; "
     "answer requests in order",
     "ends_early": f"the answer ends too early: 28 of the 30 bytes of output 1 came, and "
-    f"{sys.executable} ended; flush stdout, and end at the end of the input",
+    f"{sys.executable} ended; flush stdout, and exit only at the end of the input",
     "ends_in_the_header": "the answer ends too early: a header line without its end, "
-    f'`{{"run": 7, `, came, and {sys.executable} ended; flush stdout, and end at the end of the '
-    "input",
-    "closes_stdout": f"{sys.executable} closed its stdout, and runs on; "
-    "leave stdout open until the input ends",
+    f'`{{"run": 7, `, came, and {sys.executable} ended; flush stdout, and exit only at the end '
+    "of the input",
+    "closes_stdout": f"{sys.executable} closed its stdout but is still running; "
+    "keep stdout open until the input ends",
     "error": "the device is not there",
 }
 
@@ -331,13 +331,13 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
         Path(name).write_text(text)
         Path(name).chmod(0o644 if name == "plain" else 0o755)
     due = {
-        "./nowhere --flag": ("no such program", "is the path right?"),
+        "./nowhere --flag": ("no such program", "check the path"),
         "nowhere": ("no such program", "it is not on the PATH either"),
         "my-script": ("no such program", "write ./my-script"),
         "./plain": ("not executable", "chmod +x ./plain"),
-        "./text": ("Exec format error", "a script needs a first line such as #!/bin/sh"),
-        "./my-script": ("its interpreter is not there", "look at its first line, #!"),
-        ".": ("it is a folder", "name a program in it"),
+        "./text": ("Exec format error", "a script needs a first line like #!/bin/sh"),
+        "./my-script": ("its interpreter does not exist", "check its first line, #!"),
+        ".": ("it is a folder", "name a program inside it"),
     }
     for command, words in due.items():
         with pytest.raises(UnavailableError) as raised:
@@ -352,7 +352,7 @@ def test_the_command_line_says_so() -> None:
     done = convcheck("run", "--backend", "process:./nowhere --flag", "onnx.Cast-21")
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == (
-        "convcheck: process: cannot start ./nowhere: no such program\n  hint: is the path right?\n"
+        "convcheck: process: cannot start ./nowhere: no such program\n  hint: check the path\n"
     )
 
 

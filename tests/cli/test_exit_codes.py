@@ -60,7 +60,7 @@ TABLE = [
      "cannot write /no/such/x"),
     ("quiet and verbose", ("run", "--backend", RIGHT, "-q", "-v"), 2, "choose one"),
     ("two backends and one report", ("run", "--backend", RIGHT, "--backend", WRONG, "--html", "-"),
-     2, "--html is for one --backend"),
+     2, "--html works with one --backend only"),
 ]  # fmt: skip
 
 

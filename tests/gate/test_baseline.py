@@ -286,8 +286,8 @@ def test_the_life_of_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (entry,) = tomllib.loads(text)["known"]
     assert text.startswith("# Known failures of mine. A run with --known and this file fails on\n")
     assert shell.baseline("bug") == (2, (
-        "convcheck: known.toml is there already\n"
-        "  hint: --update brings it up to date, --prune takes out what is not true any more\n"
+        "convcheck: known.toml already exists\n"
+        "  hint: --update brings it up to date; --prune removes what no longer holds\n"
     ))  # fmt: skip
     assert shell.run("bug") == (0, [])
     groups = [g for c in json.loads(shell.json.read_text())["cases"] for g in c["groups"]]

@@ -346,9 +346,9 @@ def test_the_command_says_what_is_wrong_with_it(
     for arguments, said in (
         ((ORT[0],), "give one of --backend NAME and --report FILE"),
         ((ORT[0], "--report", report, "--group", "9"), "--group 9 names no finding"),
-        ((unknown, "--report", report), f"has no case {unknown}"),
+        ((unknown, "--report", report), f"does not have the case {unknown}"),
         ((PASSING, "--report", report), "does not fail on ort in"),
-        ((ORT[0], "--report", report, "--emit", "onnx"), "a test of ONNX is a folder"),
+        ((ORT[0], "--report", report, "--emit", "onnx"), "an ONNX test is a folder"),
     ):  # fmt: skip
         with pytest.raises(UsageError) as error:
             command.main([*map(str, arguments)], standalone_mode=False)

@@ -111,13 +111,13 @@ REFUSED = {
         ),
         "rank2 letters huge": (
             "{x: [n], y: [m]}", "{x: [9999, 9999, 9999], y: [m]}",
-            "a tensor of too many elements", 12,
+            "a tensor with too many elements", 12,
         ),
     },
     "formula": {
         "two bodies": (
             "examples:", "steps: {lines: []}\nexamples:",
-            "a formula stands here already", 33,
+            "there is already a formula here", 33,
         ),
         "rules with a formula": (
             "examples:", "rules: []\nexamples:",

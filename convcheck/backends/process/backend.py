@@ -253,8 +253,8 @@ def _too_much(extra: bytes, run: int) -> ProtocolError:
     after = f"run {run}" if run else "hello"
     if wire.looks_like_json(line):
         message = f"{after} is answered twice: {wire.quoted_line(line)}"
-        return ProtocolError(message, hint="answer each request once")
-    hint = "send what `bytes` says, and print to stderr"
+        return ProtocolError(message, hint="answer each request exactly once")
+    hint = "send exactly `bytes` bytes, and print to stderr"
     count = f"{len(extra)} byte{'' if len(extra) == 1 else 's'}"
     message = f"{count} too many after the answer to {after}: {wire.quoted_line(line)}"
     return ProtocolError(message, hint=hint)

@@ -122,7 +122,9 @@ def _check_run(header: Header, run: int, line: bytes) -> None:
             f"the answer has no number `run`: {quoted_line(line)}", f"repeat the request's: {run}"
         )
     if said == run - 1:
-        wrong(f"run {said} is answered twice: {quoted_line(line)}", "answer each request once")
+        wrong(
+            f"run {said} is answered twice: {quoted_line(line)}", "answer each request exactly once"
+        )
     late = "late" if said < run else "it was not asked yet"
     wrong(f"answers run {said} when run {run} was asked: {late}", "answer requests in order")
 

@@ -36,18 +36,18 @@ STEPS = {
     "starts": "The program is started without a shell; it reads stdin and writes to stdout.",
     "answers hello": 'The first line is {"hello": 1}. Answer {"hello": 1, "name": "mine", '
     '"version": "1.0"} and a line feed, and flush.',
-    "declines what nobody knows": 'To what it does not do a program answers {"run": 7, '
-    '"declined": "why"}, after it has read the payload.',
-    "answers or declines every pair of types": "An answer is a line with the request's run and "
-    "one of outputs, declined, refused; then the bytes of the outputs.",
+    "declines what nobody knows": 'A program answers what it does not support with {"run": 7, '
+    '"declined": "why"}, after reading the payload.',
+    "answers or declines every pair of types": "An answer is a line with the run of the request "
+    "and one of outputs, declined, refused; then the bytes of the outputs.",
     "answers a scalar": "Shape [] is a scalar: one element. The answer has the shape of the input.",
     "answers a tensor without elements": "A shape with a 0 in it has no elements and no bytes.",
-    "answers three requests sent at once": "Requests may come before the last one is answered. "
-    "Read as many bytes as the header says, no more, and answer in order.",
-    "answers 4 MiB": "A tensor comes in pieces, and is taken in pieces: read and write until all "
-    "of its bytes are through.",
-    "ends with its input": "End of input ends the program, with status 0 and nothing more on "
-    "stdout.",
+    "answers three requests sent at once": "Requests may be pipelined: read exactly as "
+    "many bytes as the header says, and answer in order.",
+    "answers 4 MiB": "A pipe takes and gives a tensor in pieces: read and write until all of its "
+    "bytes are through.",
+    "ends with its input": "At the end of its input the program exits with status 0, and writes "
+    "nothing more to stdout.",
 }
 
 
@@ -133,8 +133,9 @@ class Probe:
         self._program.send(request(known, self._run, bits), self._soon())
         answer = self._answer(bits)
         if isinstance(answer, Outputs):
-            raise ProtocolError("asked for an operator that does not exist, it gave outputs",
-                                hint="look at `op`, and decline what you do not know")  # fmt: skip
+            raise ProtocolError("it answered an operator that does not exist with outputs",
+                                hint="check `op`, and decline operators that you do "
+                                "not know")  # fmt: skip
         return _said(answer)
 
     def _pairs(self) -> str:
@@ -149,7 +150,7 @@ class Probe:
             self.advance()
         if not self.supported:
             raise ProtocolError(f"it gave outputs to none of {asked:,} questions",
-                                hint="compare `op`, `type` and `outputs` as `convcheck list types` "
+                                hint="match `op`, `type` and `outputs` as `convcheck list types` "
                                 "spells them")  # fmt: skip
         return f"outputs for {len(self.supported):,} of {asked:,}"
 
@@ -162,7 +163,7 @@ class Probe:
     def _shaped(self, shape: tuple[int, ...]) -> str:
         case = self._element_case()
         if case is None:
-            return "not asked: it does no conversion of elements"
+            return "skipped: it supports no element-wise conversion"
         inputs = _inputs(case, shape)
         answer = self._ask(case, inputs)
         if isinstance(answer, Outputs):
@@ -186,7 +187,7 @@ class Probe:
     def _large(self) -> str:
         case = self._element_case()
         if case is None:
-            return "not asked: it does no conversion of elements"
+            return "skipped: it supports no element-wise conversion"
         item = case.inputs[0].format.storage.itemsize
         inputs = _inputs(case, (LARGE // item,))
         begun = time.monotonic()
@@ -202,13 +203,13 @@ class Probe:
         self._program.end_input()
         status = self._program.wait(ENDING)
         if status is None:
-            raise ProtocolError(f"it still runs {ENDING:g} s after its input has ended",
-                                hint="leave the loop when nothing more can be read")  # fmt: skip
+            raise ProtocolError(f"it was still running {ENDING:g} s after the end of its input",
+                                hint="leave the loop at the end of the input")  # fmt: skip
         if status:
             raise ProtocolError(f"it ended with status {status}", hint="return 0 from main")
         if extra := self._program.rest():
             raise ProtocolError(f"after its input had ended it wrote {len(extra)} bytes to stdout: "
-                                f"{extra[:60]!r}", hint="print to stderr instead")  # fmt: skip
+                                f"{extra[:60]!r}", hint="print diagnostics to stderr")  # fmt: skip
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:
@@ -261,12 +262,12 @@ def _check_form(case: Case, inputs: Sequence[Bits], answer: Outputs) -> None:
     due = [dtype.name for dtype in case.outputs] or list(answer.types[:1])
     if list(answer.types) != due:
         raise ProtocolError(f"asked for {', '.join(due)}, it answered {', '.join(answer.types)}: "
-                            f"{case.id}", hint="the types that are wanted stand in `outputs`; "
-                            "decline what you do not do")  # fmt: skip
+                            f"{case.id}", hint="`outputs` has the expected types; "
+                            "decline what you do not support")  # fmt: skip
     shape, got = inputs[0].shape, answer.arrays[0].shape
     if not case.whole_calls and got != shape:
         raise ProtocolError(f"an input of shape {list(shape)} came back as {list(got)}: {case.id}",
-                            hint="repeat the input's shape, [] and [0] as well")  # fmt: skip
+                            hint="return the input's shape, also for [] and [0]")  # fmt: skip
 
 
 def _said(answer: Answer) -> str:

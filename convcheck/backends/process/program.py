@@ -152,7 +152,7 @@ class RunningProgram:
             start, count = quoted_line(self._waiting), len(self._waiting)
             return ProtocolError(
                 f"a header line has no end: {start}, {count} bytes",
-                hint="end each header with a line feed",
+                hint="end each header line with a line feed",
             )
         return ProtocolError(
             f"on stdout came {quoted_line(self._waiting)}, which is no answer",
@@ -206,8 +206,8 @@ class RunningProgram:
         """Return why its stdout has ended. `so_far`: what came of the answer, '' for nothing."""
         status = self.wait(ENDING)
         if status is None:
-            return ProtocolError(f"{self.name} closed its stdout, and runs on",
-                                 hint="leave stdout open until the input ends")  # fmt: skip
+            return ProtocolError(f"{self.name} closed its stdout but is still running",
+                                 hint="keep stdout open until the input ends")  # fmt: skip
         if self._waiting and not looks_like_json(self._waiting):
             return self._noise()
         if status or not so_far:
@@ -215,7 +215,8 @@ class RunningProgram:
             printed = status >= 0 or status == -signal.SIGABRT
             return DiedError(f"{self.name} {how}", printed=printed)
         return ProtocolError(f"the answer ends too early: {so_far}, and {self.name} ended",
-                             hint="flush stdout, and end at the end of the input")  # fmt: skip
+                             hint="flush stdout, and exit only at the end of the "
+                             "input")  # fmt: skip
 
     def wait(self, seconds: float) -> int | None:
         """Wait for its end; gives the status, negative for a signal, None where it runs on."""
@@ -267,9 +268,9 @@ def _words(command: str) -> list[str]:
 
 
 def _cannot_start(word: str, error: OSError) -> UnavailableError:
-    reason, hint = error.strerror or str(error), "is the path right?"
+    reason, hint = error.strerror or str(error), "check the path"
     if isinstance(error, FileNotFoundError) and os.sep in word and os.path.exists(word):
-        reason, hint = "its interpreter is not there", "look at its first line, #!"
+        reason, hint = "its interpreter does not exist", "check its first line, #!"
     elif isinstance(error, FileNotFoundError):
         reason = "no such program"
         if os.sep not in word:
@@ -277,9 +278,9 @@ def _cannot_start(word: str, error: OSError) -> UnavailableError:
     elif isinstance(error, PermissionError):
         folder = os.path.isdir(word)
         reason, hint = ("it is a folder" if folder else "not executable"), f"chmod +x {word}"
-        hint = "name a program in it" if folder else hint
+        hint = "name a program inside it" if folder else hint
     elif shutil.which(word) or os.path.exists(word):  # ENOEXEC
-        hint = "a script needs a first line such as #!/bin/sh"
+        hint = "a script needs a first line like #!/bin/sh"
     return UnavailableError(f"process: cannot start {word}: {reason}", hint=hint)
 
 

@@ -170,7 +170,7 @@ def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
         if len(data) == tensor.size:
             return tensor.bits(np.frombuffer(data, np.uint8))
         wire.wrong(f"the input ends after {len(data)} of the {tensor.size} bytes of a tensor",
-                   "send what `bytes` says")  # fmt: skip
+                   "send exactly `bytes` bytes")  # fmt: skip
     return tensor.bits(_large(requests, tensor.size))
 
 
@@ -181,7 +181,7 @@ def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
         count = requests.readinto(view[done:])  # type: ignore[attr-defined]  # not in IO
         if not count:
             wire.wrong(f"the input ends after {done} of the {size} bytes of a tensor",
-                       "send what `bytes` says")  # fmt: skip
+                       "send exactly `bytes` bytes")  # fmt: skip
         done += count
     return memory
 

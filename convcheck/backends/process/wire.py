@@ -24,7 +24,7 @@ from convcheck.rules.model import DType
 VERSION = 1
 HELLO = b'{"hello": 1}\n'
 SHOWN = 60  # characters of a line that is quoted
-NOISE = "print to stderr instead"  # what to do about a line that is no header
+NOISE = "print diagnostics to stderr"  # what to do about a line that is no header
 
 SMALL = 1 << 16  # bytes that are copied rather than handed on
 LITTLE = sys.byteorder == "little"
@@ -177,8 +177,8 @@ def read_tensor(
     if size != _size(dtype, count):
         elements = f"{count} element{'' if count == 1 else 's'} of {name}"
         wrong(f"{what} is {size} bytes, but {elements} (shape {list(shape)}) are "
-               f"{_size(dtype, count)} bytes", "bytes is the product of the shape times the size "
-               "of an element")  # fmt: skip
+               f"{_size(dtype, count)} bytes", "`bytes` is the number of elements times the size "
+               "of one")  # fmt: skip
     texts = _texts(entry, shape, what) if isinstance(dtype.format, Text) else None
     return WireTensor(dtype, shape, size, texts)
 

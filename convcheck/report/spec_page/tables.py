@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.judge.words import GLUE
+from convcheck.judge.words import GLUE, plural
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import bodies
@@ -167,7 +167,7 @@ def _said(cell: Cell, feet: dict[Foot, int]) -> str:
 
 def changes(old: Spec, new: Spec, found: list[Change], width: int) -> Iterator[StyledText]:
     """Yield what changed between two versions: a heading a change, - what stood, + what stands."""
-    yield StyledText.assemble((f"{old.id} → {new.id}", "bold"), f"  {len(found)} changes")
+    yield StyledText.assemble((f"{old.id} → {new.id}", "bold"), f"  {plural(len(found), 'change')}")
     for change in found:
         yield StyledText()
         yield StyledText(change.about)

@@ -27,6 +27,8 @@ def read_body(root: Node, context: Context) -> Body:
     """Return the body of a spec file's root node. Raises SpecError with file and line."""
     found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
-        raise root.need(found[1]).error(f"a {found[0]} stands here already", "one body a spec")
+        raise root.need(found[1]).error(
+            f"there is already a {found[0]} here", "a spec has one body"
+        )
     read: Callable[[Node, Context], Body] = resolve_name(READERS[found[0] if found else "table"])
     return read(root, context)

@@ -35,7 +35,7 @@ def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> Non
 def _sizes(layout: Layout, at: Node) -> None:
     for name, dims in layout.shapes:
         if prod(int(d) for d in dims if d.isdigit()) > LARGEST:
-            raise at.need(name).error("a tensor of too many elements", f"{LARGEST} at most")
+            raise at.need(name).error("a tensor with too many elements", f"{LARGEST} at most")
 
 
 def check_one_output(spec: Spec, node: Node) -> None:
