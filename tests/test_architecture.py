@@ -52,6 +52,8 @@ LONGEST = 40  # lines of a function
 OTHER_TESTS = {"proof", "bench", "docs"}
 # each file of cli/ has its command
 SHARED = {"command"}
+# Rooms whose public data classes explain each field where it stands, or in their docstring.
+EXPLAINED = {"numerics", "rules", "semantics", "vectors", "backends", "judge", "cli"}
 # Names that are still given twice. Take one out when it is one; none may be added.
 TWICE = {
     "Backend",
@@ -203,6 +205,34 @@ def test_who_greps_for_a_name_finds_one() -> None:
                 places.setdefault(node.name, []).append(at)
     twice = {n: at for n, at in places.items() if len(at) > 1 and not n.startswith("_")}
     assert not {n: at for n, at in twice.items() if n not in SHARED | TWICE}
+
+
+def says_it_all(field: ast.AnnAssign) -> bool:
+    """Tell whether a field is private, a name, or called as its type is: place: Place."""
+    name, type_of = ast.unparse(field.target), ast.unparse(field.annotation).removesuffix(" | None")
+    one = re.fullmatch(r"tuple\[(\w+), \.\.\.\]", type_of)
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one[1] + "s" if one else type_of).lower()
+    return name.startswith("_") or name in ("name", snake)
+
+
+def unexplained(path: Path, tree: ast.Module) -> list[str]:
+    """Name the fields of a file's public data classes of which nothing is said."""
+    lines = path.read_text().splitlines()
+    return [
+        f"{path.relative_to(PACKAGE)}:{field.lineno} {ast.unparse(field.target)}"
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        if any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and not says_it_all(field)
+        if not lines[field.lineno - 2].strip().startswith("#:")
+        if not re.search(rf"\b{ast.unparse(field.target)}\b", ast.get_docstring(node) or "")
+    ]
+
+
+def test_fields_are_explained() -> None:
+    found = [f for p, t in files().items() if room(p) in EXPLAINED for f in unexplained(p, t)]
+    assert not found
 
 
 def test_a_test_file_is_imported_by_none() -> None:

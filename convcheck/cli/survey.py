@@ -48,6 +48,7 @@ class SurveyOptions:
     jobs: int | None
     #: Seconds that one call to the backend may take.
     timeout: float
+    #: Of the random part of the inputs.
     seed: int
     #: The address of a cluster, None for processes on this machine.
     executor: str | None
