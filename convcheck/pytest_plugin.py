@@ -6,7 +6,10 @@ is imported but this file.
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
-TIMEOUT = 30.0  # seconds that one call of the backend may take, as for `convcheck run`
 NODE = "convcheck"
 
 
@@ -34,6 +36,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Only cases of these specs, such as 'onnx.Cast-2*'. May be repeated. "
         "Without it, every spec that the backend implements.",
     )  # fmt: skip
+    group.addoption(
+        "--convcheck-timeout", metavar="SECONDS", type=_seconds, default=30.0,
+        help="Seconds that one call of the backend may take (default: 30), as --timeout of "
+        "`convcheck run`.",
+    )  # fmt: skip
+
+
+def _seconds(text: str) -> float:
+    """Return a time-out. Raises ArgumentTypeError for one that no backend could keep to."""
+    with suppress(ValueError):
+        if 0.1 <= (seconds := float(text)) < inf:
+            return seconds
+    raise ArgumentTypeError(f"{text} is no time-out of 0.1 seconds or more")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -143,7 +158,8 @@ class Asker:
         from convcheck.pool.standing import Standing
 
         if self.standing is None:
-            self.standing = Standing(self.address, self.corpus, TIMEOUT)
+            timeout = self.config.getoption("convcheck_timeout")
+            self.standing = Standing(self.address, self.corpus, timeout)
             self.config.add_cleanup(self.end)
             self.info = self.standing.open(self.config.get_terminal_writer().line)
         return self.standing
@@ -217,7 +233,9 @@ def _why(result: CaseResult) -> str:
 
 
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Return what the terminal report shows of the failures of a run."""
+    """Return what the terminal report shows of the failures of a run, with our name of the option
+    that a time-out tells.
+    """
     from convcheck.report.draw.finding import plain_lines
     from convcheck.report.draw.layout import MAX_WIDTH
     from convcheck.report.make import document
@@ -225,4 +243,4 @@ def _text(run: RunResult, config: pytest.Config) -> str:
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
     shown = (plain_lines(one, width, verbose) for one in document(run).findings)
-    return "\n\n".join(map("\n".join, shown))
+    return "\n\n".join(map("\n".join, shown)).replace("--timeout", "--convcheck-timeout")

@@ -81,7 +81,6 @@ TWICE = {
     "answers_of",
     "at",
     "below",
-    "code_at",
     "encoded",
     "example",
     "failing",

@@ -104,11 +104,12 @@ def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[s
     A case of which a refusal is accepted is left out, too, unless it is `named`. Raises UsageError
     where none is left.
     """
+    from convcheck.judge.refusals import is_accepted
     from convcheck.plan.bench import why_not_swept
 
     kept, left_out = [], Counter[str]()
     for case in cases:
-        why_not = why_not_swept(case) or (BESIDES if case.refusal and not named else "")
+        why_not = why_not_swept(case) or (BESIDES if is_accepted(case) and not named else "")
         if why_not:
             left_out[why_not] += 1
         else:

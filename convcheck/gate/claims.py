@@ -9,6 +9,7 @@ from typing import Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.toml import Table, check_keys, close, read_tables, texts_of
+from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseResult, RunResult
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
@@ -88,7 +89,7 @@ def held_to(claims: Claims, result: RunResult, selected: int) -> RunResult:
 
 def _held(result: CaseResult, claims: Claims) -> CaseResult:
     claim = claims.of(result.case) if result.verdict == "unsupported" else None
-    if claim is None or result.case.refusal:  # the text leaves it free to refuse
+    if claim is None or is_accepted(result.case):  # the text leaves it free to refuse
         return result
     message = f"claimed in {claim.place}, and declined: {result.message}"
     return replace(result, verdict="refused", message=message, groups=())

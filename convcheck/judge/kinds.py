@@ -21,6 +21,7 @@ from convcheck.numerics.format import (
     is_nan,
     is_negative,
 )
+from convcheck.numerics.order import rough_indices
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED
 
 Mask = NDArray[np.bool_]
@@ -50,18 +51,7 @@ def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
     """Measure how far off each answer is, in steps of the format; for choosing the extreme one."""
     if isinstance(fmt, Text):
         return np.zeros(len(got))
-    return np.abs(_position(fmt, _codes(due)) - _position(fmt, _codes(got)))
-
-
-def _position(fmt: Float | Int | Bool, codes: Codes) -> NDArray[np.float64]:
-    """The place of a code among the values, near enough for comparing errors."""
-    if isinstance(fmt, Float):
-        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.float64)
-        return np.where(is_negative(fmt, codes), -magnitude, magnitude)
-    value = codes.astype(np.float64)
-    if not fmt.signed:
-        return value
-    return np.where(value >= 2.0 ** (fmt.bits - 1), value - 2.0**fmt.bits, value)
+    return np.abs(rough_indices(fmt, _codes(due)) - rough_indices(fmt, _codes(got)))
 
 
 def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:

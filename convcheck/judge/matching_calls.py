@@ -14,9 +14,9 @@ from convcheck.judge.form import strangers
 from convcheck.judge.kinds import kinds_of
 from convcheck.judge.matching import matching
 from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.order import order_key
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
-from convcheck.vectors.inputs import order_key
 
 Returned = Outputs | Oversized
 

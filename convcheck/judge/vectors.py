@@ -11,8 +11,12 @@ from convcheck.judge.result import CaseResult
 from convcheck.vectors.model import CallSet, Vectors
 
 
-def judge_vectors(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    """Judge the answers to one case's vectors, which are of the same sort."""
+def judge_vectors(
+    vectors: Vectors, answers: Answers | CallAnswers, *, show_all: bool = False
+) -> CaseResult:
+    """Judge the answers to one case's vectors, which are of the same sort. `show_all`: with
+    examples of what is right, too.
+    """
     if isinstance(vectors, CallSet):
-        return judge_calls(vectors, cast(CallAnswers, answers))
-    return judge(vectors, cast(Answers, answers))
+        return judge_calls(vectors, cast(CallAnswers, answers), show_all=show_all)
+    return judge(vectors, cast(Answers, answers), show_all=show_all)

@@ -1,6 +1,8 @@
 """Where a code stands among all codes of its format in the order of their values.
 
-Positions count from 0; NaNs stand at the ends, on the side of their sign.
+*Positions* count from 0, and each code has its own; NaNs stand at the ends, on the side of their
+sign. An *index* counts from zero, up and down: both zeros have 0; of a format without zero, 0 is
+the smallest.
 """
 
 from __future__ import annotations
@@ -8,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text, is_negative
 
 U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
 
 
 def positions(fmt: Numeric, codes: Codes) -> U64:
@@ -42,3 +45,41 @@ def code_at(fmt: Format, position: int) -> int:
         return position ^ (1 << (fmt.bits - 1))
     assert not isinstance(fmt, Text)  # noqa: S101
     return position
+
+
+def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
+    """Return integers, shape (n,), that order as the positions do."""
+    if isinstance(fmt, Float) and fmt.signed:
+        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
+        negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
+        return np.where(negative, -1 - magnitude, magnitude)
+    if isinstance(fmt, Int) and fmt.signed:
+        wide = codes.astype(np.int64)
+        return wide - ((wide >> (fmt.bits - 1)) << fmt.bits) if fmt.bits < 64 else wide
+    return codes
+
+
+def index_of(fmt: Numeric, code: int) -> int:
+    """Return the index of a code that is no NaN; an infinity is one past the largest value."""
+    if isinstance(fmt, Float):
+        magnitude = code & fmt.magnitude_mask
+        return -magnitude if code & fmt.sign_bit else magnitude
+    return code - fmt.mask - 1 if fmt.signed and code >> (fmt.bits - 1) else code
+
+
+def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64]:
+    """Return the indices of codes, shape (n,), near enough for comparing distances."""
+    if isinstance(fmt, Float):
+        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.float64)
+        return np.where(is_negative(fmt, codes), -magnitude, magnitude)
+    value = codes.astype(np.float64)
+    if not fmt.signed:
+        return value
+    return np.where(value >= 2.0 ** (fmt.bits - 1), value - 2.0**fmt.bits, value)
+
+
+def code_at_index(fmt: Numeric, index: int) -> int:
+    """Return the code at an index of a value of the format."""
+    if isinstance(fmt, Float):
+        return index if index >= 0 else -index | fmt.sign_bit
+    return index & fmt.mask

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
 
-from convcheck.judge.answers import Answers, CallAnswers
-from convcheck.judge.calls import judge_calls
-from convcheck.judge.elements import judge
 from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.vectors import judge_vectors
 from convcheck.plan.runner import execute
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
-from convcheck.vectors.model import CallSet, Vectors
+from convcheck.vectors.model import Vectors
 
 
 @dataclass(frozen=True)
@@ -39,16 +37,9 @@ def ask_one_input(
         [vectors.case],
         Single(vectors),
         timeout=timeout,
-        judge=judge_and_show,
+        judge=partial(judge_vectors, show_all=True),
         catalog=catalog.only([vectors.case.spec]),
     )
     if not done.results:
         raise KeyboardInterrupt
     return done.backend, done.results[0]
-
-
-def judge_and_show(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
-    """Judge one input's answer; the judge keeps no example of what is right, this does."""
-    if isinstance(vectors, CallSet):
-        return judge_calls(vectors, cast(CallAnswers, answers), show_all=True)
-    return judge(vectors, cast(Answers, answers), show_all=True)

@@ -19,6 +19,7 @@ from convcheck.judge.form import form_complaint, strangers
 from convcheck.judge.matching_calls import closest, is_between, shapes_of
 from convcheck.judge.result import BackendInfo, CallExample, Group, Strip
 from convcheck.numerics.format import Bits, Codes, Float, Format
+from convcheck.numerics.order import order_key
 from convcheck.reproduce.ask import Reply, answers_of
 from convcheck.reproduce.witness import (
     ANYTHING,
@@ -37,7 +38,6 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, UNDEFINED
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall
 from convcheck.semantics.expected_calls import ExpectedOutput as Wanted
-from convcheck.vectors.inputs import order_key
 from convcheck.vectors.model import CallSet, VectorSet
 
 Index = NDArray[np.intp]

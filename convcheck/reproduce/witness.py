@@ -10,6 +10,7 @@ import numpy as np
 
 from convcheck.ask.type_only import companion
 from convcheck.errors import UsageError
+from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import (
     FAILURES,
     BackendInfo,
@@ -141,7 +142,7 @@ def _of_element(backend: BackendInfo, case: Case, group: Group, example: Example
 
 def accepted(case: Case) -> tuple[Due, ...]:
     """Return a refusal where the text leaves that open."""
-    return (Due("a refusal is accepted, too", REFUSAL),) if case.refusal else ()
+    return (Due("a refusal is accepted, too", REFUSAL),) if is_accepted(case) else ()
 
 
 def beside(case: Case, shape: tuple[int, ...]) -> list[tuple[DType, Bits]]:

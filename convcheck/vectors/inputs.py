@@ -22,6 +22,7 @@ from convcheck.numerics.codec import decode_magnitudes
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import around, at, signed, special_codes, top
 from convcheck.numerics.number import Numbers, from_fractions, normalised
+from convcheck.numerics.order import order_key
 from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
@@ -77,18 +78,6 @@ def beyond_edge(target: Format) -> Coverage:
 def in_order(fmt: Numeric, codes: Codes) -> Codes:
     """Sort codes by value; NaNs go to the ends."""
     return codes[np.argsort(order_key(fmt, codes), kind="stable")]
-
-
-def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
-    """Return integers that order as the values do."""
-    if isinstance(fmt, Float) and fmt.signed:
-        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
-        negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
-        return np.where(negative, -1 - magnitude, magnitude)
-    if isinstance(fmt, Int) and fmt.signed:
-        wide = codes.astype(np.int64)
-        return wide - ((wide >> (fmt.bits - 1)) << fmt.bits) if fmt.bits < 64 else wide
-    return codes
 
 
 # The source's own structure ------------------------------------------------------------------

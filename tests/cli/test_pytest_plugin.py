@@ -126,6 +126,17 @@ def test_options_without_a_test_file(project: Path) -> None:
     assert done.returncode == 0
 
 
+def test_what_hangs_is_ended_after_the_time_that_is_given(project: Path) -> None:
+    hanging = "            import time; time.sleep(600)\n"
+    deadly = "            os.kill(os.getpid(), signal.SIGSEGV)\n"
+    (project / "mymodule" / "backend.py").write_text(BACKEND.replace(deadly, hanging))
+    found, shown = verdicts(
+        project, *MINE, "-k", "Cast-21/int8-to-bool", "--convcheck-timeout", "0.5"
+    )
+    assert found == {f"{LINE}bool": "failure"}
+    assert "0.5 s (--convcheck-timeout SECONDS allows more)" in " ".join(shown.split())
+
+
 def test_the_first_failure_ends_it(project: Path) -> None:
     done = run_pytest(project, *MINE, "-x", "-q", "-k", CASES)
     assert done.returncode == 1
@@ -137,6 +148,7 @@ ERRORS = [
     (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
     (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),
     (("--convcheck-spec", "onnx.Cast-21"), "with --convcheck-backend only"),
+    ((*MINE, "--convcheck-timeout", "0"), "0 is no time-out of 0.1 seconds or more"),
 ]
 
 

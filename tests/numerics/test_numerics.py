@@ -32,10 +32,11 @@ from convcheck.numerics.number import (
     from_fractions,
     to_fraction,
 )
+from convcheck.numerics.order import order_key
 from convcheck.numerics.rounding import MODES, nearest_even, round_to
 from convcheck.semantics.expected import PLAIN_TO_X
 from convcheck.semantics.spelling import satisfies
-from convcheck.vectors.inputs import in_order, order_key
+from convcheck.vectors.inputs import in_order
 
 ALL = type_names(28)
 UP_TO_16 = type_names(28, 1, 16)

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convcheck.judge.ranges import KEPT, Pair, Ranges, merged, ranges_of
-from convcheck.numerics.order import code_at, position_of, positions
+from convcheck.numerics.order import (
+    code_at,
+    code_at_index,
+    index_of,
+    position_of,
+    positions,
+    rough_indices,
+)
 from convcheck.vectors.inputs import in_order
 
 TYPES = CATALOG.types.types
@@ -27,6 +34,19 @@ def test_positions_are_the_order_of_the_vectors(dtype) -> None:  # type: ignore[
     some = range(0, len(codes), max(1, len(codes) // 512))
     assert [code_at(fmt, at) for at in some] == [int(codes[at]) for at in some]
     assert [position_of(fmt, int(codes[at])) for at in some] == list(some)
+
+
+@pytest.mark.parametrize("dtype", SMALL, ids=lambda t: t.name)
+def test_an_index_counts_the_values_from_zero(dtype) -> None:  # type: ignore[no-untyped-def]
+    fmt = dtype.format
+    codes = in_order(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
+    found = [index_of(fmt, code) for code in codes.tolist()]
+    assert rough_indices(fmt, codes).tolist() == found
+    steps = set(np.diff(found).tolist())
+    assert steps <= {1, 0}
+    assert found.count(0) == 1 + (0 in steps)  # both zeros
+    pairs = zip(found, codes.tolist(), strict=True)
+    assert all(code_at_index(fmt, at) == code for at, code in pairs if at)
 
 
 @pytest.mark.parametrize("name", ["float32", "int32", "uint32"])

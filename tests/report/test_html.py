@@ -32,8 +32,9 @@ from report_runs import (
 from convcheck.judge.result import CallExample, Example, RunResult
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
+from convcheck.numerics.order import code_at_index, index_of
 from convcheck.report.html.data import data
-from convcheck.report.html.grid import at, below, code_at, ends, index_of, nan, real
+from convcheck.report.html.grid import at, below, ends, nan, real
 from convcheck.report.html.line import ACROSS, axis, near, overview
 from convcheck.report.json import encode as report_json
 from convcheck.report.json.decode import read
@@ -167,7 +168,7 @@ def test_indices_are_the_order_of_the_values(name: str) -> None:
     indices = range(first, last + 1)
     assert [at(fmt, index) for index in indices] == values
     assert {index_of(fmt, code) for code in codes} == set(indices)
-    assert all(value_of(fmt, code_at(fmt, index)) == at(fmt, index) for index in indices[::7])
+    assert all(value_of(fmt, code_at_index(fmt, index)) == at(fmt, index) for index in indices[::7])
     for index in indices[:-1:3]:
         low, high = at(fmt, index), at(fmt, index + 1)
         assert [below(fmt, v) for v in (low, low + (high - low) / 3, high)] == [

@@ -17,7 +17,8 @@ from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group,
 
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
-from convcheck.report.html.grid import at, below, code_at, ends
+from convcheck.numerics.order import code_at_index
+from convcheck.report.html.grid import at, below, ends
 from convcheck.report.make import document
 
 LIMIT = 3_000_000  # bytes
@@ -264,8 +265,8 @@ def different(i: int, source: str, target: str) -> Group:
         index = low + (k * 2654435761) % (high - low - 1)
         first, last = ends(came)
         x = below(came, (2 * at(due, index) + at(due, index + 1)) / 3)
-        word = code_at(came, min(max(x, first), last))
-        examples.append(Example((word,), code_at(due, index), code_at(due, index + 1)))
+        word = code_at_index(came, min(max(x, first), last))
+        examples.append(Example((word,), code_at_index(due, index), code_at_index(due, index + 1)))
     spans = sorted((k * 40503 * (i + 1)) % (1 << (came.bits - 1)) for k in range(8))
     cite = f"Sentence {i % 97} of a standard."
     rule = decision(f"rule-{i % 97}", "else", i % 300, "implied", cite)

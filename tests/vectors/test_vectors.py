@@ -15,12 +15,13 @@ from comparing import VERSIONS, cast, neighbours, numeric, pattern, type_names
 from oracle import boundaries
 
 from convcheck.errors import UsageError, VectorError
+from convcheck.numerics.order import order_key
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
 from convcheck.semantics.program import compile_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
-from convcheck.vectors.inputs import numeric_inputs, order_key
+from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.read import read_manifest, read_vectors, verify_files
 from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write_folder

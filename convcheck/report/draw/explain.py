@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import clean, hexadecimal, pattern, quote
 from convcheck.numerics.decimal import spell, spell_fraction
@@ -129,7 +130,7 @@ def _why(it: Explained, width: int) -> Iterator[StyledText]:
     yield from line("level", LEVELS[by.level], width)
     yield from line("text", f'"{clean(by.cite)}"', width, "italic")
     yield from line("", f"— {by.source}", width)
-    if it.case.refusal:
+    if is_accepted(it.case):
         yield from line("note", "a backend may also refuse this case", width)
 
 

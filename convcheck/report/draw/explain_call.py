@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
+from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import clean, pattern, type_and_shape
 from convcheck.numerics.decimal import spell_fraction, value_of
@@ -87,7 +88,7 @@ def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     yield from line("level", level, width)
     yield from line("text", f'"{clean(by.cite)}"', width, "italic")
     yield from line("", f"— {by.source}", width)
-    if it.calls.case.refusal:
+    if is_accepted(it.calls.case):
         yield from line("note", "a backend may also refuse this case", width)
 
 

@@ -40,14 +40,6 @@ def nan(fmt: Format, word: Word) -> bool:
     return word & fmt.magnitude_mask > fmt.max_magnitude + fmt.infinity
 
 
-def index_of(fmt: Numeric, code: int) -> int:
-    """Return the index of a code that is no NaN; an infinity is one past the largest value."""
-    if isinstance(fmt, Float):
-        magnitude = code & fmt.magnitude_mask
-        return -magnitude if code & fmt.sign_bit else magnitude
-    return code - fmt.mask - 1 if fmt.signed and code >> (fmt.bits - 1) else code
-
-
 def ends(fmt: Numeric) -> tuple[int, int]:
     """Return the indices of the lowest and of the largest value of a format."""
     if isinstance(fmt, Float):
@@ -70,13 +62,6 @@ def below(fmt: Numeric, value: Fraction) -> int:
         return _magnitude(fmt, value)
     magnitude = _magnitude(fmt, -value)
     return -magnitude - (magnitude < 0 or fmt.value(magnitude) != -value)
-
-
-def code_at(fmt: Numeric, index: int) -> int:
-    """Return the code at an index between the ends."""
-    if isinstance(fmt, Float):
-        return index if index >= 0 else -index | fmt.sign_bit
-    return index & fmt.mask
 
 
 def _magnitude(fmt: Float, value: Fraction) -> int:

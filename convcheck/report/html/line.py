@@ -15,7 +15,8 @@ from typing import Any
 from convcheck.judge.result import Word
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Float, Format, Numeric, Text
-from convcheck.report.html.grid import Real, at, below, code_at, ends, index_of, nan, real
+from convcheck.numerics.order import code_at_index, index_of
+from convcheck.report.html.grid import Real, at, below, ends, nan, real
 
 ACROSS = 1000
 _NEAR = 4  # steps of the destination that an answer may be away and still be in the picture
@@ -97,7 +98,7 @@ def _ticks(fmt: Numeric, indices: range, window: _Window, said: Sequence[Real]) 
         if not first <= index <= last:
             ticks.append("")
         else:
-            ticks.append(0 if value in said else spell(fmt, code_at(fmt, index)))
+            ticks.append(0 if value in said else spell(fmt, code_at_index(fmt, index)))
     return ticks
 
 
@@ -162,7 +163,7 @@ def axis(source: Format, target: Format) -> list[Any] | None:
 
 def _short(fmt: Numeric, index: int) -> str:
     """Spell a value in few letters: the end of a line has no room for 17 digits."""
-    said = spell(fmt, code_at(fmt, index))
+    said = spell(fmt, code_at_index(fmt, index))
     return said if len(said) <= _ROOM else f"{float(at(fmt, index)):.4g}"
 
 
