@@ -24,7 +24,7 @@ from convcheck.judge.answers import ANSWERED, CHUNK, Answers, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import joining, outermost
-from convcheck.judge.result import Example, Word
+from convcheck.judge.result import Example, Word, entry_word
 from convcheck.numerics.format import Text
 from convcheck.vectors.model import VectorSet
 
@@ -178,8 +178,8 @@ class ElementsAgain:
     def example(self, difference: WayDifference, i: int) -> Example:
         """Show one element with what both ways gave."""
         element, way = int(difference.index[i]), difference.way
-        inputs = tuple(_word(tensor[element]) for tensor in self.vectors.inputs)
-        due, got = _word(difference.due[i]), _word(difference.got[i])
+        inputs = tuple(entry_word(tensor[element]) for tensor in self.vectors.inputs)
+        due, got = entry_word(difference.due[i]), entry_word(difference.got[i])
         came = f"nothing: {got}" if difference.silent else self._spelled(got)
         message = f"{way.one} gives {self._spelled(due)}, {way.other} gives {came}"
         return Example(inputs, due, None if difference.silent else got, message)
@@ -197,7 +197,7 @@ class ElementsAgain:
             return (), 0
         runs = joining((int(i), int(i)) for i in np.searchsorted(asked, index))
         kept = outermost(list(runs))
-        pairs = tuple((_word(inputs[asked[a]]), _word(inputs[asked[b]])) for a, b in kept)
+        pairs = tuple((entry_word(inputs[asked[a]]), entry_word(inputs[asked[b]])) for a, b in kept)
         return pairs, len(runs) - len(kept)
 
 
@@ -215,7 +215,3 @@ def some(pool: Index, count: int) -> Index:
     if len(pool) <= count:
         return pool
     return np.sort(np.random.default_rng(0).choice(pool, count, replace=False))
-
-
-def _word(value: object) -> Word:
-    return value if isinstance(value, str) else int(cast(int, value))

@@ -19,7 +19,7 @@ SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
 ODD_TAILS = 4
 
 
-def spread(pool: Index, count: int, start: int = 1) -> Index:
+def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:
     """Choose about `count` of the pool, spread over it irregularly, in the pool's order."""
     if len(pool) <= count:
         return pool
@@ -29,7 +29,9 @@ def spread(pool: Index, count: int, start: int = 1) -> Index:
 
 def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
     """Ask a sample one by one: as a scalar, as a vector of one, and so on in turn."""
-    chosen = np.concatenate((pool[:1], pool[-1:], spread(pool, 2), spread(judged, 4, start=3)))
+    chosen = np.concatenate(
+        (pool[:1], pool[-1:], irregular_sample(pool, 2), irregular_sample(judged, 4, start=3))
+    )
     for turn, element in enumerate(np.unique(chosen)):
         yield np.array(element if scalars and turn % 2 == 0 else [element], np.intp)
 
@@ -49,7 +51,7 @@ def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
 
 def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
     longest = len(pool) - (2 if len(pool) % 2 else 1)
-    for turn, last in enumerate(spread(judged, count)[:count]):
+    for turn, last in enumerate(irregular_sample(judged, count)[:count]):
         length = longest - 2 * turn
         if length < 1:
             return
@@ -59,7 +61,7 @@ def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
 
 def short(judged: Index) -> Iterator[Index]:
     """Ask a sample in tensors of two to seven elements."""
-    chosen = spread(judged, sum(SHORT_LENGTHS), start=7)
+    chosen = irregular_sample(judged, sum(SHORT_LENGTHS), start=7)
     for begin, end in pairwise(accumulate(SHORT_LENGTHS, initial=0)):
         if len(chosen[begin:end]) > 1:
             yield chosen[begin:end]

@@ -27,7 +27,7 @@ from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
 from convcheck.judge.refusals import is_accepted, is_due, is_refusal, may_refuse
-from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word
+from convcheck.judge.result import CaseResult, Example, Group, Verdict, Word, entry_word
 from convcheck.judge.tally import (
     MAIN,
     RIGHT,
@@ -239,8 +239,8 @@ class _Tallying:
     ) -> PlacedExample:
         element = int(index[i])
         answered = self.state[element] == ANSWERED
-        got = _word(self.got[element]) if answered else None
-        inputs = tuple(_word(tensor[element]) for tensor in self.inputs)
+        got = entry_word(self.got[element]) if answered else None
+        inputs = tuple(entry_word(tensor[element]) for tensor in self.inputs)
         example = Example(inputs, due_word(reading, element), got, self._message(element))
         return PlacedExample(int(self.at[element]), float(errors[i]), example)
 
@@ -268,7 +268,7 @@ def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
     decision = vectors.form
     if len(vectors):
         i = fault.index
-        inputs = tuple(_word(tensor[i]) for tensor in vectors.inputs)
+        inputs = tuple(entry_word(tensor[i]) for tensor in vectors.inputs)
         examples = (
             Example(inputs, due_word(vectors.expected.readings[0], i), None, fault.message),
         )
@@ -286,9 +286,5 @@ def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
 def due_word(reading: Reading, i: int) -> Word:
     """Return what a reading expects of an element: a code, a text, or a pattern's word in <>."""
     if reading.patterns[i] == pattern.EXACT:
-        return _word(reading.codes[i])
+        return entry_word(reading.codes[i])
     return f"<{PATTERNS[reading.patterns[i]]}>"
-
-
-def _word(value: object) -> Word:
-    return value if isinstance(value, str) else int(cast(int, value))

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
@@ -31,6 +31,11 @@ Word = int | str  # a code, or a text
 Tolerance = Literal["known", "waived"]
 Fault = Literal["stale", "changed", "unmatched", "expired", "too broad"]
 Outcome = Literal["fail", "interrupted", "nothing", "pass"]
+
+
+def entry_word(value: object) -> Word:
+    """Return an entry of an array of codes, or of texts, as a word."""
+    return value if isinstance(value, str) else int(cast(int, value))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, remarks
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
-from convcheck.pool.messages import Corpus, Judge, Setup
+from convcheck.pool.messages import Judge, Setup, VectorSource
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 
@@ -139,7 +139,7 @@ class Execution:
 def execute(
     address: str,
     cases: Sequence[Case],
-    corpus: Corpus,
+    corpus: VectorSource,
     *,
     jobs: int | None = 1,
     timeout: float,

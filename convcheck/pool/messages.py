@@ -25,7 +25,7 @@ from convcheck.vectors.span import Span
 Judge = Callable[[Vectors, Answers | CallAnswers], CaseResult]
 
 
-class Corpus(Protocol):
+class VectorSource(Protocol):
     """Where vectors come from; it travels to the workers."""
 
     def vectors(self, case: Case) -> Vectors:
@@ -33,7 +33,7 @@ class Corpus(Protocol):
         ...
 
 
-class Conversions(Corpus, Protocol):
+class Conversions(VectorSource, Protocol):
     """A corpus of which some cases are asked in spans of codes, too."""
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
@@ -51,7 +51,7 @@ class Setup:
     """
 
     address: str
-    corpus: Corpus
+    corpus: VectorSource
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False

@@ -49,7 +49,7 @@ class WorkerProcess:
         self._closed = False
         self._pipe, theirs = _context.Pipe()
         arguments = (theirs, memory, str(self._log))
-        self._process = _context.Process(target=worker.main, args=arguments, daemon=True)
+        self._process = _context.Process(target=worker.serve_parent, args=arguments, daemon=True)
         with _processes:
             self._process.start()
         theirs.close()

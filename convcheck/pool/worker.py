@@ -48,7 +48,6 @@ from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.messages import (
     Aborted,
     Conversions,
-    Corpus,
     Finished,
     Lost,
     Notes,
@@ -56,6 +55,7 @@ from convcheck.pool.messages import (
     Replay,
     Setup,
     Survived,
+    VectorSource,
 )
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors
@@ -65,7 +65,7 @@ NOTHING = np.zeros(0, np.intp)
 NOTICING = 0.02  # seconds
 
 
-def main(connection: Connection, memory: Array[c_int64], log: str) -> None:
+def serve_parent(connection: Connection, memory: Array[c_int64], log: str) -> None:
     """Serve a parent until it closes the connection, or what answers has died."""
     _settle(log)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
@@ -219,7 +219,7 @@ class _Worker:
     """Does what it is told with one backend."""
 
     def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
-        self.corpus: Corpus = setup.corpus
+        self.corpus: VectorSource = setup.corpus
         self.judge, self.consistency = setup.judge, setup.consistency
         self.backend, self.connection = backend, connection
 

@@ -41,7 +41,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Found:
+class AskedCase:
     """What a backend answered to a case, and which of its groups are findings."""
 
     address: str
@@ -118,7 +118,7 @@ def _reply(answers: CallAnswers, i: int) -> Reply:
     return Reply(None, ANSWERED, why)
 
 
-def answers_of(reply: Reply) -> CallAnswers:
+def answers_of_reply(reply: Reply) -> CallAnswers:
     """Return a reply as the answers of a set of one call."""
     messages = {0: reply.message} if reply.message else {}
     return CallAnswers((reply.outputs,), np.array([reply.state], np.uint8), messages)

@@ -20,7 +20,7 @@ from convcheck.judge.matching_calls import closest, is_between, shapes_of
 from convcheck.judge.result import BackendInfo, CallExample, Group, Strip
 from convcheck.numerics.format import Bits, Codes, Float, Format
 from convcheck.numerics.order import order_key
-from convcheck.reproduce.ask import Reply, answers_of
+from convcheck.reproduce.ask import Reply, answers_of_reply
 from convcheck.reproduce.witness import (
     ANYTHING,
     BEFORE,
@@ -141,7 +141,9 @@ def of_call(backend: BackendInfo, one: CallSet, reply: Reply, group: Group) -> W
     [expected], [call] = one.expected, one.calls
     if reply.state == ANSWERED and reply.outputs is None:
         return None
-    found = [g for g in failing(judge_calls(one, answers_of(reply))) if g.verdict == group.verdict]
+    found = [
+        g for g in failing(judge_calls(one, answers_of_reply(reply))) if g.verdict == group.verdict
+    ]
     if not found:
         return None
     shown = found[0]

@@ -21,7 +21,7 @@ from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.matching import matching
 from convcheck.judge.result import CaseResult, Example, Group
 from convcheck.numerics.format import Text
-from convcheck.reproduce.ask import Found, Reply, ask_each, ask_whole
+from convcheck.reproduce.ask import AskedCase, Reply, ask_each, ask_whole
 from convcheck.reproduce.shows import of_elements, shows
 from convcheck.reproduce.smallest_call import smallest_call
 from convcheck.reproduce.witness import Witness
@@ -33,10 +33,10 @@ TRIED = (*range(2, 35), 48, 64, 65, 96, 128, 129, 256, 257, 512, 1024, 4096, 1 <
 Index = NDArray[np.intp]
 
 
-def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> Found:
+def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
     """Put a case to a backend. Raises UsageError where it does not fail, and as `ask_whole`."""
     backend, kept = ask_whole(address, vectors, timeout)
-    found = Found(address, spec, vectors, backend, kept, timeout)
+    found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
         said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
         raise UsageError(said, hint="there is no answer to show")
@@ -53,7 +53,7 @@ def does_not_fail(one: CaseResult, address: str) -> UsageError:
     return UsageError(said, hint="`convcheck run` says which cases fail")
 
 
-def smallest(found: Found, group: Group) -> Witness:
+def smallest(found: AskedCase, group: Group) -> Witness:
     """Find the smallest call that shows a group. Raises UsageError where none does."""
     if isinstance(found.vectors, CallSet):
         witness = smallest_call(found, found.vectors, group)
@@ -70,7 +70,7 @@ def smallest(found: Found, group: Group) -> Witness:
 # Elements ------------------------------------------------------------------------------------
 
 
-def _of_elements(found: Found, vectors: VectorSet, group: Group) -> Witness | None:
+def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
     elements = _needed(found, vectors, group)
 
     def asked(tries: Sequence[Index]) -> list[Reply]:
@@ -95,7 +95,7 @@ def _of_elements(found: Found, vectors: VectorSet, group: Group) -> Witness | No
     return None
 
 
-def _needed(found: Found, vectors: VectorSet, group: Group) -> list[int]:
+def _needed(found: AskedCase, vectors: VectorSet, group: Group) -> list[int]:
     """Return the element of a group's example, and others that rule out what it could be read as.
 
     One reading has to hold for a case as a whole: an answer that is right under another than the
@@ -157,7 +157,9 @@ def _call(vectors: VectorSet, index: Index) -> Call:
     return tuple(inputs_at(vectors, index))
 
 
-def _of_text(found: Found, vectors: VectorSet, group: Group, elements: list[int]) -> Witness | None:
+def _of_text(
+    found: AskedCase, vectors: VectorSet, group: Group, elements: list[int]
+) -> Witness | None:
     """Ask elements with texts as answers, which are no call's codes, as a run does."""
     index = np.array(elements, np.intp)
     taken = tuple(tensor[index] for tensor in vectors.inputs)

@@ -14,7 +14,7 @@ from convcheck.judge.answers import CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import CallExample, Group
 from convcheck.numerics.format import Bits
-from convcheck.reproduce.ask import Found, ask_each
+from convcheck.reproduce.ask import AskedCase, ask_each
 from convcheck.reproduce.shows import of_call
 from convcheck.reproduce.witness import Witness
 from convcheck.semantics.expected_calls import Call
@@ -24,7 +24,7 @@ _BASES = 3  # of a group's calls, so many of the smallest are tried
 _ROUNDS = 24  # of halving
 
 
-def smallest_call(found: Found, calls: CallSet, group: Group) -> Witness | None:
+def smallest_call(found: AskedCase, calls: CallSet, group: Group) -> Witness | None:
     """Find the smallest call of a case that shows a group; None where none does, asked again."""
     for i in _members(calls, cast(CallAnswers, found.kept.answers), group)[:_BASES]:
         witness = _of_call(found, calls, calls.calls[i], group)
@@ -56,7 +56,7 @@ def _judged(calls: CallSet, answers: CallAnswers, i: int) -> tuple[Group, ...]:
     return judge_calls(one, its).groups
 
 
-def _of_call(found: Found, calls: CallSet, call: Call, group: Group) -> Witness | None:
+def _of_call(found: AskedCase, calls: CallSet, call: Call, group: Group) -> Witness | None:
     """Cut a call down as far as it shows the finding on the first call of a fresh backend."""
 
     def tried(one: Call, *before: Call) -> Witness | None:
@@ -83,7 +83,7 @@ def _halved(call: Call, witness: Witness, tried: Callable[[Call], Witness | None
 
 
 def _tried(
-    found: Found, calls: CallSet, call: Call, before: Sequence[Call], group: Group
+    found: AskedCase, calls: CallSet, call: Call, before: Sequence[Call], group: Group
 ) -> Witness | None:
     from convcheck.vectors.calls import expecting
 

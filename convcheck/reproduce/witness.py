@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from convcheck.judge.result import (
     Group,
     Strip,
     Word,
+    entry_word,
 )
 from convcheck.numerics.format import Bits, Format
 from convcheck.rules.model import Case, DType
@@ -67,23 +67,18 @@ def failing(result: CaseResult) -> list[Group]:
 
 def whole(dtype: DType, bits: Bits) -> Strip:
     """Return a tensor with all its elements."""
-    return Strip(dtype.name, dtype.format, bits.shape, 0, tuple(map(word, bits.reshape(-1))))
+    return Strip(dtype.name, dtype.format, bits.shape, 0, tuple(map(entry_word, bits.reshape(-1))))
 
 
 def part(name: str, fmt: Format | None, bits: Bits, at: int, patterns: Bits | None = None) -> Strip:
     """Return a tensor, of a long one the elements about element `at`; patterns are words in <>."""
     first = max(0, at - BEFORE) if bits.size > SHOWN else 0
     cut = slice(first, first + SHOWN)
-    words = list(map(word, bits.reshape(-1)[cut]))
+    words = list(map(entry_word, bits.reshape(-1)[cut]))
     if patterns is not None:
         said = zip(words, patterns.reshape(-1)[cut].tolist(), strict=True)
         words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
     return Strip(name, fmt, bits.shape, first, tuple(words))
-
-
-def word(value: object) -> Word:
-    """Return an array's element as a Python text or number."""
-    return value if isinstance(value, str) else int(cast(int, value))
 
 
 def distinct(dues: Sequence[Due]) -> tuple[Due, ...]:

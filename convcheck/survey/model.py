@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED
-from convcheck.judge.result import CallExample, CaseResult, Example
+from convcheck.judge.result import CallExample, CaseResult, Example, entry_word
 from convcheck.numerics.format import Bits
 from convcheck.semantics.expected import Decision
 from convcheck.survey.laws import Fits
@@ -37,8 +37,8 @@ class Answered:
 
     def __getitem__(self, i: int) -> Example:
         """Return one element as an example; nothing was expected of it."""
-        inputs = tuple(_word(tensor[i]) for tensor in self.inputs)
-        got = _word(self.got[i]) if self.state[i] == ANSWERED else None
+        inputs = tuple(entry_word(tensor[i]) for tensor in self.inputs)
+        got = entry_word(self.got[i]) if self.state[i] == ANSWERED else None
         return Example(inputs, "<undefined>", got, self.messages.get(i, ""))
 
     def __len__(self) -> int:
@@ -65,10 +65,6 @@ def unlike(samples: Sequence[Sample]) -> list[int]:
         differ |= (other.state != first.state) | (~quiet & np.asarray(other.got != first.got, bool))
         silent |= quiet
     return [*np.flatnonzero(differ & ~silent).tolist(), *np.flatnonzero(differ & silent).tolist()]
-
-
-def _word(value: object) -> int | str:
-    return value if isinstance(value, str) else int(cast(int, value))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
-from convcheck.pool.messages import Corpus
+from convcheck.pool.messages import VectorSource
 from convcheck.rules.model import Case
 from convcheck.survey import calls as survey_calls
 from convcheck.survey import elements as survey_elements
@@ -34,7 +34,7 @@ def survey(vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
 class OpenRows:
     """A corpus cut down to what undefined and disputed rows decide."""
 
-    corpus: Corpus
+    corpus: VectorSource
 
     def vectors(self, case: Case) -> Vectors:
         """Return a case's inputs in such rows, perhaps none."""

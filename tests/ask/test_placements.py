@@ -137,7 +137,7 @@ def test_an_adapter_may_write_into_its_inputs() -> None:
 
 def test_samples_are_spread_and_irregular() -> None:
     pool = np.arange(600)
-    sample = placements.spread(pool, 27)
+    sample = placements.irregular_sample(pool, 27)
     assert len(sample) == 27
     assert np.diff(sample).max() < 60
     assert all(len(set((sample % period).tolist())) == period for period in (2, 3, 4, 5))
