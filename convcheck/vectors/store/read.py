@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.errors import Place, VectorError
-from convcheck.numerics.format import Format, Text
+from convcheck.numerics.format import Bits, Format, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
 from convcheck.vectors.form import form_decision
@@ -108,9 +110,16 @@ def read_vectors(
     name = manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    data = verified(folder, name, manifest.files.get(name, {}).get("sha256"))
+    sha = manifest.files.get(name, {}).get("sha256")
+    data = shared_file(folder, name, sha)
     try:
-        return _vector_set(data, spec, case, decisions)
+        by_name = {(d.rule, d.row, d.level): d for d in decisions}
+        rules = tuple(by_name[tuple(rule[:3])] for rule in data["rules"])
+        sources, target = tuple(t.format for t in case.sources), case.outputs[0].format
+        readings = max(len(rule.readings) for rule in rules)
+        content = _content(folder, name, sha, sources, target, readings)
+        expected = Expected(content.rows, rules, content.readings)
+        return VectorSet(case, content.inputs, expected, data["coverage"], form_decision(spec))
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
 
@@ -125,21 +134,41 @@ def verified(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
     return data
 
 
-def _vector_set(
-    data: Mapping[str, Any], spec: Spec, case: Case, decisions: tuple[Decision, ...]
-) -> VectorSet:
-    by_name = {(d.rule, d.row, d.level): d for d in decisions}
-    rules = tuple(by_name[tuple(rule[:3])] for rule in data["rules"])
-    columns = list(zip(*data["vectors"], strict=True))
-    inputs = tuple(
-        bits_of_words(t.format, words) for t, words in zip(case.sources, columns[:-2], strict=True)
+_NEIGHBOURS = 4  # files: the cases that share one come one after the other
+
+
+@lru_cache(maxsize=_NEIGHBOURS)
+def shared_file(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
+    """Read a file that several cases share, as `verified` does."""
+    return verified(folder, name, sha)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What a file says of a question, in arrays that its cases share: they cannot be written to."""
+
+    inputs: tuple[Bits, ...]
+    rows: NDArray[np.int16]
+    readings: tuple[Reading, ...]
+
+
+@lru_cache(maxsize=_NEIGHBOURS)
+def _content(
+    folder: Path, name: str, sha: str | None, sources: tuple[Format, ...], target: Format,
+    readings: int,
+) -> _Content:  # fmt: skip
+    """Return the vectors of a file as arrays, given the formats and how many readings there are."""
+    columns = list(zip(*shared_file(folder, name, sha)["vectors"], strict=True))
+    words = zip(sources, columns[:-2], strict=True)
+    content = _Content(
+        tuple(bits_of_words(source, column) for source, column in words),
+        np.array(columns[-1], np.int16),
+        tuple(_reading(target, columns[-2], r) for r in range(readings)),
     )
-    rows = np.array(columns[-1], np.int16)
-    count = max(len(rule.readings) for rule in rules)
-    fmt = case.outputs[0].format
-    readings = tuple(_reading(fmt, columns[-2], r) for r in range(count))
-    expected = Expected(rows, rules, readings)
-    return VectorSet(case, inputs, expected, data["coverage"], form_decision(spec))
+    of_readings = (array for r in content.readings for array in (r.codes, r.patterns))
+    for array in (*content.inputs, content.rows, *of_readings):
+        array.flags.writeable = False
+    return content
 
 
 def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:

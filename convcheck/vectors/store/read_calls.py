@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Any, get_args
@@ -17,7 +16,7 @@ from convcheck.semantics.expected_calls import CallReading, ExpectedCall, Expect
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words
-from convcheck.vectors.store.read import Manifest, damaged_file, verified
+from convcheck.vectors.store.read import Manifest, damaged_file, shared_file
 from convcheck.vectors.store.write import MANIFEST
 from convcheck.vectors.store.write_calls import BETWEEN, case_key, file_key, rows_of
 
@@ -32,17 +31,11 @@ def read_calls(folder: Path, manifest: Manifest, spec: Spec, case: Case, types: 
     name = manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
-    data = _file(folder, name, manifest.files.get(name, {}).get("sha256"))
+    data = shared_file(folder, name, manifest.files.get(name, {}).get("sha256"))
     try:
         return _call_set(data, spec, case, types)
     except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
-
-
-@lru_cache(maxsize=4)
-def _file(folder: Path, name: str, sha: str | None) -> dict[str, Any]:
-    """Read a file that many cases share, which come one after the other."""
-    return verified(folder, name, sha)
 
 
 def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
