@@ -98,7 +98,7 @@ def _tally_of(
     inconsistent: tuple[Group, ...],
     whole: Whole | None,
 ) -> Tally:
-    tally = tally_of_elements(vectors, answers, None, whole=whole)
+    tally = _latest.tally(vectors, answers, whole)
     entries = _placed(tally, main)
     for other in answers.elsewhere:
         got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
@@ -113,6 +113,46 @@ def _tally_of(
     decisions = named(vectors.expected.decisions, entries)
     count = sum(asked.values())
     return Tally(asked, entries, (), faults, 0, count, decisions, whole)
+
+
+class _Latest:
+    """The tally that was made last.
+
+    Versions of an operator ask the same and are mostly answered alike, and what is found then
+    differs in nothing but the decisions, as each version words them.
+    """
+
+    def __init__(self) -> None:
+        self._made: tuple[tuple[object, ...], Tally] | None = None
+
+    def tally(self, vectors: VectorSet, answers: Answers, whole: Whole | None) -> Tally:
+        """Tally elements that are scattered, or the whole of what is asked."""
+        key = _all_that_counts(vectors, answers, whole)
+        if self._made is None or self._made[0] != key:
+            self._made = key, tally_of_elements(vectors, answers, None, whole=whole)
+        tally = self._made[1]
+        decisions = named(vectors.expected.decisions, tally.entries)
+        return replace(tally, decisions=decisions)
+
+
+_latest = _Latest()
+
+
+def _all_that_counts(
+    vectors: VectorSet, answers: Answers, whole: Whole | None
+) -> tuple[object, ...]:
+    """Return everything that a tally depends on but the wording of decisions."""
+    case, expected = vectors.case, vectors.expected
+    arrays = [*vectors.inputs, expected.rows, answers.got, answers.state]
+    arrays += [array for r in expected.readings for array in (r.codes, r.patterns)]
+    content = tuple(
+        tuple(array) if array.dtype.hasobject else (array.dtype, array.tobytes())
+        for array in arrays
+    )
+    formats = tuple(dtype.format for dtype in (*case.inputs, *case.outputs))
+    counts = tuple(len(decision.readings) for decision in expected.decisions)
+    messages = dict(answers.messages)
+    return formats, is_accepted(case), counts, content, messages, answers.with_others, whole
 
 
 def _placed(tally: Tally, placement: str) -> dict[Key, TallyEntry]:

@@ -16,6 +16,8 @@ Complaint = tuple[str, str]  # kind and message
 
 def form_complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Complaint | None:
     """Say what is wrong with an answer as a whole, None where it is well-formed."""
+    if isinstance(answer, Outputs) and len(case.outputs) == 1 and _fits(answer, case, shape):
+        return None
     if isinstance(answer, Oversized):
         return "wrong shape", f"{answer.shapes[0]}, not {shape}"
     if not isinstance(answer, Outputs) or not isinstance(answer.arrays, Sequence):
@@ -27,6 +29,16 @@ def form_complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Compla
         return "wrong type", f"{', '.join(map(str, answer.types))}, not {want}"
     found = (_of_array(a, t, shape) for a, t in zip(answer.arrays, case.outputs, strict=True))
     return next((one for one in found if one), None)
+
+
+def _fits(answer: Outputs, case: Case, shape: tuple[int, ...]) -> bool:
+    """Return whether an answer is plainly well-formed, as nearly all are: quick to find out."""
+    (wanted,) = case.outputs
+    if type(answer.arrays) is not tuple or answer.types != (wanted.name,):
+        return False
+    if len(answer.arrays) != 1 or type(answer.arrays[0]) is not np.ndarray:
+        return False
+    return answer.arrays[0].dtype == wanted.format.storage and answer.arrays[0].shape == shape
 
 
 def _of_array(array: object, dtype: DType, shape: tuple[int, ...]) -> Complaint | None:
