@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +79,8 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
     """Return which elements have the pattern under every reading."""
-    patterns = np.stack([r.patterns for r in vectors.expected.readings])
-    return np.asarray((patterns == pattern).all(axis=0))
+    first, *others = (r.patterns == pattern for r in vectors.expected.readings)
+    return reduce(np.logical_and, others, first)
 
 
 class _Asking:
@@ -104,6 +105,7 @@ class _Asking:
         self.elsewhere: dict[str, list[tuple[Index, Bits]]] = {}
         self.undefined = everywhere(vectors, UNDEFINED)
         self.to_refuse = everywhere(vectors, TO_REFUSE)
+        self.kept: list[tuple[str, Index, Bits]] = []  # answers that are not recorded yet
         self.refusals = 0
         self.with_others: set[int] = set()
         self.answered = False
@@ -141,18 +143,20 @@ class _Asking:
         shapes = self.vectors.case.shapes
         scalars = shapes is None or 0 in shapes.ranks
         judged_there = judged if len(judged) else there
+        places: dict[str, Iterable[Index]] = {}
         if self.vectors.case.sources != self.vectors.case.inputs:
             # its sibling, which is told the type, is asked in every length
             ends = judged_there[[0, -1]] if len(judged_there) else judged_there
-            self._place("alone", placements.alone(ends, ends, scalars))
+            places["alone"] = placements.alone(ends, ends, scalars)
         else:
-            self._place("alone", placements.alone(there, judged_there, scalars))
-            self._place("odd tail", placements.odd_tails(pool, judged))
-            self._place("short", placements.short(judged))
+            places["alone"] = placements.alone(there, judged_there, scalars)
+            places["odd tail"] = placements.odd_tails(pool, judged)
+            places["short"] = placements.short(judged)
         if shapes is None or 4 in shapes.ranks:
-            self._place("4-D", placements.four_d(pool))
+            places["4-D"] = placements.four_d(pool)
         if len(pool) and (shapes is None or shapes.empty):
-            self._place("empty", placements.empty())
+            places["empty"] = placements.empty()
+        self._placed(places)
 
     def _groups(self) -> Iterator[Index]:
         """Keep apart what may be refused, so that one element does not spoil the bulk."""
@@ -189,24 +193,30 @@ class _Asking:
         self.state[index] = REFUSED
         self.messages.update(dict.fromkeys(index.tolist(), message))
 
-    def _place(self, placement: str, calls: Iterator[Index]) -> None:
-        if placement in self.avoid.placements:
-            return
-        together = self.avoid.together
-        pieces = [piece for call in calls for piece in placements.parted(call, together)]
+    def _placed(self, places: Mapping[str, Iterable[Index]]) -> None:
+        """Ask what has been asked in bulk again, in other placements."""
+        calls = [
+            (placement, piece)
+            for placement, wanted in places.items()
+            if placement not in self.avoid.placements
+            for call in wanted
+            for piece in placements.parted(call, self.avoid.together)
+        ]
         # the very first answer may decline the case: then no other is to be on its way
-        for part in [pieces] if self.answered else [pieces[:1], pieces[1:]]:
-            self._several(placement, part)
+        for part in [calls] if self.answered else [calls[:1], calls[1:]]:
+            self._several(part)
 
-    def _several(self, placement: str, pieces: list[Index]) -> None:
+    def _several(self, calls: Sequence[tuple[str, Index]]) -> None:
         """Make calls that a backend may know of before it has answered the last."""
-        questions = (inputs_at(self.vectors, piece) for piece in pieces)
+        questions = (inputs_at(self.vectors, piece) for _, piece in calls)
         answers = answers_of(self.backend, self.vectors.case, questions)
-        for piece in pieces:
+        for placement, piece in calls:
             self.note(placement, piece)
             reply = self._taken(placement, piece, next(answers))
             if isinstance(reply, Refused):
+                self._record()
                 self._refused_here(placement, piece.reshape(-1), reply.message)
+        self._record()
 
     def _refused_here(self, placement: str, index: Index, message: str) -> None:
         """Note a refusal by a placement, unless it is only what is known of the element."""
@@ -222,10 +232,12 @@ class _Asking:
         """Make one call and record what came of it; give back a refusal."""
         self.note(placement, index)
         answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
-        return self._taken(placement, index, answer)
+        refused = self._taken(placement, index, answer)
+        self._record()
+        return refused
 
     def _taken(self, placement: str, index: Index, answer: Answer) -> Refused | None:
-        """Record what came of a call; give back a refusal."""
+        """Keep what came of a call to be recorded; give back a refusal."""
         if isinstance(answer, Declined):
             if not self.answered:
                 raise _DeclinedError(answer)
@@ -235,16 +247,37 @@ class _Asking:
             return answer
         wrong = form_complaint(answer, self.vectors.case, index.shape)
         if wrong:
+            self._record()
             self._fault(wrong[0], placement, wrong[1], index.reshape(-1))
         elif isinstance(answer, Outputs):
-            self._record(placement, index.reshape(-1), answer.arrays[0].reshape(-1))
+            self.kept.append((placement, index.reshape(-1), answer.arrays[0].reshape(-1)))
         return None
 
     def _fault(self, kind: str, placement: str, message: str, index: Index) -> None:
         first = int(index[0]) if len(index) else 0
         self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
 
-    def _record(self, placement: str, index: Index, codes: Bits) -> None:
+    def _record(self) -> None:
+        """Record the answers that were kept, in the order in which they came.
+
+        Mostly they are what is known already: that is found out of all of them at once.
+        """
+        kept, self.kept = self.kept, []
+        if len(kept) > 1:
+            index = np.concatenate([index for _, index, _ in kept])
+            codes = np.concatenate([codes for _, _, codes in kept])
+            if self._known(index, codes):
+                return
+        for each in kept:
+            self._recorded(*each)
+
+    def _known(self, index: Index, codes: Bits) -> bool:
+        """Return whether all of these are answers that were given before."""
+        if (self.state[index] != ANSWERED).any() or strangers(self.format, codes) is not None:
+            return False
+        return bool(np.asarray(codes == self.got[index], bool).all())
+
+    def _recorded(self, placement: str, index: Index, codes: Bits) -> None:
         """Keep an element's first answer; of later ones, those that differ from it."""
         strange = strangers(self.format, codes)
         if strange is not None:

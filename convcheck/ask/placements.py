@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -21,10 +22,13 @@ ODD_TAILS = 4
 
 def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:
     """Choose about `count` of the pool, spread over it irregularly, in the pool's order."""
-    if len(pool) <= count:
-        return pool
+    return pool if len(pool) <= count else pool[_spread(len(pool), count, start)]
+
+
+@lru_cache(maxsize=1024)
+def _spread(size: int, count: int, start: int) -> Index:
     steps = np.arange(start, start + count, dtype=np.intp) * 610 % 987  # Fibonacci: golden ratio
-    return pool[np.unique(steps * len(pool) // 987)]
+    return np.unique(steps * size // 987)
 
 
 def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
@@ -56,7 +60,7 @@ def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
         if length < 1:
             return
         place = int(np.searchsorted(pool, last))
-        yield np.roll(pool, len(pool) - 1 - place)[-length:]
+        yield np.concatenate((pool[place + 1 :], pool[: place + 1]))[-length:]
 
 
 def short(judged: Index) -> Iterator[Index]:
