@@ -62,7 +62,7 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
     One that is no larger than an input is as large as it was asked to be.
     """
     size = math.prod(shape)
-    return all(size > bits.size for bits in inputs) and size > max_elements()
+    return not any(size <= bits.size for bits in inputs) and size > max_elements()
 
 
 # Codes that share a byte are moved all at once, in a word that has a byte for each of them: the

@@ -32,7 +32,7 @@ from convcheck.backends.onnx.model import (
     text_source,
 )
 from convcheck.backends.onnx.runtime_bound import bind, can_bind
-from convcheck.backends.packing import pack, too_large, unpack
+from convcheck.backends.packing import is_packed, pack, too_large, unpack
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Codes, Text, Texts
@@ -84,6 +84,8 @@ class OnnxRuntime:
         )
         self._provider = variant or CPU
         self._variant, self._choice = variant, ort_options.checked(choice or {})
+        self._session_options = self._options(self._provider)
+        self._text_options = self._options(CPU)
         self._others: dict[tuple[tuple[str, str], ...], OnnxRuntime] = {}
         self._check_provider()
         self._loaded: _Loaded | None = None
@@ -121,8 +123,9 @@ class OnnxRuntime:
         if isinstance(loaded.session, Declined):
             return loaded.session
         both = zip(loaded.inputs, inputs, strict=True)
-        feeds = self._vector(self._feed(dtype, number, bits) for (dtype, number), bits in both)
+        fed = [self._feed(dtype, number, bits) for (dtype, number), bits in both]
         try:
+            feeds = self._vector(value for value, _ in fed)
             values = self._run(loaded.session, loaded.names, feeds, loaded.outputs)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_run(str(error))
@@ -177,16 +180,16 @@ class OnnxRuntime:
         return self._loaded
 
     def _session(self, case: Case) -> InferenceSession | Declined:
-        model, options = build(case).SerializeToString(), self._options()
-        if self._provider != CPU:
-            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        model = build(case).SerializeToString()
         try:
-            return self._make_session(model, options, self._provider)
+            return self._make_session(model, self._session_options, self._provider)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_load(str(error))
 
-    def _options(self) -> SessionOptions:
+    def _options(self, provider: str) -> SessionOptions:
         options = self._runtime.SessionOptions()
+        if provider != CPU:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         ort_options.apply_options(self._runtime, options, self._choice)
         options.enable_mem_pattern = False
         options.enable_cpu_mem_arena = False
@@ -201,22 +204,25 @@ class OnnxRuntime:
             model, options, providers=[provider], enable_fallback=False
         )
 
-    def _feed(self, dtype: DType, number: int, bits: Bits) -> OrtValue:
+    def _feed(self, dtype: DType, number: int, bits: Bits) -> tuple[OrtValue, object]:
+        """Return an input as a tensor, and what has to stay alive for it."""
         if isinstance(dtype.format, Text):
-            return self._texts(bits.shape, tuple(bits.flat))[0]
+            return self._texts(bits.shape, tuple(bits.flat))
+        if not is_packed(dtype.format) and bits.flags.c_contiguous:
+            return self._classes.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, number), bits
         make = self._classes.OrtValue.ortvalue_from_shape_and_onnx_type
         value: OrtValue = make(bits.shape, number, self._device)
         memory = pack(dtype.format, cast(Codes, bits))
         if memory.size:  # an empty tensor may have no address
             ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
-        return value
+        return value, None
 
     def _make_texts(
         self, shape: tuple[int, ...], texts: tuple[str, ...]
     ) -> tuple[OrtValue, InferenceSession]:
         """Return a tensor of texts, and the session that has to stay alive for it."""
         array = np.array(texts, object).reshape(shape)
-        session = self._make_session(text_source(array), self._options(), CPU)
+        session = self._make_session(text_source(array), self._text_options, CPU)
         return self._run(session, [], self._vector(()), [TEXT_NAME])[0], session
 
 
@@ -229,13 +235,14 @@ def _answer(
 ) -> Outputs | Oversized:
     """Read the outputs in their own shapes, and name their types."""
     known = [types.get(value.element_type()) for value in values]
-    both = list(zip(values, known, strict=True))
-    names = tuple(dtype.name if dtype else str(value.data_type()) for value, dtype in both)
-    shapes = tuple(tuple(value.shape()) for value in values)
+    shapes = [tuple(value.shape()) for value in values]
+    names = [
+        dtype.name if dtype else str(value.data_type())
+        for value, dtype in zip(values, known, strict=True)
+    ]
     if any(too_large(shape, inputs) for shape in shapes):
-        return Oversized(shapes, names)
-    fetched = (_fetch(*pair, shape) for pair, shape in zip(both, shapes, strict=True))
-    return Outputs(tuple(fetched), names)
+        return Oversized(tuple(shapes), tuple(names))
+    return Outputs(tuple(map(_fetch, values, known, shapes)), tuple(names))
 
 
 def _fetch(value: OrtValue, dtype: DType | None, shape: tuple[int, ...]) -> Bits:
@@ -245,13 +252,20 @@ def _fetch(value: OrtValue, dtype: DType | None, shape: tuple[int, ...]) -> Bits
     if isinstance(dtype.format, Text):
         texts: Texts = np.asarray(value.numpy(), dtype=object).reshape(shape)
         return texts
-    return unpack(dtype.format, _memory(value), shape)
+    if is_packed(dtype.format):
+        return unpack(dtype.format, _memory(value), shape)
+    codes = np.frombuffer(_bytes(value), dtype.format.storage)
+    return codes.reshape(shape)
 
 
 def _memory(value: OrtValue) -> NDArray[Any]:
-    """Copy a numeric tensor's memory as bytes."""
+    return np.frombuffer(_bytes(value), np.uint8)
+
+
+def _bytes(value: OrtValue) -> bytes:
+    """Copy a numeric tensor's memory."""
     size = value.tensor_size_in_bytes()
-    return np.frombuffer(ctypes.string_at(value.data_ptr(), size) if size else b"", np.uint8)
+    return ctypes.string_at(value.data_ptr(), size) if size else b""
 
 
 _RUNNING = re.compile(
