@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,8 +50,18 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
     return np.unique(np.concatenate(parts))
 
 
+@cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads."""
+    """Return zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads.
+
+    The array is shared: it cannot be written to.
+    """
+    codes = _special_codes(fmt)
+    codes.flags.writeable = False
+    return codes
+
+
+def _special_codes(fmt: Numeric) -> Codes:
     if not isinstance(fmt, Float):
         ends = [0, 1, 2 & fmt.mask, int(fmt.max), int(fmt.min) & fmt.mask, fmt.mask]
         return np.array(ends, np.uint64).astype(fmt.storage)

@@ -123,6 +123,7 @@ class NotedCall:
 BUSY, STARTED, PLACEMENT, DIMENSIONS, SHAPE = range(5)
 HEAD = SHAPE + 4
 ROOM = HEAD + CHUNK
+_NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
 
 
 class Notes:
@@ -132,20 +133,20 @@ class Notes:
     """
 
     def __init__(self, memory: Array[c_int64]) -> None:
-        self._cells = np.ctypeslib.as_array(memory)
+        self._memory, self._cells = memory, np.ctypeslib.as_array(memory)
 
     def begin(self, placement: str, index: Index) -> None:
         """Note a call that is about to be made."""
-        cells = self._cells
-        cells[HEAD : HEAD + index.size] = index.reshape(-1)
-        cells[SHAPE : SHAPE + index.ndim] = index.shape
-        cells[PLACEMENT], cells[DIMENSIONS] = PLACEMENTS.index(placement), index.ndim
-        cells[STARTED] = time.monotonic_ns()
-        cells[BUSY] = 1
+        self._cells[HEAD : HEAD + index.size] = index.reshape(-1)
+        memory = self._memory  # of single cells, it is quicker
+        memory[SHAPE : SHAPE + index.ndim] = list(index.shape)
+        memory[PLACEMENT], memory[DIMENSIONS] = _NUMBERS[placement], index.ndim
+        memory[STARTED] = time.monotonic_ns()
+        memory[BUSY] = 1
 
     def end(self) -> None:
         """Note that the call came back."""
-        self._cells[BUSY] = 0
+        self._memory[BUSY] = 0
 
     def waiting(self) -> float | None:
         """Return the seconds since the call began (one clock for all processes); None between."""

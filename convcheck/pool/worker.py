@@ -170,11 +170,11 @@ class _Watched:
 
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
-        with self._watch():
+        with self:
             return self._backend.support(case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        with self._watch():
+        with self:
             answer = self._backend.answer(case, inputs)
         self._look()
         return answer
@@ -182,7 +182,7 @@ class _Watched:
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
         found = answers_of(self._backend, case, questions)
         while True:
-            with self._watch():
+            with self:
                 answer = next(found, None)
             if answer is None:
                 return
@@ -191,28 +191,28 @@ class _Watched:
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
         self.notes.begin("support", NOTHING)
-        with self._watch():
+        with self:
             call = bound(self._backend, case, codes, out)
 
         def watched() -> Answer | None:
-            with self._watch():
+            with self:
                 answer = call()
             self._look()
             return answer
 
         return watched
 
-    @contextlib.contextmanager
-    def _watch(self) -> Iterator[None]:
-        try:
-            yield
-        except DiedError:
-            raise
-        except BaseException:
-            self.notes.end()
-            self._own_fault = True
-            raise
+    def __enter__(self) -> None:
+        """Begin a call; that it lasts was noted before."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Note that the call came back, unless what answers has died of it."""
+        if kind is not None and issubclass(kind, DiedError):
+            return
         self.notes.end()
+        self._own_fault = self._own_fault or kind is not None
 
 
 class _Worker:

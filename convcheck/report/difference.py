@@ -17,7 +17,7 @@ from convcheck.plan.diff import (
     Turned,
 )
 from convcheck.report.examples import shorten
-from convcheck.report.short_names import compact_ids
+from convcheck.report.naming import compact_ids
 from convcheck.rules.model import Case
 
 _LONG = 200  # a message is cut here
@@ -61,7 +61,6 @@ class DifferenceInWords:
     notes: tuple[str, ...]
     #: By change, those in most cases first.
     findings: tuple[ChangedFinding, ...]
-    #: Cases that fail nothing, and are otherwise than they were.
     others: tuple[ChangedCases, ...]
     #: How many there are of each sort, in parts that are not to be broken; '' for no difference.
     counts: str

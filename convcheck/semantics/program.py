@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Format
@@ -93,6 +93,14 @@ class Subject:
     #: The rules on the way here, so that a circle is refused.
     chain: tuple[str, ...] = ()
 
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """Everything that a condition may name, by its key."""
+        facts = {"from": self.source, "to": self.target, **dict(self.attributes)}
+        if self.spec.pairs:
+            facts[PAIR] = self.spec.pairs.word(self.source, self.target)
+        return facts
+
 
 _KEPT = 1024  # programs; a few tens of kB each
 
@@ -130,10 +138,7 @@ def _compiled(
 
 def matches(rule: Rule, subject: Subject) -> int | None:
     """Return the column of a rule that applies to a subject, None where the rule does not."""
-    attributes = dict(subject.attributes)
-    facts = {"from": subject.source, "to": subject.target, **attributes}
-    if subject.spec.pairs:
-        facts[PAIR] = subject.spec.pairs.word(subject.source, subject.target)
+    facts = subject.facts
     for key, allowed in rule.when:
         fact = facts.get(key, "")
         if fact not in allowed and not (OTHER in allowed and _is_other(subject, key, fact)):

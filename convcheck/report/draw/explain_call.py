@@ -14,7 +14,7 @@ from convcheck.numerics.decimal import spell_fraction, value_of
 from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line
-from convcheck.report.draw.layout import paragraph, to_margins
+from convcheck.report.draw.layout import paragraph, spread
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
@@ -35,17 +35,14 @@ class ExplainedCall:
     `words` are the values as they were given, `exact` whether the types have them.
     """
 
-    #: The call, and what is expected of it.
     calls: CallSet
-    #: The names of the inputs.
-    names: tuple[str, ...]
-    #: The names of the outputs.
-    outputs: tuple[str, ...]
+    names: tuple[str, ...]  # of the inputs
+    outputs: tuple[str, ...]  # names of the outputs
     words: tuple[str, ...]
     exact: tuple[bool, ...]
 
 
-def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
+def show(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     """Yield the lines of an explanation: inputs, the rule, and each reading's outputs."""
     [expected] = it.calls.expected
     yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
@@ -86,9 +83,7 @@ def _exactly(dtype: DType, word: int) -> str:
 def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     by = it.calls.decisions[it.calls.expected[0].row]
     label = StyledText("rule".ljust(10), "dim")
-    yield from to_margins(
-        StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width
-    )
+    yield from spread(StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width)
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
     yield from line("level", level, width)
     yield from line("text", f'"{clean(by.cite)}"', width, "italic")

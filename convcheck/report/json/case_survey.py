@@ -18,10 +18,10 @@ from convcheck.semantics.expected import Decision
 from convcheck.survey.model import Answered, Surveyed
 
 State = Annotated[int, msgspec.Meta(ge=ANSWERED, le=NOT_ASKED)]
-KeptExample = form.ExampleJson | form.CallJson
+KeptExample = form.Example | form.Call
 
 
-class KeptDecisionJson(Shape, frozen=True, kw_only=True):
+class KeptDecision(Shape, frozen=True, kw_only=True):
     """The row that decides."""
 
     rule: str
@@ -34,7 +34,7 @@ class KeptDecisionJson(Shape, frozen=True, kw_only=True):
     trail: tuple[tuple[str, str], ...]
 
 
-class KeptAnswersJson(Shape, frozen=True, kw_only=True):
+class KeptAnswers(Shape, frozen=True, kw_only=True):
     """Elements with what came of them."""
 
     #: for each input, codes or texts
@@ -45,10 +45,10 @@ class KeptAnswersJson(Shape, frozen=True, kw_only=True):
     messages: tuple[tuple[int, str], ...]
 
 
-class KeptRowJson(Shape, frozen=True, kw_only=True):
+class KeptRow(Shape, frozen=True, kw_only=True):
     """What a backend did with the inputs of one row; the fields are those of `Surveyed`."""
 
-    decision: KeptDecisionJson
+    decision: KeptDecision
     asked: Count
     fits: tuple[tuple[str, tuple[str, ...]], ...]
     refused: Count
@@ -60,29 +60,29 @@ class KeptRowJson(Shape, frozen=True, kw_only=True):
     digest: str
     examples: tuple[KeptExample, ...]
     #: of elements, or of whole calls
-    elements: KeptAnswersJson | None
-    calls: tuple[form.CallJson, ...]
+    elements: KeptAnswers | None
+    calls: tuple[form.Call, ...]
 
 
 _ALIKE = ("asked", "fits", "refused", "crashed", "elsewhere", "odd", "message", "unsupported",
           "digest")  # fmt: skip
 
 
-def kept_row(case: Case, one: Surveyed) -> KeptRowJson:
+def kept_row(case: Case, one: Surveyed) -> KeptRow:
     """Return a row of a case's survey as a struct."""
     by, sample = one.decision, one.sample
     calls = () if isinstance(sample, Answered) else sample
-    return KeptRowJson(
+    return KeptRow(
         **{name: getattr(one, name) for name in _ALIKE},
-        decision=KeptDecisionJson(**vars(by) | {"place": str(by.place)}),
+        decision=KeptDecision(**vars(by) | {"place": str(by.place)}),
         examples=tuple(encode.example(case, shown) for shown in one.examples),
         elements=_kept(sample) if isinstance(sample, Answered) else None,
         calls=tuple(encode.call_example(case, shown) for shown in calls),
     )
 
 
-def _kept(sample: Answered) -> KeptAnswersJson:
-    return KeptAnswersJson(
+def _kept(sample: Answered) -> KeptAnswers:
+    return KeptAnswers(
         inputs=tuple(tuple(tensor.tolist()) for tensor in sample.inputs),
         got=tuple(sample.got.tolist()),
         state=tuple(sample.state.tolist()),
@@ -90,7 +90,7 @@ def _kept(sample: Answered) -> KeptAnswersJson:
     )
 
 
-def surveyed_of(row: KeptRowJson, case: Case, types: Types) -> Surveyed:
+def surveyed_of(row: KeptRow, case: Case, types: Types) -> Surveyed:
     """Return a row of a case's survey. Raises ValueError for what does not fit the case."""
     by = msgspec.structs.asdict(row.decision)
     calls = tuple(call_of(shown, case, types) for shown in row.calls)
@@ -102,7 +102,7 @@ def surveyed_of(row: KeptRowJson, case: Case, types: Types) -> Surveyed:
     )
 
 
-def _answered(kept: KeptAnswersJson, case: Case) -> Answered:
+def _answered(kept: KeptAnswers, case: Case) -> Answered:
     lengths = {len(each) for each in (*kept.inputs, kept.got, kept.state)}
     if not case.outputs or len(lengths) > 1:
         raise ValueError(f"the answers of {case.id} do not go together")

@@ -11,21 +11,21 @@ from convcheck.plan import diff
 from convcheck.plan.diff import Change, RunDifference
 from convcheck.report.json.codec import Count, Shape, plain
 from convcheck.report.json.encode import backend
-from convcheck.report.json.report import BackendJson, CorpusJson
+from convcheck.report.json.report import Backend, Corpus
 
 FORMAT: Final = "convcheck-diff/1"
 
 
-class RunJson(Shape, frozen=True, kw_only=True):
+class Run(Shape, frozen=True, kw_only=True):
     """One of the two runs."""
 
-    backend: BackendJson
+    backend: Backend
     tier: str
-    corpus: CorpusJson
+    corpus: Corpus
     interrupted: bool
 
 
-class DiffSummaryJson(Shape, frozen=True, kw_only=True):
+class Summary(Shape, frozen=True, kw_only=True):
     """How many findings there are of each sort, and how many cases."""
 
     new: Count
@@ -42,7 +42,7 @@ class DiffSummaryJson(Shape, frozen=True, kw_only=True):
     removed: Count
 
 
-class FailureJson(Shape, frozen=True, kw_only=True):
+class Failure(Shape, frozen=True, kw_only=True):
     """A failure in one of the runs."""
 
     verdict: Verdict
@@ -59,16 +59,16 @@ class FailureJson(Shape, frozen=True, kw_only=True):
     excuse: str
 
 
-class FindingJson(Shape, frozen=True, kw_only=True):
+class Finding(Shape, frozen=True, kw_only=True):
     """A failure that is not the same in both runs."""
 
     change: Change
     case: str
-    before: FailureJson | None
-    after: FailureJson | None
+    before: Failure | None
+    after: Failure | None
 
 
-class OtherVerdictJson(Shape, frozen=True, kw_only=True):
+class OtherVerdict(Shape, frozen=True, kw_only=True):
     """A case that fails in neither run, and whose verdict is another."""
 
     case: str
@@ -76,51 +76,51 @@ class OtherVerdictJson(Shape, frozen=True, kw_only=True):
     after: Verdict
 
 
-class OneSidedJson(Shape, frozen=True, kw_only=True):
+class OneSided(Shape, frozen=True, kw_only=True):
     """A case of one run only."""
 
     case: str
     verdict: Verdict
 
 
-class DiffJson(Shape, frozen=True, kw_only=True):
+class Diff(Shape, frozen=True, kw_only=True):
     """What changed between two runs."""
 
     format: Literal["convcheck-diff/1"]
     #: The version of convcheck.
     convcheck: str
-    old: RunJson
-    new: RunJson
+    old: Run
+    new: Run
     #: Cases that both runs asked.
     compared: Count
     #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
     other_vectors: tuple[str, ...]
-    summary: DiffSummaryJson
-    findings: tuple[FindingJson, ...]
-    verdicts: tuple[OtherVerdictJson, ...]
+    summary: Summary
+    findings: tuple[Finding, ...]
+    verdicts: tuple[OtherVerdict, ...]
     #: Cases that answer otherwise where more than one answer is allowed.
     answers: tuple[str, ...]
-    added: tuple[OneSidedJson, ...]
-    removed: tuple[OneSidedJson, ...]
+    added: tuple[OneSided, ...]
+    removed: tuple[OneSided, ...]
 
 
-def diff_text(found: RunDifference) -> str:
+def text(found: RunDifference) -> str:
     """Return the difference as JSON text."""
-    return json.dumps(plain(encoded_diff(found)), indent=1) + "\n"
+    return json.dumps(plain(encoded(found)), indent=1) + "\n"
 
 
-def encoded_diff(found: RunDifference) -> DiffJson:
+def encoded(found: RunDifference) -> Diff:
     """Return the difference as structs: nothing is put together."""
-    return DiffJson(
+    return Diff(
         format=FORMAT,
         convcheck=__version__,
         old=_run(found.old),
         new=_run(found.new),
         compared=found.compared,
         other_vectors=found.loose,
-        summary=DiffSummaryJson(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
+        summary=Summary(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
         findings=tuple(
-            FindingJson(
+            Finding(
                 change=f.change,
                 case=f.case.id,
                 before=_failure(f.before),
@@ -129,29 +129,29 @@ def encoded_diff(found: RunDifference) -> DiffJson:
             for f in found.findings
         ),
         verdicts=tuple(
-            OtherVerdictJson(case=t.case.id, before=t.before, after=t.after) for t in found.turned
+            OtherVerdict(case=t.case.id, before=t.before, after=t.after) for t in found.turned
         ),
         answers=tuple(case.id for case in found.free),
-        added=tuple(OneSidedJson(case=c.case.id, verdict=c.verdict) for c in found.added),
-        removed=tuple(OneSidedJson(case=c.case.id, verdict=c.verdict) for c in found.removed),
+        added=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.added),
+        removed=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.removed),
     )
 
 
-def _run(run: RunResult) -> RunJson:
-    return RunJson(
+def _run(run: RunResult) -> Run:
+    return Run(
         backend=backend(run.backend),
         tier=run.tier,
-        corpus=CorpusJson(sha256=run.corpus, specs=dict(run.corpora)),
+        corpus=Corpus(sha256=run.corpus, specs=dict(run.corpora)),
         interrupted=run.interrupted,
     )
 
 
-def _failure(failure: diff.ComparedFailure | None) -> FailureJson | None:
+def _failure(failure: diff.ComparedFailure | None) -> Failure | None:
     if failure is None:
         return None
     rule, row = failure.row
     group = failure.group
-    return FailureJson(
+    return Failure(
         verdict=failure.verdict,
         rule=rule,
         row=row,

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from convcheck.judge.result import Fault, Tolerance, Verdict
 from convcheck.report.json.codec import Count, Digest, Shape
-from convcheck.report.json.tensor import TensorJson
+from convcheck.report.json.tensor import Tensor
 from convcheck.rules.model import Level
 from convcheck.vectors.model import Coverage
 
@@ -22,14 +22,14 @@ Sort = Literal["undefined", "right", "refused", "crashed", "fail"]
 CodeWord = str
 
 
-class BackendJson(Shape, frozen=True, kw_only=True):
+class Backend(Shape, frozen=True, kw_only=True):
     """The runtime under test, as it names itself."""
 
     name: str
     version: str
 
 
-class CorpusJson(Shape, frozen=True, kw_only=True):
+class Corpus(Shape, frozen=True, kw_only=True):
     """Which vectors were asked."""
 
     #: A hash of all of them.
@@ -38,7 +38,7 @@ class CorpusJson(Shape, frozen=True, kw_only=True):
     specs: dict[str, str]
 
 
-class CpuJson(Shape, frozen=True, kw_only=True):
+class Cpu(Shape, frozen=True, kw_only=True):
     """The processor."""
 
     model: str
@@ -48,18 +48,18 @@ class CpuJson(Shape, frozen=True, kw_only=True):
     count: int | None
 
 
-class EnvironmentJson(Shape, frozen=True, kw_only=True):
+class Environment(Shape, frozen=True, kw_only=True):
     """Where the run took place."""
 
     platform: str
-    cpu: CpuJson
+    cpu: Cpu
     #: Logical processors that the run could use.
     threads: int | None
     #: Python and the libraries; null for one that is not installed.
     versions: dict[str, str | None]
 
 
-class ShardJson(Shape, frozen=True, kw_only=True):
+class Shard(Shape, frozen=True, kw_only=True):
     """A part of a plan: its cases at position index - 1, and every of-th from there."""
 
     index: Annotated[int, Meta(ge=1)]
@@ -68,7 +68,7 @@ class ShardJson(Shape, frozen=True, kw_only=True):
     plan: str
 
 
-class ProblemJson(Shape, frozen=True, kw_only=True):
+class Problem(Shape, frozen=True, kw_only=True):
     """An entry of a list of known failures that is not true any more. It fails the run."""
 
     kind: Fault
@@ -79,15 +79,15 @@ class ProblemJson(Shape, frozen=True, kw_only=True):
     repair: str
 
 
-class KnownJson(Shape, frozen=True, kw_only=True):
+class Known(Shape, frozen=True, kw_only=True):
     """The list of known failures that the run was held against."""
 
     #: Empty for none.
     file: str
-    problems: tuple[ProblemJson, ...]
+    problems: tuple[Problem, ...]
 
 
-class CountsJson(Shape, frozen=True, kw_only=True):
+class Counts(Shape, frozen=True, kw_only=True):
     """Counts of cases, and of values asked."""
 
     #: Cases asked.
@@ -108,16 +108,16 @@ class CountsJson(Shape, frozen=True, kw_only=True):
     verdicts: dict[Verdict, Count]
 
 
-class SummaryJson(CountsJson, frozen=True, kw_only=True):
+class Summary(Counts, frozen=True, kw_only=True):
     """The counts of the whole run."""
 
     #: The gate: failures of rules at this level and stronger fail the run.
     level: Level
     #: The same counts for each spec, in the order of the plan.
-    specs: dict[str, CountsJson]
+    specs: dict[str, Counts]
 
 
-class ExcuseJson(Shape, frozen=True, kw_only=True):
+class Excuse(Shape, frozen=True, kw_only=True):
     """Why a failure does not fail the run."""
 
     kind: Tolerance
@@ -128,7 +128,7 @@ class ExcuseJson(Shape, frozen=True, kw_only=True):
     place: str
 
 
-class ExampleJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
+class Example(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
     """One input, what was expected, and what came back."""
 
     #: A word for each input.
@@ -147,14 +147,14 @@ class ExampleJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="valu
     message: str
 
 
-class CallJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
+class Call(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     """An example of an operator whose question is a whole call: tensors in, tensors out."""
 
-    input: tuple[TensorJson, ...]
+    input: tuple[Tensor, ...]
     #: The outputs under the reading that came closest, or a pattern.
-    expected: tuple[TensorJson, ...] | str
+    expected: tuple[Tensor, ...] | str
     #: null where no outputs came back.
-    got: tuple[TensorJson, ...] | None
+    got: tuple[Tensor, ...] | None
     #: The reading that came closest; empty where there is one only.
     reading: str
     #: The output and the element of the first difference; element -1 for type or shape; null for
@@ -168,7 +168,7 @@ class CallJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     arguments: tuple[CodeWord, ...]
 
 
-class GroupJson(Shape, frozen=True, kw_only=True):
+class Group(Shape, frozen=True, kw_only=True):
     """Values of one case under one row of a rule with one kind of wrongness."""
 
     rule: str
@@ -199,12 +199,12 @@ class GroupJson(Shape, frozen=True, kw_only=True):
     #: Ranges left out in the middle of `ranges`.
     more_ranges: Count
     #: The first and, where it is another, the extreme.
-    examples: tuple[ExampleJson | CallJson, ...]
+    examples: tuple[Example | Call, ...]
     #: Absent where the failure counts.
-    excuse: ExcuseJson | None = None
+    excuse: Excuse | None = None
 
 
-class CaseHeadJson(Shape, frozen=True, kw_only=True):
+class CaseHead(Shape, frozen=True, kw_only=True):
     """What tells a case from others."""
 
     #: SPEC/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
@@ -219,7 +219,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     attributes: dict[str, int | str]
 
 
-class CaseJson(CaseHeadJson, frozen=True, kw_only=True):
+class Case(CaseHead, frozen=True, kw_only=True):
     """A case and what was found."""
 
     #: The first of error (a fault of convcheck), crashed (the runtime died), fail (a wrong value),
@@ -236,14 +236,14 @@ class CaseJson(CaseHeadJson, frozen=True, kw_only=True):
     #: Calls that were not asked, since their answers are too large; absent for none.
     left_out: Count = 0
     #: Of a case that fails as a whole; absent where the failure counts.
-    excuse: ExcuseJson | None = None
-    groups: tuple[GroupJson, ...]
+    excuse: Excuse | None = None
+    groups: tuple[Group, ...]
 
 
 Pair = tuple[Count, Count]
 
 
-class AskedJson(Shape, frozen=True, kw_only=True):
+class Asked(Shape, frozen=True, kw_only=True):
     """How many values a decision decided."""
 
     #: Its index among those of the case.
@@ -253,7 +253,7 @@ class AskedJson(Shape, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1)]
 
 
-class RangesJson(Shape, frozen=True, kw_only=True):
+class Ranges(Shape, frozen=True, kw_only=True):
     """Ranges of positions: first and last, both included."""
 
     #: The lowest and the highest of the ranges that are whole.
@@ -264,16 +264,16 @@ class RangesJson(Shape, frozen=True, kw_only=True):
     loose: tuple[Pair, ...]
 
 
-class SampleJson(Shape, frozen=True, kw_only=True):
+class Sample(Shape, frozen=True, kw_only=True):
     """An example with its position."""
 
     position: Count
     #: How far off, in steps of the destination: a hexadecimal floating-point number, as of C's %a.
     error: str
-    example: ExampleJson
+    example: Example
 
 
-class EntryJson(Shape, frozen=True, kw_only=True):
+class Entry(Shape, frozen=True, kw_only=True):
     """Values of one decision with which one thing came out, judged under one of its readings:
     every value is counted once under each.
     """
@@ -291,35 +291,35 @@ class EntryJson(Shape, frozen=True, kw_only=True):
     #: Another placement, of vectors; absent for what counts as asked.
     placement: str = ""
     #: Where they are; absent for what is right.
-    ranges: RangesJson | None = None
+    ranges: Ranges | None = None
     #: The lowest; absent for what is right.
-    first: SampleJson | None = None
+    first: Sample | None = None
     #: The one farthest off; absent for what is right.
-    extreme: SampleJson | None = None
+    extreme: Sample | None = None
 
 
-class TallyJson(Shape, frozen=True, kw_only=True):
+class Tally(Shape, frozen=True, kw_only=True):
     """What was found in a part of a case. Those of disjoint parts add up. A position is a code's
     place in the order of the values of the source, from 0; NaNs stand at the ends, on the side of
     their sign.
     """
 
-    asked: tuple[AskedJson, ...]
-    entries: tuple[EntryJson, ...]
+    asked: tuple[Asked, ...]
+    entries: tuple[Entry, ...]
     #: The positions asked.
     covered: tuple[Pair, ...]
     #: Answers that have no form, and calls that failed for no value's sake.
-    faults: tuple[GroupJson, ...]
+    faults: tuple[Group, ...]
     #: How many values were declined.
     declined: Count
     #: How many of those asked are of no span.
     vectors: Count
 
 
-class PartJson(Shape, frozen=True, kw_only=True):
+class Part(Shape, frozen=True, kw_only=True):
     """What a shard has of a case whose codes are shared out."""
 
-    case: CaseHeadJson
+    case: CaseHead
     #: How many codes all shards together ask.
     codes: Annotated[int, Meta(ge=0, le=10**12)]
     #: Whether they are samples, and not every code of the source.
@@ -328,26 +328,26 @@ class PartJson(Shape, frozen=True, kw_only=True):
     #: codes, or of 2^20 samples.
     units: Count
     #: The case by its vectors where they were declined; else they are in the tally.
-    vectors: CaseJson | None
+    vectors: Case | None
     #: What this shard has asked; null for nothing.
-    tally: TallyJson | None
+    tally: Tally | None
     #: What went wrong with a unit as a whole; null for nothing.
-    lost: CaseJson | None
+    lost: Case | None
 
 
-class ReportJson(Shape, frozen=True, kw_only=True):
+class Report(Shape, frozen=True, kw_only=True):
     """What a run of convcheck found."""
 
     format: Literal["convcheck-report/2"]
     #: The version of convcheck.
     convcheck: str
-    backend: BackendJson
+    backend: Backend
     #: Which vectors were asked.
     tier: str
-    corpus: CorpusJson
-    environment: EnvironmentJson
+    corpus: Corpus
+    environment: Environment
     #: Which part of the plan this is; null for the whole of it.
-    shard: ShardJson | None
+    shard: Shard | None
     #: Whether the run was stopped; then the cases are those that were finished.
     interrupted: bool
     #: Whether a number of failures ended the run; then the cases are those that were finished.
@@ -363,9 +363,9 @@ class ReportJson(Shape, frozen=True, kw_only=True):
     selected: Count | None
     #: Whether the inputs asked are a user's own (--inputs), not the tier's.
     own_inputs: bool
-    known: KnownJson
-    summary: SummaryJson
+    known: Known
+    summary: Summary
     #: In the order of the plan.
-    cases: tuple[CaseJson, ...]
+    cases: tuple[Case, ...]
     #: Of a shard: what there is of cases of which others have the rest; absent for none.
-    parts: tuple[PartJson, ...] = ()
+    parts: tuple[Part, ...] = ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,18 @@ from convcheck.report.json import bench, diff, journal, report, reports, survey
 from convcheck.report.json.codec import Shape
 
 FORMATS: dict[str, type[Shape]] = {
-    "report": report.ReportJson,
-    "reports": reports.ReportsJson,
-    "survey": survey.SurveyJson,
-    "diff": diff.DiffJson,
-    "bench": bench.BenchJson,
-    "journal-line": journal.LineJson,
+    "report": report.Report,
+    "reports": reports.Reports,
+    "survey": survey.Survey,
+    "diff": diff.Diff,
+    "bench": bench.Bench,
+    "journal-line": journal.Line,
 }
 FOLDER = Path(__file__).parent
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the schema of a format. A field's description is the `#:` comment above it, and a
-    struct's name that of its class without its ending, Json.
-    """
+    """Return the schema of a format. A field's description is the `#:` comment above it."""
     form = msgspec.json.schema(FORMATS[name])
     for struct in _structs(FORMATS[name]):
         described = form["$defs"][struct.__name__]["properties"]
@@ -43,11 +40,10 @@ def schema(name: str) -> dict[str, Any]:
         "$id": f"urn:convcheck:{name}",
         "title": f"convcheck {name}",
     }
-    plain: dict[str, Any] = json.loads(re.sub(r'Json"', '"', json.dumps(about | form)))
-    return plain
+    return about | form
 
 
-def schema_text(name: str) -> str:
+def text(name: str) -> str:
     """Return the schema of a format as JSON text."""
     return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
 

@@ -12,7 +12,7 @@ from convcheck.rules.model import Level
 
 
 @dataclass(frozen=True)
-class CaseCounts:
+class Tally:
     """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
 
     `judged` are the cases of which anything was judged. `known` and `waived` are those with such a
@@ -21,23 +21,21 @@ class CaseCounts:
 
     cases: int
     judged: int
-    #: Values or calls asked.
     checked: int
     gated: int
     wrong: int
     known: int
     waived: int
-    #: Cases by verdict.
     verdicts: dict[Verdict, int]
 
 
-def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
+def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
     """Count cases in a run gated at `level`."""
     cases = tuple(cases)
     excuses = [excuses_of(c) for c in cases]
     counted = Counter(c.verdict for c in cases)
     verdicts = {v: counted[v] for v in VERDICTS}
-    return CaseCounts(
+    return Tally(
         cases=len(cases),
         judged=len(cases) - verdicts["undefined"] - verdicts["unsupported"],
         checked=sum(c.checked for c in cases),
