@@ -175,10 +175,10 @@ def _report(bench: Bench, json_path: str | None) -> None:
 
     from convcheck.report.draw import bench as page
     from convcheck.report.draw.console import put, room, width_of
-    from convcheck.report.json.bench import write
+    from convcheck.report.json.bench import write_bench
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")
-    put(page.show(bench, width_of(console), room(console)), console)
+    put(page.bench_lines(bench, width_of(console), room(console)), console)
     if json_path:
-        write(bench, json_path)
+        write_bench(bench, json_path)

@@ -55,7 +55,7 @@ def command(
     from convcheck.report.draw.console import put, width_of
     from convcheck.report.draw.diff import difference_lines
     from convcheck.report.json.decode import read
-    from convcheck.report.json.diff import text
+    from convcheck.report.json.diff import diff_text
 
     types = catalog(specs).types.types
     before, after = read(old, types), read(new, types)
@@ -65,5 +65,5 @@ def command(
     console = Console(stderr=json_path == "-")
     put(difference_lines(difference_in_words(found), width_of(console), verbose), console)
     if json_path:
-        write_text(text(found), json_path)
+        write_text(diff_text(found), json_path)
     return WORSE if exit_code and found.worse else 0

@@ -107,7 +107,7 @@ def command(
         asked = _explain_call(loaded, case, values, console)
     else:
         it = _explained(loaded, case, values)
-        put(explain.show(it, width_of(console), verbose), console)
+        put(explain.explained_lines(it, width_of(console), verbose), console)
         asked = _vectors(it)
     codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
     return max(codes, default=0)
@@ -191,7 +191,7 @@ def _put_to(
     from convcheck.report.draw.console import put, width_of
 
     info, result = ask_one_input(address, vectors, timeout, loaded)
-    put(explain.answer(info, result, width_of(console)), console)
+    put(explain.answer_lines(info, result, width_of(console)), console)
     return int(result.verdict in FAILURES)
 
 
@@ -203,7 +203,7 @@ def _explain_call(
 ) -> Vectors:
     """Explain a call: a value for each input, which is that of all its elements. Return it."""
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain_call import ExplainedCall, show
+    from convcheck.report.draw.explain_call import ExplainedCall, explained_call_lines
 
     spec = loaded.specs[case.spec]
     shapes = _shapes(spec, case)
@@ -213,7 +213,7 @@ def _explain_call(
     outputs = tuple(name for name, _ in spec.outputs)
     exact = tuple(exactly for _, exactly in read)
     it = ExplainedCall(calls, tuple(shapes), outputs, words, exact)
-    put(show(it, width_of(console)), console)
+    put(explained_call_lines(it, width_of(console)), console)
     return calls
 
 

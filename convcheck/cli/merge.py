@@ -68,5 +68,5 @@ def _merge_surveys(paths: tuple[str, ...], reports: Reports) -> int:
     if wanted is None or len(reports.files) > 1 or reports.known or reports.github:
         raise UsageError("a merged survey is written as JSON only", hint="--json survey.json")
     whole = merge_surveys([(path, read_shard(path)) for path in paths])
-    survey.write(whole, wanted)
+    survey.write_survey(whole, wanted)
     return NOTHING_JUDGED if not whole.rows else 0

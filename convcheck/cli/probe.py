@@ -69,7 +69,7 @@ def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:
 
     if wrong:
         return list(page.printed(probe.printed, width))
-    found = list(page.supported(probe.supported, probe.catalog.types, width))
+    found = list(page.supported_lines(probe.supported, probe.catalog.types, width))
     first = probe.supported[-1].spec
     todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
     return [

@@ -253,7 +253,7 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from convcheck.report.draw.console import put, room
     from convcheck.report.json import reports as reports_json
     from convcheck.report.make import document
-    from convcheck.report.naming import short_names
+    from convcheck.report.short_names import short_names
 
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
@@ -262,8 +262,8 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")
-    put(sidebyside.show(sides, room(console), reports.verbose), console)
+    put(sidebyside.side_by_side_lines(sides, room(console), reports.verbose), console)
     if path:
         done = [turn.done for turn in turns if turn.done]
         not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        reports_json.write(done, not_started, path)
+        reports_json.write_side_by_side(done, not_started, path)

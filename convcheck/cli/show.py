@@ -29,7 +29,7 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
 
     from convcheck.plan.select import select_specs
     from convcheck.report.draw import console as page
-    from convcheck.report.spec_page import tables
+    from convcheck.report.spec_page import page as spec_page
     from convcheck.rules.diff import diff as changes_between
 
     wanted = 2 if diff else 1
@@ -45,8 +45,8 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     if diff:
         old, new = chosen[0][0], chosen[1][0]
         found = changes_between(old, new, loaded.types)
-        page.put(tables.changes(old, new, found, width), console)
+        page.put(spec_page.changes(old, new, found, width), console)
         return 0
     for spec in chosen[0]:
-        page.put(tables.show(spec, loaded.types, width), console)
+        page.put(spec_page.spec_lines(spec, loaded.types, width), console)
     return 0

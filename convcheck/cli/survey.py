@@ -232,9 +232,12 @@ def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")
-    put(page.show(replace(survey, rows=survey.taken), loaded.types, width_of(console)), console)
+    put(
+        page.survey_lines(replace(survey, rows=survey.taken), loaded.types, width_of(console)),
+        console,
+    )
     if json_path:
-        survey_json.write(survey_json.encoded(survey), json_path)
+        survey_json.write_survey(survey_json.encoded(survey), json_path)
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):

@@ -17,7 +17,7 @@ from convcheck.plan.diff import (
     Turned,
 )
 from convcheck.report.examples import shorten
-from convcheck.report.naming import compact_ids
+from convcheck.report.short_names import compact_ids
 from convcheck.rules.model import Case
 
 _LONG = 200  # a message is cut here

@@ -25,9 +25,9 @@ from convcheck.judge.result import (
     Word,
 )
 from convcheck.judge.words import GLUE, number, plural
-from convcheck.report.matrix import Matrix
-from convcheck.report.promotions import WrongTypes
+from convcheck.report.matrix import StatusMatrix
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
+from convcheck.report.wrong_types import WrongTypes
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
@@ -45,20 +45,20 @@ _LABELS = {
 
 
 @dataclass(frozen=True)
-class Span:
+class Piece:
     """A piece of a line, and what it is."""
 
     text: str
     role: Role = "plain"
 
 
-Line = tuple[Span, ...]
+Line = tuple[Piece, ...]
 
 
-def line_of(letters: list[Span]) -> Line:
+def line_of(letters: list[Piece]) -> Line:
     """Return a line of single letters as pieces, those of one role put together."""
     found = groupby(letters, key=lambda letter: letter.role)
-    return tuple(Span("".join(letter.text for letter in some), role) for role, some in found)
+    return tuple(Piece("".join(letter.text for letter in some), role) for role, some in found)
 
 
 @dataclass(frozen=True)
@@ -423,9 +423,9 @@ class Document:
     #: What is counted as asked: values, calls, or both.
     counted: str
     specs: tuple[SpecCounts, ...]
-    matrices: dict[str, Matrix]
+    matrices: dict[str, StatusMatrix]
     #: Of the matrices of specs with failures that no list excuses, the rows and columns of these.
-    failing: dict[str, Matrix]
+    failing: dict[str, StatusMatrix]
     findings: tuple[Finding, ...]
     problems: tuple[ProblemInWords, ...]
     #: Known failures, then waived ones, those of most cases first.

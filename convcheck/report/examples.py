@@ -28,8 +28,8 @@ from convcheck.report.document import (
     Elements,
     Labelled,
     Line,
+    Piece,
     Role,
-    Span,
     line_of,
 )
 from convcheck.rules.model import Case
@@ -91,14 +91,14 @@ def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
 def bit_lines(fmt: Numeric, code: int) -> Iterator[Line]:
     """Yield a code's bits: a float's fields apart, an integer's by fours, on lines that fit."""
     if isinstance(fmt, Float):
-        fields = [Span(bits, role) for role, bits in _fields(fmt, code)]
-        yield tuple(one for field in fields for one in (Span(" "), field))[1:]
+        fields = [Piece(bits, role) for role, bits in _fields(fmt, code)]
+        yield tuple(one for field in fields for one in (Piece(" "), field))[1:]
         return
     width = 8 if isinstance(fmt, Bool) and code > 1 else fmt.bits
     digits = f"{code:0{width}b}"
     nibbles = [digits[i : i + 4] for i in range(0, len(digits), 4)]
     for i in range(0, len(nibbles), _NIBBLES):
-        yield (Span(" ".join(nibbles[i : i + _NIBBLES])),)
+        yield (Piece(" ".join(nibbles[i : i + _NIBBLES])),)
 
 
 def _fields(fmt: Float, code: int) -> Iterator[tuple[Role, str]]:
@@ -124,11 +124,11 @@ def _marked(got: CodeInWords, expected: CodeInWords) -> CodeInWords:
 
 def _differing(ours: Line, theirs: Line) -> Line:
     due = "".join(span.text for span in theirs)
-    letters = [Span(letter, span.role) for span in ours for letter in span.text]
+    letters = [Piece(letter, span.role) for span in ours for letter in span.text]
     same = [a.text == b for a, b in zip(letters, due, strict=False)]
     same += [True] * (len(letters) - len(same))
     return line_of(
-        [a if ok else Span(a.text, "wrong") for a, ok in zip(letters, same, strict=True)]
+        [a if ok else Piece(a.text, "wrong") for a, ok in zip(letters, same, strict=True)]
     )
 
 
@@ -273,7 +273,7 @@ def deciding_words(example: CallExample) -> tuple[Word, ...]:
 # In a few words ------------------------------------------------------------------------------
 
 
-def question(case: Case, example: Example | CallExample) -> str:
+def question_in_words(case: Case, example: Example | CallExample) -> str:
     """Return the inputs of a question: '-1.5 (0xbfc00000)', or a tensor for each input."""
     if isinstance(example, CallExample):
         return ", ".join(_tensor(strip) for strip in example.inputs)
@@ -281,7 +281,7 @@ def question(case: Case, example: Example | CallExample) -> str:
     return ", ".join(_element(dtype.format, word) for dtype, word in pairs)
 
 
-def answer(case: Case, example: Example | CallExample) -> str:
+def answer_in_words(case: Case, example: Example | CallExample) -> str:
     """Return an answer, 'nothing' where none came."""
     if example.got is None:
         said = shorten(clean(example.message), _SHORT)

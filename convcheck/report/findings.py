@@ -19,8 +19,8 @@ from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Ver
 from convcheck.judge.words import GLUE, clean, explain_arguments, pair, plural
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
 from convcheck.report.examples import call_in_words, deciding_words, element_in_words
-from convcheck.report.naming import compact_ids
-from convcheck.report.promotions import compact
+from convcheck.report.short_names import compact_ids
+from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Level
 from convcheck.semantics.expected import Decision
 

@@ -17,6 +17,7 @@ from convcheck.judge.result import (
     Verdict,
 )
 from convcheck.judge.words import clean, number, plural
+from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.document import (
     CaseReport,
     Document,
@@ -29,11 +30,10 @@ from convcheck.report.document import (
     SpecCounts,
 )
 from convcheck.report.findings import failures_of, findings_of
-from convcheck.report.matrix import Matrix, matrix, part_with
-from convcheck.report.naming import family
-from convcheck.report.promotions import wrong_types
+from convcheck.report.matrix import StatusMatrix, matrix, part_with
+from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, excuses_of, status_of
-from convcheck.report.tally import Tally, by_spec, tally
+from convcheck.report.wrong_types import wrong_types
 from convcheck.rules.model import Case, Level
 
 
@@ -105,8 +105,8 @@ def _case(case: CaseResult, level: Level) -> CaseReport:
 
 
 def _failing(
-    cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, Matrix]
-) -> dict[str, Matrix]:
+    cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, StatusMatrix]
+) -> dict[str, StatusMatrix]:
     some = {spec: [one.case for one in found if one.fails] for spec, found in cases.items()}
     return {spec: part_with(matrices[spec], found) for spec, found in some.items() if found}
 
@@ -236,7 +236,7 @@ def _setting(result: RunResult) -> Iterator[str]:
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:
     """Return the verdict as a word, then what it rests on, why first, and what else there was."""
-    counts = tally(result.cases, result.level)
+    counts = counts_of(result.cases, result.level)
     word, said = _outcome(result, counts)
     parts = [*said, *_other_counts(result, counts)]
     if result.interrupted and word != "INTERRUPTED":
@@ -246,7 +246,7 @@ def _summary(result: RunResult) -> tuple[str, list[str]]:
     return word, parts
 
 
-def _outcome(result: RunResult, counts: Tally) -> tuple[str, list[str]]:
+def _outcome(result: RunResult, counts: CaseCounts) -> tuple[str, list[str]]:
     asked = plural(counts.judged, "case")
     values = ", ".join(_asked(result, wrong=False))
     wrong_list = [_to_repair(result)] if result.problems else []
@@ -267,13 +267,13 @@ def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
     calls = [case for case in result.cases if case.case.whole_calls]
     values = [case for case in result.cases if not case.case.whole_calls]
     for noun, cases in (("value", values), ("call", calls)):
-        counts = tally(cases, result.level)
+        counts = counts_of(cases, result.level)
         said = plural(counts.checked, noun)
         if counts.checked or (noun == "value" and not calls):
             yield f"{number(counts.wrong)} of {said}" if wrong else said
 
 
-def _other_counts(result: RunResult, counts: Tally) -> Iterator[str]:
+def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
     below = sum(status_of(c, result.level) == BELOW for c in result.cases)
     rules = len({group.decision.rule for _, group in groups_of(result, "tolerated")})
     if counts.known:

@@ -10,7 +10,7 @@ from convcheck.rules.model import Case
 
 
 @dataclass(frozen=True)
-class Matrix:
+class StatusMatrix:
     """Statuses by source and destination; those not asked are absent."""
 
     sources: tuple[str, ...]
@@ -19,7 +19,7 @@ class Matrix:
     left_out: bool = field(default=False, compare=False)  # whether rows and columns are
 
 
-def matrix(cases: Iterable[tuple[Case, Status]]) -> Matrix:
+def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:
     """Return the matrix of one spec: of several cases in a cell the worst is shown."""
     cells: dict[tuple[str, str], Status] = {}
     for case, status in cases:
@@ -29,23 +29,23 @@ def matrix(cases: Iterable[tuple[Case, Status]]) -> Matrix:
     targets = tuple(dict.fromkeys(target for _, target in cells))
     order = {name: i for i, name in enumerate((*sources, *targets)[::-1])}  # sources win
     targets = tuple(sorted(targets, key=order.__getitem__, reverse=True))
-    return Matrix(sources, targets, tuple((*key, status) for key, status in cells.items()))
+    return StatusMatrix(sources, targets, tuple((*key, status) for key, status in cells.items()))
 
 
-def part_with(whole: Matrix, cases: Iterable[Case]) -> Matrix:
+def part_with(whole: StatusMatrix, cases: Iterable[Case]) -> StatusMatrix:
     """Return the rows and columns of a matrix in which some cases are."""
     return _part(whole, [cell_of(case) for case in cases])
 
 
-def supported(whole: Matrix) -> Matrix:
+def without_unsupported(whole: StatusMatrix) -> StatusMatrix:
     """Return a matrix without the rows and columns in which everything is unsupported."""
     return _part(whole, [(s, t) for s, t, status in whole.cells if status.word != "unsupported"])
 
 
-def _part(whole: Matrix, kept: Sequence[tuple[str, str]]) -> Matrix:
+def _part(whole: StatusMatrix, kept: Sequence[tuple[str, str]]) -> StatusMatrix:
     sources, targets = {source for source, _ in kept}, {target for _, target in kept}
     cells = tuple(c for c in whole.cells if c[0] in sources and c[1] in targets)
-    return Matrix(
+    return StatusMatrix(
         tuple(source for source in whole.sources if source in sources),
         tuple(target for target in whole.targets if target in targets),
         cells,

@@ -39,11 +39,11 @@ from rich.console import Console
 
 from convcheck.errors import Place
 from convcheck.judge.result import CaseResult, Problem, RunResult
+from convcheck.report.counts import counts_of
 from convcheck.report.draw import console as page
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.make import document
 from convcheck.report.status import BELOW, KNOWN, WAIVED, status_of
-from convcheck.report.tally import tally
 
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 
@@ -116,7 +116,7 @@ def test_interrupted_with_a_wrong_list_says_both() -> None:
 
 
 def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:
-    counts = tally([result], level)  # type: ignore[arg-type]
+    counts = counts_of([result], level)  # type: ignore[arg-type]
     word = status_of(result, level).word  # type: ignore[arg-type]
     return word, counts.gated, counts.known, counts.waived
 
@@ -125,13 +125,13 @@ def test_a_failure_on_the_list_is_known() -> None:
     result = excused_by(excuse(1), answered(ONE, TRUNCATED))
     assert status_of(result, "disputed") is KNOWN
     assert counted(result) == ("known", 0, 1, 0)
-    assert tally([result], "disputed").wrong == 0
+    assert counts_of([result], "disputed").wrong == 0
 
 
 def test_a_failure_besides_fails_the_case() -> None:
     result = answered(ONE, replace(TRUNCATED, excuse=excuse(1)), WRAPPED)
     assert counted(result) == ("fail", 1, 1, 0)
-    assert tally([result], "disputed").wrong == 40
+    assert counts_of([result], "disputed").wrong == 40
 
 
 def test_known_before_waived_before_below() -> None:

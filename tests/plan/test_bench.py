@@ -150,7 +150,7 @@ def test_the_table() -> None:
     )
     left = (("a string has no code that could be streamed", 2),)
     bench = Bench(BackendInfo("planted", "1"), "numpy 2", (Span(0, CHUNK),), cases, left)
-    wide, narrow = (list(map(str, page.show(bench, 72, room))) for room in (100, 80))
+    wide, narrow = (list(map(str, page.bench_lines(bench, 72, room))) for room in (100, 80))
     assert wide[0].startswith("onnx.Cast-21  float32 →")
     rows = [line.split() for line in wide if line.startswith("bfloat16")]
     assert rows[0] == [

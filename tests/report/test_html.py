@@ -34,7 +34,7 @@ from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
 from convcheck.numerics.order import code_at_index, index_of
 from convcheck.report.html.data import data
-from convcheck.report.html.grid import at, below, ends, nan, real
+from convcheck.report.html.grid import ends, index_below, nan, real, value_at
 from convcheck.report.html.line import ACROSS, axis, near, overview
 from convcheck.report.json import encode as report_json
 from convcheck.report.json.decode import read
@@ -166,12 +166,14 @@ def test_indices_are_the_order_of_the_values(name: str) -> None:
     ]
     values = sorted({value_of(fmt, code) for code in codes})
     indices = range(first, last + 1)
-    assert [at(fmt, index) for index in indices] == values
+    assert [value_at(fmt, index) for index in indices] == values
     assert {index_of(fmt, code) for code in codes} == set(indices)
-    assert all(value_of(fmt, code_at_index(fmt, index)) == at(fmt, index) for index in indices[::7])
+    assert all(
+        value_of(fmt, code_at_index(fmt, index)) == value_at(fmt, index) for index in indices[::7]
+    )
     for index in indices[:-1:3]:
-        low, high = at(fmt, index), at(fmt, index + 1)
-        assert [below(fmt, v) for v in (low, low + (high - low) / 3, high)] == [
+        low, high = value_at(fmt, index), value_at(fmt, index + 1)
+        assert [index_below(fmt, v) for v in (low, low + (high - low) / 3, high)] == [
             index,
             index,
             index + 1,
@@ -179,10 +181,10 @@ def test_indices_are_the_order_of_the_values(name: str) -> None:
 
 
 def test_the_grid_goes_on_past_its_largest_value() -> None:
-    assert at(E4M3, ends(E4M3)[1] + 1) == 480
-    assert below(E4M3, Fraction(479)) == ends(E4M3)[1]
-    assert below(E4M3, Fraction(-449)) == ends(E4M3)[0] - 1
-    assert below(E8M0, Fraction(0)) == -1
+    assert value_at(E4M3, ends(E4M3)[1] + 1) == 480
+    assert index_below(E4M3, Fraction(479)) == ends(E4M3)[1]
+    assert index_below(E4M3, Fraction(-449)) == ends(E4M3)[0] - 1
+    assert index_below(E8M0, Fraction(0)) == -1
 
 
 def test_a_number_line_by_hand() -> None:

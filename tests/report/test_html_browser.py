@@ -18,7 +18,7 @@ from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group,
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
-from convcheck.report.html.grid import at, below, ends
+from convcheck.report.html.grid import ends, index_below, value_at
 from convcheck.report.make import document
 
 LIMIT = 3_000_000  # bytes
@@ -264,7 +264,7 @@ def different(i: int, source: str, target: str) -> Group:
         low, high = ends(due)
         index = low + (k * 2654435761) % (high - low - 1)
         first, last = ends(came)
-        x = below(came, (2 * at(due, index) + at(due, index + 1)) / 3)
+        x = index_below(came, (2 * value_at(due, index) + value_at(due, index + 1)) / 3)
         word = code_at_index(came, min(max(x, first), last))
         examples.append(Example((word,), code_at_index(due, index), code_at_index(due, index + 1)))
     spans = sorted((k * 40503 * (i + 1)) % (1 << (came.bits - 1)) for k in range(8))

@@ -208,10 +208,10 @@ def test_text_from_outside_is_only_text() -> None:
 
 
 def test_words_are_shown_as_they_are() -> None:
-    shown = words(markdown.text(HOSTILE)).replace("<!-- -->", "")
+    shown = words(markdown.escaped(HOSTILE)).replace("<!-- -->", "")
     assert shown == HOSTILE
     assert words(markdown.code("a ``b` | c`")) == "a ``b` | c`"
-    row = markdown.table(["a", "b"], [[markdown.code("x|y`"), markdown.text("\\|p|")]])
+    row = markdown.table(["a", "b"], [[markdown.code("x|y`"), markdown.escaped("\\|p|")]])
     assert words(row).splitlines()[-2:] == ["x|y`", "\\|p|"]
     assert blocks(markdown.fence(["```", "````x"])) == ["```\n````x\n"]
 

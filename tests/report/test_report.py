@@ -47,7 +47,7 @@ from convcheck.judge import words
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
 from convcheck.numerics.format import Bits
-from convcheck.report import naming, promotions
+from convcheck.report import short_names, wrong_types
 from convcheck.report.environment import environment
 from convcheck.report.json import encode
 from convcheck.report.make import document as made
@@ -133,7 +133,7 @@ def test_promotions_show_the_wrong_cells(name: str) -> None:
 
 def test_a_pattern_of_wrong_cells_is_what_was_answered() -> None:
     result = promoted("the first input's type")
-    found = promotions.patterns(result.cases)
+    found = wrong_types.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
     assert ("u8", "i16", "u8≠i16") in cells
     assert ("i16", "u8", "i16≠i16") not in cells
@@ -151,7 +151,7 @@ def test_every_wrong_cell_is_shown_if_asked_for() -> None:
     assert "more pattern" in short
     for hidden in ("more pattern", "more wrong cell", "more such"):
         assert hidden not in whole
-    found = promotions.patterns(result.cases)
+    found = wrong_types.patterns(result.cases)
     assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
 
 
@@ -179,13 +179,13 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
 
 def test_settings_are_named_by_what_they_have_in_common() -> None:
     asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
-    names = promotions.names_of(asked[:4], asked)
+    names = wrong_types.names_of(asked[:4], asked)
     assert names == ["x|y"]
-    assert promotions.names_of(asked, asked) == ["in every setting asked"]
-    assert promotions.names_of(asked[::2], asked) == ["a=0"]
-    assert promotions.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
+    assert wrong_types.names_of(asked, asked) == ["in every setting asked"]
+    assert wrong_types.names_of(asked[::2], asked) == ["a=0"]
+    assert wrong_types.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
     ids = [f"s/{types}/a={a}" for types in ("p", "q") for a in (0, 1)]
-    assert promotions.compact(ids) == ["s/{p,q}/a={0,1}"]
+    assert wrong_types.compact(ids) == ["s/{p,q}/a={0,1}"]
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:
@@ -337,12 +337,12 @@ def test_a_value_wrong_in_two_placements_counts_once() -> None:
 
 def test_compact_names() -> None:
     ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
-    assert naming.compact_ids(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
-    assert naming.compact_ids([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
-    assert naming.compact_specs(["onnx.Cast-9", "onnx.Cast-13", "pypto.cast"]) == (
+    assert short_names.compact_ids(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
+    assert short_names.compact_ids([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
+    assert short_names.compact_specs(["onnx.Cast-9", "onnx.Cast-13", "pypto.cast"]) == (
         "onnx.Cast-{9,13}, pypto.cast"
     )
-    assert naming.family("onnx.Cast-9") == "onnx.Cast-*"
+    assert short_names.family("onnx.Cast-9") == "onnx.Cast-*"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from places import GOLDEN
 from report_json import document, render
 from report_runs import RUNS
 
-from convcheck.report.json.schemas import FOLDER, FORMATS, schema, text
+from convcheck.report.json.schemas import FOLDER, FORMATS, schema, schema_text
 
 GOLDENS = sorted(
     path.name for path in GOLDEN.glob("*.json") if not path.name.startswith(("html-", "report-1-"))
@@ -21,7 +21,7 @@ GOLDENS = sorted(
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_files_are_what_the_structs_say(name: str) -> None:
     hint = "python -m convcheck.report.json.schemas writes it anew"
-    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == text(name), hint
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == schema_text(name), hint
     jsonschema.Draft202012Validator.check_schema(schema(name))
 
 

@@ -15,8 +15,9 @@ from rich.console import Console
 
 from convcheck.report.draw import console as page
 from convcheck.report.draw.styled import StyledText
-from convcheck.report.spec_page import bodies, fields, tables
+from convcheck.report.spec_page import bodies, fields
 from convcheck.report.spec_page import matrix as body_matrix
+from convcheck.report.spec_page import page as spec_page
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.diff import Change, diff
@@ -43,7 +44,7 @@ def check(name: str, text: str) -> None:
 @pytest.mark.parametrize("version", [1, 21, 24])
 def test_pages(version: int) -> None:
     spec = CATALOG.specs[f"onnx.Cast-{version}"]
-    check(f"show-cast-{version}.txt", rendered(tables.show(spec, CATALOG.types, 80)))
+    check(f"show-cast-{version}.txt", rendered(spec_page.spec_lines(spec, CATALOG.types, 80)))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_pages(version: int) -> None:
     ],
 )  # fmt: skip
 def test_pages_of_other_bodies(name: str) -> None:
-    text = rendered(tables.show(CATALOG.specs[name], CATALOG.types, 80))
+    text = rendered(spec_page.spec_lines(CATALOG.specs[name], CATALOG.types, 80))
     check(f"show-{name}.txt", text)
     assert all(cell_len(line) <= 80 for line in text.splitlines())
 
@@ -95,8 +96,8 @@ EXPRESSIONS = [
 def test_an_expression_is_written_as_it_is_read(text: str) -> None:
     names = ("start", "stop", "step", "i")
     read = parse_expression(text, names, ("float32",))
-    assert parse_expression(bodies.spelled(read), names, ("float32",)) == read
-    assert len(bodies.spelled(read)) <= len(text)
+    assert parse_expression(bodies.expression_text(read), names, ("float32",)) == read
+    assert len(bodies.expression_text(read)) <= len(text)
 
 
 def test_the_readings_of_a_formula_are_all_shown_once() -> None:
@@ -115,7 +116,7 @@ def test_the_readings_of_a_formula_are_all_shown_once() -> None:
 def test_changes(old: int, new: int) -> None:
     a, b = (CATALOG.specs[f"onnx.Cast-{v}"] for v in (old, new))
     found = diff(a, b, CATALOG.types)
-    check(f"show-diff-{old}-{new}.txt", rendered(tables.changes(a, b, found, 80)))
+    check(f"show-diff-{old}-{new}.txt", rendered(spec_page.changes(a, b, found, 80)))
     assert bool(found) == (old != new)
 
 

@@ -28,9 +28,9 @@ from convcheck.report.draw.console import put
 from convcheck.report.draw.side_by_side import Side
 from convcheck.report.json import reports as reports_json
 from convcheck.report.json.codec import struct
-from convcheck.report.json.reports import Reports
+from convcheck.report.json.reports import ReportsJson
 from convcheck.report.make import document as made
-from convcheck.report.naming import short_names
+from convcheck.report.short_names import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ABSENT = "tests.planted.free_backends:Absent"
@@ -59,7 +59,7 @@ SIDES: dict[str, list[Side]] = {
 def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    put(sidebyside.show(sides, width, verbose), console)
+    put(sidebyside.side_by_side_lines(sides, width, verbose), console)
     return out.getvalue()
 
 
@@ -123,14 +123,14 @@ def test_reports_hold_those_of_each_run() -> None:
         dataclasses.replace(run, backend=BackendInfo(name, f"{name} 1.2"))
         for name, run in runs.items()
     ]
-    document = json.loads(reports_json.text(results, {"gone": "no such library"}))
-    assert struct(held_to_schema("reports", document), Reports)
+    document = json.loads(reports_json.side_by_side_text(results, {"gone": "no such library"}))
+    assert struct(held_to_schema("reports", document), ReportsJson)
     assert [r["backend"]["name"] for r in document["reports"]] == ["good", "bad", "many-kinds"]
     assert document["not_started"] == [{"address": "gone", "error": "no such library"}]
     assert document["reports"][0] == json.loads(render(report_document(results[0])))
     document["reports"][0].pop("tier")
     with pytest.raises(ValueError, match=r"tier.*reports\[0\]"):
-        struct(document, Reports)
+        struct(document, ReportsJson)
 
 
 def test_short_names() -> None:

@@ -99,11 +99,11 @@ def swept(number: int, wrong: bool) -> tuple[Tally, Tally]:
 
 
 def tally_document(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> Any:
-    return plain(tally_json.encoded(tally, case, decisions))
+    return plain(tally_json.encoded_tally(tally, case, decisions))
 
 
 def tally_of(document: Any, case: Case, decisions: tuple[Decision, ...]) -> Tally:
-    return tally_json.tally_of(struct(document, shapes.Tally), case, decisions)
+    return tally_json.decoded_tally(struct(document, shapes.TallyJson), case, decisions)
 
 
 def part_document(part: Part) -> Any:
@@ -111,7 +111,7 @@ def part_document(part: Part) -> Any:
 
 
 def parts_of(documents: Sequence[Any], *given: Any) -> tuple[Part, ...]:
-    return tally_json.parts_of([struct(one, shapes.Part) for one in documents], *given)
+    return tally_json.parts_of([struct(one, shapes.PartJson) for one in documents], *given)
 
 
 def written(tally: Tally, case: Case) -> dict[str, Any]:

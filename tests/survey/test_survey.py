@@ -29,13 +29,13 @@ from convcheck.judge.result import BackendInfo, CaseResult, Shard
 from convcheck.plan.merge import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import Selection, select
+from convcheck.report.case_names import name_cases
 from convcheck.report.draw import survey as page
 from convcheck.report.draw.console import put, width_of
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain
 from convcheck.report.json.schemas import schema
 from convcheck.report.json.survey_merge import merge_surveys
-from convcheck.report.spec_page.pairs import name_cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
@@ -76,7 +76,7 @@ def together(*names: str, selection: Selection = INTEGERS) -> Survey:
 def shown(found: Survey, width: int = 80) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    put(page.show(found, CATALOG.types, width_of(console)), console)
+    put(page.survey_lines(found, CATALOG.types, width_of(console)), console)
     return out.getvalue()
 
 
@@ -429,7 +429,7 @@ def test_rows_and_cases_that_one_backend_lost_keep_their_order_in_a_merge() -> N
     ids = [result.case.id for result in other]
     columns = (Column("a", BackendInfo("a", "1")), Column("b", BackendInfo("b", "1")))
 
-    def part(index: int, of: int) -> survey_json.Survey:
+    def part(index: int, of: int) -> survey_json.SurveyJson:
         mine = ids[index - 1 :: of]
         rows = collect([[r for r in one if r.case.id in mine] for one in results], untaken=True)
         shard = Shard(index, of, plan_digest(ids))

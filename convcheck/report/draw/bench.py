@@ -20,7 +20,7 @@ _HEAD = (
 )
 
 
-def show(bench: Bench, width: int, room: int) -> Iterator[StyledText]:
+def bench_lines(bench: Bench, width: int, room: int) -> Iterator[StyledText]:
     """Yield the page: a table for each spec and source, and what was measured how.
 
     Sentences are broken to the width; tables may be as wide as there is room.

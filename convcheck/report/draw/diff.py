@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from convcheck.judge.words import plural
 from convcheck.plan.diff import CHANGES, Change
 from convcheck.report.difference import ChangedCases, ChangedFinding, DifferenceInWords
-from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 
 _FINDINGS = 12  # shown of a sort, unless everything is asked for
@@ -55,7 +55,7 @@ def _finding(one: ChangedFinding, width: int, verbose: bool) -> Iterator[StyledT
     shown = names if verbose else cut(names, room)
     *front, last = labelled(label, _STYLES[one.change], shown, width)
     yield from front
-    yield from spread(last, count, width)
+    yield from to_margins(last, count, width)
     yield from paragraph(one.whole if verbose else one.said, width, hang=2)
     if one.mark:
         yield StyledText(" " * INDENT + one.mark, "dim")  # a URL stays whole

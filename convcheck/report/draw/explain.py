@@ -13,7 +13,7 @@ from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.finding import call_lines, styled
-from convcheck.report.draw.layout import cut, paragraph, spread
+from convcheck.report.draw.layout import cut, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
@@ -48,7 +48,7 @@ class Explained:
     trace: Trace
 
 
-def show(it: Explained, width: int, verbose: bool) -> Iterator[StyledText]:
+def explained_lines(it: Explained, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines of an explanation; `verbose` adds the rows that were tried before."""
     yield StyledText(it.case.id, "bold")
     yield StyledText()
@@ -121,7 +121,7 @@ def _links(
         name = f"{link.rule} / {link.row}" if rows else link.rule
         then = "then " if i and not rows else ""
         left = StyledText.assemble(_label(label if not i else ""), then + name)
-        yield from spread(left, StyledText(str(link.place), "dim"), width)
+        yield from to_margins(left, StyledText(str(link.place), "dim"), width)
 
 
 def _why(it: Explained, width: int) -> Iterator[StyledText]:
@@ -157,7 +157,7 @@ def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[StyledText]:
         yield from line("", f"— {source.title}, {source.section}", width)
 
 
-def answer(info: BackendInfo, result: CaseResult, width: int) -> Iterator[StyledText]:
+def answer_lines(info: BackendInfo, result: CaseResult, width: int) -> Iterator[StyledText]:
     """Yield the lines of a backend's answer to the one input, and whether it is right."""
     yield StyledText()
     yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")

@@ -14,7 +14,7 @@ from convcheck.numerics.decimal import spell_fraction, value_of
 from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line
-from convcheck.report.draw.layout import paragraph, spread
+from convcheck.report.draw.layout import paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
@@ -42,7 +42,7 @@ class ExplainedCall:
     exact: tuple[bool, ...]
 
 
-def show(it: ExplainedCall, width: int) -> Iterator[StyledText]:
+def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     """Yield the lines of an explanation: inputs, the rule, and each reading's outputs."""
     [expected] = it.calls.expected
     yield from paragraph(it.calls.case.id, width, indent=0, hang=2, style="bold")
@@ -83,7 +83,9 @@ def _exactly(dtype: DType, word: int) -> str:
 def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     by = it.calls.decisions[it.calls.expected[0].row]
     label = StyledText("rule".ljust(10), "dim")
-    yield from spread(StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width)
+    yield from to_margins(
+        StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width
+    )
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
     yield from line("level", level, width)
     yield from line("text", f'"{clean(by.cite)}"', width, "italic")

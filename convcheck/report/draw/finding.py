@@ -14,7 +14,7 @@ from convcheck.report.document import (
     Line,
     Role,
 )
-from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, spread
+from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.status import BELOW
 
@@ -51,7 +51,7 @@ def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText
     first, *more = finding.cases if verbose else finding.few_cases
     *front, last = labelled(finding.label, style, first, width)
     yield from front
-    yield from spread(last, StyledText(finding.count), width)
+    yield from to_margins(last, StyledText(finding.count), width)
     for name in more:
         yield from paragraph(name, width, hang=2, style="bold")
 
@@ -61,7 +61,7 @@ def _body(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
     if finding.rule:
         *front, last = paragraph(finding.row, width, hang=2)
         yield from front
-        yield from spread(last, StyledText(finding.places, "dim"), width)
+        yield from to_margins(last, StyledText(finding.places, "dim"), width)
         yield from paragraph(finding.what, width, style="bold")
         if shown:
             yield from paragraph(finding.cited, width, style="italic")

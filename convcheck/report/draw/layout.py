@@ -17,7 +17,7 @@ MAX_WIDTH = 100  # beyond, a count at the right margin is too far from what it c
 INDENT = 6
 
 
-def spread(left: StyledText, right: StyledText, width: int) -> Iterator[StyledText]:
+def to_margins(left: StyledText, right: StyledText, width: int) -> Iterator[StyledText]:
     """Put two texts at the margins of one line; on two lines where they do not fit."""
     gap = width - left.cell_len - right.cell_len
     if gap >= 2:

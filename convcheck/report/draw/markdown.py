@@ -15,8 +15,8 @@ from convcheck.judge.words import GLUE, clean, number, plural
 from convcheck.report.document import Document, Finding, Listed, ProblemInWords
 from convcheck.report.draw.finding import command_lines, example_lines
 from convcheck.report.draw.layout import cut
-from convcheck.report.matrix import Matrix
-from convcheck.report.naming import compact_specs
+from convcheck.report.matrix import StatusMatrix
+from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES
 
 LIMIT = 64_000  # bytes
@@ -64,10 +64,10 @@ def _head(document: Document) -> str:
     first, *others = document.reasons
     notes = [cut(note, _LONG) for note in document.remarks[:_OPEN]]
     return "\n\n".join([
-        f"## {document.verdict}: {text(cut(document.backend, _LONG))}",
-        f"**{text(first)}**" + "".join(f"; {text(part)}" for part in others),
-        text("; ".join(document.setting)),
-        *(f"Note: {text(note)}" for note in notes),
+        f"## {document.verdict}: {escaped(cut(document.backend, _LONG))}",
+        f"**{escaped(first)}**" + "".join(f"; {escaped(part)}" for part in others),
+        escaped("; ".join(document.setting)),
+        *(f"Note: {escaped(note)}" for note in notes),
     ])  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def _head(document: Document) -> str:
 def _problem(one: ProblemInWords) -> str:
     """Return a problem of the list of known failures, with the text to have there."""
     kind, place = one.kind.upper(), code(str(one.place))
-    said = f"**{kind}** {place}: {text(one.message)}"
+    said = f"**{kind}** {place}: {escaped(one.message)}"
     return "\n\n".join([said, *([fence(one.repair, "toml")] if one.repair else [])])
 
 
@@ -87,7 +87,7 @@ def _findings(found: Sequence[Finding]) -> Iterator[str]:
         title = f"{finding.label}: {cut(finding.line, _LONG)}"
         count = finding.count or "1 case"
         if i < _OPEN and finding.gated:
-            yield "\n\n".join([f"### {text(title)} ({count})", *_finding(finding)])
+            yield "\n\n".join([f"### {escaped(title)} ({count})", *_finding(finding)])
         else:
             yield folded(f"{title} ({count})", _finding(finding))
 
@@ -97,7 +97,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield "\n".join(f"- {_cases(name)}" for name in finding.few_cases)
     if finding.rule:
         yield f"{code(finding.row)} in {code(finding.places)}"
-        yield "> " + text(finding.cited.replace(GLUE, " "))
+        yield "> " + escaped(finding.cited.replace(GLUE, " "))
     if finding.message:
         yield fence([cut(finding.message, _LONG)])
     if finding.examples:
@@ -107,7 +107,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 def _cases(name: str) -> str:
     if name.startswith("…"):  # the terminal's way to see them is not this page's
-        return text(name.partition(" (")[0])
+        return escaped(name.partition(" (")[0])
     return code(name.replace(GLUE, " "))
 
 
@@ -124,7 +124,7 @@ def _matrices(document: Document) -> Iterator[str]:
         yield folded(f"{specs}: where it fails", [_grid(one), _legend(one)])
 
 
-def _grid(one: Matrix) -> str:
+def _grid(one: StatusMatrix) -> str:
     cells = {(source, target): status.symbol for source, target, status in one.cells}
     rows = [
         [code(source), *(_cell(cells.get((source, target), "")) for target in one.targets)]
@@ -134,13 +134,13 @@ def _grid(one: Matrix) -> str:
 
 
 def _cell(symbol: str) -> str:
-    return f"**{symbol}**" if symbol.isupper() else text(symbol)
+    return f"**{symbol}**" if symbol.isupper() else escaped(symbol)
 
 
-def _legend(one: Matrix) -> str:
+def _legend(one: StatusMatrix) -> str:
     present = {status for *_, status in one.cells}
     said = ", ".join(f"{s.symbol} {s.word}" for s in STATUSES if s in present)
-    return text(f"{said}. Rows and columns without a failure are left out.")
+    return escaped(f"{said}. Rows and columns without a failure are left out.")
 
 
 def _counts(document: Document) -> list[str]:
@@ -166,16 +166,19 @@ def _known(listed: Sequence[Listed]) -> Iterator[str]:
 
 def _entry(entry: Listed) -> str:
     excuse = entry.excuse
-    said = f"{code(entry.families)} {text(entry.what)} ({plural(entry.cases, 'case')})"
+    said = f"{code(entry.families)} {escaped(entry.what)} ({plural(entry.cases, 'case')})"
     issue = excuse.issue if _LINK.fullmatch(excuse.issue) else ""
-    why = text(cut(clean(excuse.reason), _LONG)), f"<{issue}>" if issue else text(excuse.issue)
+    why = (
+        escaped(cut(clean(excuse.reason), _LONG)),
+        f"<{issue}>" if issue else escaped(excuse.issue),
+    )
     return ", ".join(filter(None, (f"{said}: {why[0]}", why[1], code(str(excuse.place)))))
 
 
 # Markdown ------------------------------------------------------------------------------------
 
 
-def text(words: str) -> str:
+def escaped(words: str) -> str:
     """Return words with escapes for what Markdown, HTML or GitHub would obey."""
     plain = " ".join(words.replace(GLUE, " ").split())
     return _unmentioned(_MARKS.sub(r"\\\1", plain).replace("\\&", "&amp;").replace("\\<", "&lt;"))

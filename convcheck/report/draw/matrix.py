@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterator
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, downwards, table_lines
-from convcheck.report.matrix import Matrix
-from convcheck.report.naming import compact_specs
+from convcheck.report.matrix import StatusMatrix
+from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES, Status
 
 NOT_ASKED = "_"
 _INDENT = 2
 
 
-def matrix_lines(matrices: dict[str, Matrix], width: int) -> Iterator[StyledText]:
+def matrix_lines(matrices: dict[str, StatusMatrix], width: int) -> Iterator[StyledText]:
     """Yield the lines of matrices, those that are equal once, then what the symbols mean."""
     for one in dict.fromkeys(matrices.values()):
         specs = [spec for spec, other in matrices.items() if other == one]
@@ -30,7 +30,7 @@ def matrix_lines(matrices: dict[str, Matrix], width: int) -> Iterator[StyledText
     yield StyledText()
 
 
-def _grid(one: Matrix, width: int) -> Iterator[StyledText]:
+def _grid(one: StatusMatrix, width: int) -> Iterator[StyledText]:
     """Yield the lines of a matrix; names stand downwards where they are too wide across."""
     found = {(source, target): status for source, target, status in one.cells}
     rows = [

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from convcheck.backends.process.probe import STEPS, ProbeStep
 from convcheck.judge.words import clean
 from convcheck.report.draw.styled import StyledText
-from convcheck.report.naming import compact_specs
+from convcheck.report.short_names import compact_specs
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 
@@ -40,7 +40,7 @@ def printed(lines: Sequence[str], width: int) -> Iterator[StyledText]:
         yield from _paragraph("    stderr    ", clean(line), width)
 
 
-def supported(cases: Sequence[Case], types: Types, width: int) -> Iterator[StyledText]:
+def supported_lines(cases: Sequence[Case], types: Types, width: int) -> Iterator[StyledText]:
     """Say what gave outputs: per operator, which versions do which pairs of types."""
     yield StyledText("")
     yield StyledText("gave outputs for", "bold")

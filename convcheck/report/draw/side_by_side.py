@@ -14,8 +14,8 @@ from convcheck.report.draw.side_by_side_matrix import matrices
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.terminal import verdict_lines
-from convcheck.report.naming import compact_ids
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
+from convcheck.report.short_names import compact_ids
 from convcheck.report.status import STATUSES
 
 _FEW = 3  # so many findings are a digest of themselves
@@ -36,7 +36,7 @@ class Side:
     error: str = ""
 
 
-def show(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[StyledText]:
+def side_by_side_lines(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the lines of the report."""
     ran = [(side.name, side.document) for side in sides if side.document is not None]
     text_width = min(width, MAX_WIDTH)

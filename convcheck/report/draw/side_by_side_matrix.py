@@ -11,8 +11,8 @@ from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.matrix import NOT_ASKED, legend_lines
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import cells, downwards, table_lines
-from convcheck.report.matrix import Matrix
-from convcheck.report.naming import compact_specs
+from convcheck.report.matrix import StatusMatrix
+from convcheck.report.short_names import compact_specs
 from convcheck.report.status import Status
 
 _INDENT = 2
@@ -52,7 +52,7 @@ def _specs(ran: Sequence[tuple[str, Document]], verbose: bool) -> list[str]:
 
 
 def _grid(documents: Sequence[Document], spec: str) -> _Grid:
-    each = [document.matrices.get(spec, Matrix((), (), ())) for document in documents]
+    each = [document.matrices.get(spec, StatusMatrix((), (), ())) for document in documents]
     cells: dict[tuple[str, str], list[Status | None]] = {}
     for i, one in enumerate(each):
         for source, target, status in one.cells:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.words import GLUE, clean, number, plural
-from convcheck.report.draw.layout import cut, labelled, paragraph, spread
+from convcheck.report.case_names import name_cases
+from convcheck.report.draw.layout import cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
-from convcheck.report.examples import answer, question
-from convcheck.report.naming import compact_specs, short_names
-from convcheck.report.spec_page.pairs import name_cases
+from convcheck.report.examples import answer_in_words, question_in_words
+from convcheck.report.short_names import compact_specs, short_names
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.survey.laws import MEANINGS
@@ -35,7 +35,7 @@ _LABEL, _MESSAGE = 16, 110
 _Lines = list[str]
 
 
-def show(survey: Survey, types: Types, width: int) -> Iterator[StyledText]:
+def survey_lines(survey: Survey, types: Types, width: int) -> Iterator[StyledText]:
     """Yield the lines of a survey's report."""
     names = short_names([column.address for column in survey.columns])
     yield from _title(survey, names, width)
@@ -68,7 +68,7 @@ def _block(
     by = row.decision
     *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
     yield from front
-    yield from spread(last, StyledText(str(by.place), "dim"), width)
+    yield from to_margins(last, StyledText(str(by.place), "dim"), width)
     source = f" — {by.source}" if by.source else ""
     quoted = f'"{clean(by.cite)}"' if by.cite else "no text"
     yield from paragraph(f"{by.level}: {quoted}{source}", width, indent=2, style="italic")
@@ -168,7 +168,7 @@ def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[st
         unlike: dict[object, str] = {}
         for case, example in ((c, e) for c, one in zip(cases, found, strict=True)
                               for e in one.examples):  # fmt: skip
-            said = f"{question(case, example)} gives {answer(case, example)}"
+            said = f"{question_in_words(case, example)} gives {answer_in_words(case, example)}"
             unlike.setdefault(said, f"  {case.name}: {said}")
         some = list(unlike.values())
         yield from dict.fromkeys((some[0], some[len(some) // 2], some[-1]))
@@ -194,9 +194,9 @@ def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
         return [f"{said}, such as {shown.case.id}, in inputs that were not kept"]
     asked = next(e for e in shown.answers if e is not None)
     pairs = zip(names, shown.answers, strict=True)
-    answers = [f"{name} {answer(shown.case, e)}" for name, e in pairs if e is not None]
+    answers = [f"{name} {answer_in_words(shown.case, e)}" for name, e in pairs if e is not None]
     return [f"{said}, such as {shown.case.id}",
-            f"{question(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
+            f"{question_in_words(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
 
 
 def _glossary(said: str, width: int) -> Iterator[StyledText]:

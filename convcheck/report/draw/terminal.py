@@ -20,8 +20,8 @@ from convcheck.report.draw.matrix import matrix_lines
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.wrong_types import wrong_type_lines
-from convcheck.report.matrix import supported
-from convcheck.report.naming import compact_ids
+from convcheck.report.matrix import without_unsupported
+from convcheck.report.short_names import compact_ids
 from convcheck.report.status import KNOWN, WAIVED, Status
 
 _REASONS = 3
@@ -79,7 +79,9 @@ def _lines(document: Document, width: int, verbose: bool) -> Iterator[StyledText
 
 def _matrices(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
     whole = document.matrices
-    shown = whole if verbose else {spec: supported(whole[spec]) for spec in document.failing}
+    shown = (
+        whole if verbose else {spec: without_unsupported(whole[spec]) for spec in document.failing}
+    )
     if shown:
         yield from matrix_lines(shown, width)
     wrong = document.wrong_types if verbose else document.wrong_types_that_count

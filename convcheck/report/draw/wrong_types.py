@@ -8,7 +8,7 @@ from convcheck.judge.words import plural
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines, table_parts
-from convcheck.report.promotions import Pattern, Setting, WrongTypes, names_of
+from convcheck.report.wrong_types import Pattern, Setting, WrongTypes, names_of
 
 _INDENT = 2
 _GAP = 2

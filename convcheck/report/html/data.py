@@ -23,10 +23,10 @@ from convcheck.report.document import (
     Finding,
     RowCount,
 )
-from convcheck.report.html.example import example, layout
+from convcheck.report.html.example import example_data, layout
 from convcheck.report.html.line import axis, overview
 from convcheck.report.matrix import cell_of, matrix
-from convcheck.report.naming import family
+from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
 from convcheck.rules.model import LEVELS, Case
 from convcheck.semantics.expected import Decision
@@ -215,7 +215,9 @@ def _evidence(page: _Page, case: Case, found: Evidence) -> int:
         page.axis_of[name] = page.axes.index(axis(source, case.outputs[0].format))
     key = (name, found)
     if key not in page.met:
-        shown = [page.examples.index(example(case, found.ranges, one)) for one in found.examples]
+        shown = [
+            page.examples.index(example_data(case, found.ranges, one)) for one in found.examples
+        ]
         spans = overview(source, found.ranges)
         made = [found.digest, _ranges(source, found.ranges), found.more_ranges, shown, spans]
         page.met[key] = page.evidence.index(made)

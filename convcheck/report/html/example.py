@@ -41,7 +41,7 @@ def layout(fmt: Format) -> list[Any]:
     return ["i", 8 if isinstance(fmt, Bool) else fmt.bits]
 
 
-def example(
+def example_data(
     case: Case, ranges: Iterable[Span], shown: Example | CallExample
 ) -> list[Any] | dict[str, Any]:
     """Return an example: [inputs, expected, got, number line, message, arguments], of a call a map.
@@ -72,9 +72,9 @@ def _values(case: Case, ranges: Iterable[Span], shown: Example) -> list[Any]:
         words = (shown.inputs[0], shown.expected, shown.got)
         line = near(formats[0], target, words, ranges)
     return [
-        [word(fmt, given) for fmt, given in zip(formats, shown.inputs, strict=True)],
-        word(target, shown.expected),
-        None if shown.got is None else word(target, shown.got),
+        [word_data(fmt, given) for fmt, given in zip(formats, shown.inputs, strict=True)],
+        word_data(target, shown.expected),
+        None if shown.got is None else word_data(target, shown.got),
         line,
         *_said(case, shown, any(isinstance(fmt, Text) for fmt in formats)),
     ]
@@ -88,7 +88,7 @@ def _said(case: Case, shown: Example, text: bool) -> Iterator[str]:
         yield _arguments(case, shown)
 
 
-def word(fmt: Format, given: Word) -> list[str | None] | str:
+def word_data(fmt: Format, given: Word) -> list[str | None] | str:
     """Return [code, value]; of a pattern or a text, the words to show."""
     if isinstance(given, str) or isinstance(fmt, Text):
         said = pattern(given) or quote(str(given))
@@ -139,6 +139,6 @@ def _bits(due: Strip, got: Strip, element: int) -> dict[str, Any]:
     line = near(fmt, fmt, (None, wanted, came))
     return {
         "type": due.type,
-        "one": [word(fmt, wanted), word(fmt, came)],
+        "one": [word_data(fmt, wanted), word_data(fmt, came)],
         **({"line": line} if line else {}),
     }

@@ -47,14 +47,14 @@ def ends(fmt: Numeric) -> tuple[int, int]:
     return int(fmt.min), int(fmt.max)
 
 
-def at(fmt: Numeric, index: int) -> Fraction:
+def value_at(fmt: Numeric, index: int) -> Fraction:
     """Return the value at an index, also beyond the ends."""
     if not isinstance(fmt, Float):
         return Fraction(index)
     return fmt.value(index) if index >= 0 else -fmt.value(-index)
 
 
-def below(fmt: Numeric, value: Fraction) -> int:
+def index_below(fmt: Numeric, value: Fraction) -> int:
     """Return the index of the largest value of the grid that is not above `value`."""
     if not isinstance(fmt, Float):
         return value.numerator // value.denominator

@@ -16,7 +16,7 @@ from convcheck.judge.result import Word
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.order import code_at_index, index_of
-from convcheck.report.html.grid import Real, at, below, ends, nan, real
+from convcheck.report.html.grid import Real, ends, index_below, nan, real, value_at
 
 ACROSS = 1000
 _NEAR = 4  # steps of the destination that an answer may be away and still be in the picture
@@ -69,7 +69,7 @@ def near(
 
 def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
     """Choose the steps that are shown: those beside the input, and answers that are not far."""
-    finite = [below(fmt, v) for v in values if isinstance(v, Fraction)]
+    finite = [index_below(fmt, v) for v in values if isinstance(v, Fraction)]
     if not finite:
         return None
     first, last = ends(fmt)
@@ -80,7 +80,7 @@ def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
 
 
 def _window(fmt: Numeric, indices: range, value: Real) -> _Window:
-    low, high = at(fmt, indices[0]), at(fmt, indices[-1])
+    low, high = value_at(fmt, indices[0]), value_at(fmt, indices[-1])
     if isinstance(value, Fraction):  # it may lie beside a grid that has no zero
         reach = high - low
         low = min(low, value) if low - value <= reach else low
@@ -93,7 +93,7 @@ def _ticks(fmt: Numeric, indices: range, window: _Window, said: Sequence[Real]) 
     first, last = ends(fmt)
     ticks: list[Any] = []
     for index in indices:
-        value = at(fmt, index)
+        value = value_at(fmt, index)
         ticks.append(window.place(value))
         if not first <= index <= last:
             ticks.append("")
@@ -105,10 +105,10 @@ def _ticks(fmt: Numeric, indices: range, window: _Window, said: Sequence[Real]) 
 def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[int]:
     """Return the failing ranges that meet the window, cut at its ends."""
     found: list[int] = []
-    low, high = below(fmt, window.low), below(fmt, window.high)
+    low, high = index_below(fmt, window.low), index_below(fmt, window.high)
     for indices in _indexed(fmt, spans):
         if indices[0] <= high and indices[1] >= low:
-            places = (window.place(at(fmt, index)) or 0 for index in indices)
+            places = (window.place(value_at(fmt, index)) or 0 for index in indices)
             found += (min(max(place, 0), ACROSS) for place in places)
     return found
 
@@ -151,8 +151,10 @@ def axis(source: Format, target: Format) -> list[Any] | None:
     if isinstance(source, Text):
         return None
     low, high = ends(source)
-    marked = [(at(source, low), _short(source, low))]
-    marked += [(Fraction(v), said) for v, said in _DECADES if at(source, low) < v < source.max]
+    marked = [(value_at(source, low), _short(source, low))]
+    marked += [
+        (Fraction(v), said) for v, said in _DECADES if value_at(source, low) < v < source.max
+    ]
     marked += [(source.max, _short(source, high))]
     ticks = [[_placed(source, value), said] for value, said in marked]
     if isinstance(target, Text):
@@ -164,12 +166,12 @@ def axis(source: Format, target: Format) -> list[Any] | None:
 def _short(fmt: Numeric, index: int) -> str:
     """Spell a value in few letters: the end of a line has no room for 17 digits."""
     said = spell(fmt, code_at_index(fmt, index))
-    return said if len(said) <= _ROOM else f"{float(at(fmt, index)):.4g}"
+    return said if len(said) <= _ROOM else f"{float(value_at(fmt, index)):.4g}"
 
 
 def _placed(fmt: Numeric, value: Fraction) -> int:
     low, high = ends(fmt)
-    return _place(fmt, min(max(below(fmt, value), low), high))
+    return _place(fmt, min(max(index_below(fmt, value), low), high))
 
 
 def _place(fmt: Numeric, index: int) -> int:

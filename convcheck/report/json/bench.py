@@ -11,29 +11,29 @@ from convcheck.judge.words import clean
 from convcheck.plan import bench
 from convcheck.plan.bench import Measured
 from convcheck.report.environment import environment
-from convcheck.report.json.codec import Count, Shape, plain, spell, struct
+from convcheck.report.json.codec import Count, Shape, json_text, plain, struct
 from convcheck.report.json.encode import backend
-from convcheck.report.json.report import Backend, Environment
+from convcheck.report.json.report import BackendJson, EnvironmentJson
 
 FORMAT: Final = "convcheck-bench/1"
-text_of = partial(spell, rows="cases")
+text_of = partial(json_text, rows="cases")
 
 
-class Span(Shape, frozen=True, kw_only=True):
+class BenchSpanJson(Shape, frozen=True, kw_only=True):
     """A part of the values."""
 
     first: Count
     count: Count
 
 
-class LeftOut(Shape, frozen=True, kw_only=True):
+class LeftOutJson(Shape, frozen=True, kw_only=True):
     """Cases that were not measured."""
 
     why: str
     cases: Count
 
 
-class Times(Shape, frozen=True, kw_only=True):
+class TimesJson(Shape, frozen=True, kw_only=True):
     """Nanoseconds a value."""
 
     inputs: float
@@ -45,7 +45,7 @@ class Times(Shape, frozen=True, kw_only=True):
     by_hand_in_arrays: float | None
 
 
-class Shares(Shape, frozen=True, kw_only=True):
+class SharesJson(Shape, frozen=True, kw_only=True):
     """What part of the whole each is; together 1."""
 
     inputs: float
@@ -53,65 +53,65 @@ class Shares(Shape, frozen=True, kw_only=True):
     judging: float
 
 
-class Case(Shape, frozen=True, kw_only=True):
+class BenchCaseJson(Shape, frozen=True, kw_only=True):
     """The figures of a case, or why there are none."""
 
     case: str
     #: Why it was not measured; absent where it was, and else all that follows is.
     why_not: str = ""
-    ns: Times | None = None
-    shares: Shares | None = None
+    ns: TimesJson | None = None
+    shares: SharesJson | None = None
     #: The whole to the backend.
     ratio: float | None = None
     median_ratio: float | None = None
     values_per_second: float | None = None
 
 
-class Bench(Shape, frozen=True, kw_only=True):
+class BenchJson(Shape, frozen=True, kw_only=True):
     """What asking and judging costs."""
 
     format: Literal["convcheck-bench/1"]
     #: The version of convcheck.
     convcheck: str
-    backend: Backend
+    backend: BackendJson
     #: The library that does the same by hand; null for none.
     by_hand: str | None
-    environment: Environment
+    environment: EnvironmentJson
     #: Values a case.
     values: Count
-    parts: tuple[Span, ...]
-    left_out: tuple[LeftOut, ...]
-    cases: tuple[Case, ...]
+    parts: tuple[BenchSpanJson, ...]
+    left_out: tuple[LeftOutJson, ...]
+    cases: tuple[BenchCaseJson, ...]
 
 
-def write(found: bench.Bench, path: str) -> None:
+def write_bench(found: bench.Bench, path: str) -> None:
     """Write the figures to a file, whole or not at all, a case a line; '-' is standard output."""
-    write_text(text_of(plain(encoded(found))), path)
+    write_text(text_of(plain(encoded_bench(found))), path)
 
 
-def encoded(found: bench.Bench) -> Bench:
+def encoded_bench(found: bench.Bench) -> BenchJson:
     """Return the figures as structs."""
-    return Bench(
+    return BenchJson(
         format=FORMAT,
         convcheck=__version__,
         backend=backend(found.backend),
         by_hand=found.by_hand or None,
-        environment=struct(environment(), Environment),
+        environment=struct(environment(), EnvironmentJson),
         values=found.values,
-        parts=tuple(Span(first=span.first, count=span.count) for span in found.spans),
-        left_out=tuple(LeftOut(why=why, cases=count) for why, count in found.left_out),
+        parts=tuple(BenchSpanJson(first=span.first, count=span.count) for span in found.spans),
+        left_out=tuple(LeftOutJson(why=why, cases=count) for why, count in found.left_out),
         cases=tuple(map(_case, found.cases)),
     )
 
 
-def _case(measured: Measured) -> Case:
+def _case(measured: Measured) -> BenchCaseJson:
     if not measured.parts:
-        return Case(case=measured.case.id, why_not=clean(measured.why_not))
+        return BenchCaseJson(case=measured.case.id, why_not=clean(measured.why_not))
     chunks, arrays = measured.by_hand
     inputs, of_backend, judging = measured.shares
-    return Case(
+    return BenchCaseJson(
         case=measured.case.id,
-        ns=Times(
+        ns=TimesJson(
             inputs=measured.inputs,
             backend=measured.backend,
             judging=measured.judging,
@@ -119,7 +119,7 @@ def _case(measured: Measured) -> Case:
             by_hand_in_chunks=chunks,
             by_hand_in_arrays=arrays,
         ),
-        shares=Shares(inputs=inputs, backend=of_backend, judging=judging),
+        shares=SharesJson(inputs=inputs, backend=of_backend, judging=judging),
         ratio=measured.ratio,
         median_ratio=measured.median_ratio,
         values_per_second=1e9 / measured.whole,

@@ -18,10 +18,10 @@ from convcheck.semantics.expected import Decision
 from convcheck.survey.model import Answered, Surveyed
 
 State = Annotated[int, msgspec.Meta(ge=ANSWERED, le=NOT_ASKED)]
-KeptExample = form.Example | form.Call
+KeptExample = form.ExampleJson | form.CallJson
 
 
-class KeptDecision(Shape, frozen=True, kw_only=True):
+class KeptDecisionJson(Shape, frozen=True, kw_only=True):
     """The row that decides."""
 
     rule: str
@@ -34,7 +34,7 @@ class KeptDecision(Shape, frozen=True, kw_only=True):
     trail: tuple[tuple[str, str], ...]
 
 
-class KeptAnswers(Shape, frozen=True, kw_only=True):
+class KeptAnswersJson(Shape, frozen=True, kw_only=True):
     """Elements with what came of them."""
 
     #: for each input, codes or texts
@@ -45,10 +45,10 @@ class KeptAnswers(Shape, frozen=True, kw_only=True):
     messages: tuple[tuple[int, str], ...]
 
 
-class KeptRow(Shape, frozen=True, kw_only=True):
+class KeptRowJson(Shape, frozen=True, kw_only=True):
     """What a backend did with the inputs of one row; the fields are those of `Surveyed`."""
 
-    decision: KeptDecision
+    decision: KeptDecisionJson
     asked: Count
     fits: tuple[tuple[str, tuple[str, ...]], ...]
     refused: Count
@@ -60,29 +60,29 @@ class KeptRow(Shape, frozen=True, kw_only=True):
     digest: str
     examples: tuple[KeptExample, ...]
     #: of elements, or of whole calls
-    elements: KeptAnswers | None
-    calls: tuple[form.Call, ...]
+    elements: KeptAnswersJson | None
+    calls: tuple[form.CallJson, ...]
 
 
 _ALIKE = ("asked", "fits", "refused", "crashed", "elsewhere", "odd", "message", "unsupported",
           "digest")  # fmt: skip
 
 
-def kept_row(case: Case, one: Surveyed) -> KeptRow:
+def kept_row(case: Case, one: Surveyed) -> KeptRowJson:
     """Return a row of a case's survey as a struct."""
     by, sample = one.decision, one.sample
     calls = () if isinstance(sample, Answered) else sample
-    return KeptRow(
+    return KeptRowJson(
         **{name: getattr(one, name) for name in _ALIKE},
-        decision=KeptDecision(**vars(by) | {"place": str(by.place)}),
+        decision=KeptDecisionJson(**vars(by) | {"place": str(by.place)}),
         examples=tuple(encode.example(case, shown) for shown in one.examples),
         elements=_kept(sample) if isinstance(sample, Answered) else None,
         calls=tuple(encode.call_example(case, shown) for shown in calls),
     )
 
 
-def _kept(sample: Answered) -> KeptAnswers:
-    return KeptAnswers(
+def _kept(sample: Answered) -> KeptAnswersJson:
+    return KeptAnswersJson(
         inputs=tuple(tuple(tensor.tolist()) for tensor in sample.inputs),
         got=tuple(sample.got.tolist()),
         state=tuple(sample.state.tolist()),
@@ -90,7 +90,7 @@ def _kept(sample: Answered) -> KeptAnswers:
     )
 
 
-def surveyed_of(row: KeptRow, case: Case, types: Types) -> Surveyed:
+def surveyed_of(row: KeptRowJson, case: Case, types: Types) -> Surveyed:
     """Return a row of a case's survey. Raises ValueError for what does not fit the case."""
     by = msgspec.structs.asdict(row.decision)
     calls = tuple(call_of(shown, case, types) for shown in row.calls)
@@ -102,7 +102,7 @@ def surveyed_of(row: KeptRow, case: Case, types: Types) -> Surveyed:
     )
 
 
-def _answered(kept: KeptAnswers, case: Case) -> Answered:
+def _answered(kept: KeptAnswersJson, case: Case) -> Answered:
     lengths = {len(each) for each in (*kept.inputs, kept.got, kept.state)}
     if not case.outputs or len(lengths) > 1:
         raise ValueError(f"the answers of {case.id} do not go together")

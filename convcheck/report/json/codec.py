@@ -1,6 +1,6 @@
 """Structs to JSON text and back. What is read is held to its types; an error names the path.
 
-Texts from outside may hold half of a surrogate pair, which msgspec does not spell in JSON: the
+Texts from outside may hold half of a surrogate pair, which msgspec does not json_text in JSON: the
 standard library writes and parses the text, msgspec turns it into structs and holds it to them.
 """
 
@@ -50,7 +50,7 @@ def parse(path: str, hint: str) -> Any:
         raise UsageError(f"{path} is no JSON: {error}", hint=hint) from None
 
 
-def spell(document: Mapping[str, Any], rows: str, nested: str = "") -> str:
+def json_text(document: Mapping[str, Any], rows: str, nested: str = "") -> str:
     """Return JSON text with each member of the list `rows` on a line, so that a difference between
     two files is a line too; where `rows` have a list `nested`, each member of that.
     """

@@ -45,7 +45,7 @@ def run_of(document: dict[str, Any], types: Types, rules: Rules | None = None) -
 
     if document.get("format") == _BEFORE:
         document = _upgraded(document) | {"format": form.FORMAT}
-    report = struct(document, form.Report)
+    report = struct(document, form.ReportJson)
     result = _run(report, types)
     return replace(result, parts=parts_of(report.parts, types, rules)) if rules else result
 
@@ -61,7 +61,7 @@ def _upgraded(node: Any) -> Any:
     return {key: _upgraded(one) for key, one in node.items()}
 
 
-def _run(report: form.Report, types: Types) -> RunResult:
+def _run(report: form.ReportJson, types: Types) -> RunResult:
     return RunResult(
         judged.BackendInfo(report.backend.name, report.backend.version),
         report.tier,
@@ -85,7 +85,7 @@ def _run(report: form.Report, types: Types) -> RunResult:
     )
 
 
-def _shard(shard: form.Shard | None) -> judged.Shard | None:
+def _shard(shard: form.ShardJson | None) -> judged.Shard | None:
     if shard is None:
         return None
     if shard.index > shard.of:
@@ -93,7 +93,7 @@ def _shard(shard: form.Shard | None) -> judged.Shard | None:
     return judged.Shard(shard.index, shard.of, shard.plan)
 
 
-def case_of(found: form.Case, types: Types) -> CaseResult:
+def case_of(found: form.CaseJson, types: Types) -> CaseResult:
     """Return the result of a case. Raises ValueError for codes and names that do not fit it."""
     case = case_named(found, types)
     return CaseResult(
@@ -108,7 +108,7 @@ def case_of(found: form.Case, types: Types) -> CaseResult:
     )
 
 
-def case_named(head: form.CaseHead, types: Types) -> Case:
+def case_named(head: form.CaseHeadJson, types: Types) -> Case:
     """Return a case made of its parts; what its id has besides them is the layout.
 
     Raises ValueError for an id that is not that of its parts.
@@ -139,7 +139,7 @@ def _type(name: str, types: Types) -> DType:
     return types[name]
 
 
-def group_of(group: form.Group, case: Case, types: Types) -> judged.Group:
+def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
     """Return a group of a case. Raises ValueError for codes that do not fit it."""
     source = case.inputs[0].format
     return judged.Group(
@@ -169,22 +169,22 @@ def place_of(text: str) -> Place:
     return Place(file, int(line)) if colon and line.isdigit() else Place(text, 0)
 
 
-def _excuse(excuse: form.Excuse | None) -> judged.Excuse | None:
+def _excuse(excuse: form.ExcuseJson | None) -> judged.Excuse | None:
     if excuse is None:
         return None
     return judged.Excuse(excuse.kind, excuse.reason, excuse.issue, place_of(excuse.place))
 
 
 def shown_of(
-    one: form.Example | form.Call, case: Case, types: Types
+    one: form.ExampleJson | form.CallJson, case: Case, types: Types
 ) -> judged.Example | CallExample:
     """Return an example of an element, or of a whole call. Raises ValueError for codes that do not
     fit the case.
     """
-    return call_of(one, case, types) if isinstance(one, form.Call) else example_of(one, case)
+    return call_of(one, case, types) if isinstance(one, form.CallJson) else example_of(one, case)
 
 
-def example_of(one: form.Example, case: Case) -> judged.Example:
+def example_of(one: form.ExampleJson, case: Case) -> judged.Example:
     """Return an example of an element. Raises ValueError for codes that do not fit the case."""
     if not case.outputs:
         raise ValueError(f"{case.id} has no elements that are asked one by one")
@@ -197,7 +197,7 @@ def example_of(one: form.Example, case: Case) -> judged.Example:
     )
 
 
-def call_of(one: form.Call, case: Case, types: Types) -> CallExample:
+def call_of(one: form.CallJson, case: Case, types: Types) -> CallExample:
     """Return an example of a whole call. Raises ValueError for codes that do not fit the case."""
     due, got = one.expected, one.got
     arguments = zip(one.arguments, case.inputs, strict=False)

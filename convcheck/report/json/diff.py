@@ -11,21 +11,21 @@ from convcheck.plan import diff
 from convcheck.plan.diff import Change, RunDifference
 from convcheck.report.json.codec import Count, Shape, plain
 from convcheck.report.json.encode import backend
-from convcheck.report.json.report import Backend, Corpus
+from convcheck.report.json.report import BackendJson, CorpusJson
 
 FORMAT: Final = "convcheck-diff/1"
 
 
-class Run(Shape, frozen=True, kw_only=True):
+class RunJson(Shape, frozen=True, kw_only=True):
     """One of the two runs."""
 
-    backend: Backend
+    backend: BackendJson
     tier: str
-    corpus: Corpus
+    corpus: CorpusJson
     interrupted: bool
 
 
-class Summary(Shape, frozen=True, kw_only=True):
+class DiffSummaryJson(Shape, frozen=True, kw_only=True):
     """How many findings there are of each sort, and how many cases."""
 
     new: Count
@@ -42,7 +42,7 @@ class Summary(Shape, frozen=True, kw_only=True):
     removed: Count
 
 
-class Failure(Shape, frozen=True, kw_only=True):
+class FailureJson(Shape, frozen=True, kw_only=True):
     """A failure in one of the runs."""
 
     verdict: Verdict
@@ -59,16 +59,16 @@ class Failure(Shape, frozen=True, kw_only=True):
     excuse: str
 
 
-class Finding(Shape, frozen=True, kw_only=True):
+class FindingJson(Shape, frozen=True, kw_only=True):
     """A failure that is not the same in both runs."""
 
     change: Change
     case: str
-    before: Failure | None
-    after: Failure | None
+    before: FailureJson | None
+    after: FailureJson | None
 
 
-class OtherVerdict(Shape, frozen=True, kw_only=True):
+class OtherVerdictJson(Shape, frozen=True, kw_only=True):
     """A case that fails in neither run, and whose verdict is another."""
 
     case: str
@@ -76,51 +76,51 @@ class OtherVerdict(Shape, frozen=True, kw_only=True):
     after: Verdict
 
 
-class OneSided(Shape, frozen=True, kw_only=True):
+class OneSidedJson(Shape, frozen=True, kw_only=True):
     """A case of one run only."""
 
     case: str
     verdict: Verdict
 
 
-class Diff(Shape, frozen=True, kw_only=True):
+class DiffJson(Shape, frozen=True, kw_only=True):
     """What changed between two runs."""
 
     format: Literal["convcheck-diff/1"]
     #: The version of convcheck.
     convcheck: str
-    old: Run
-    new: Run
+    old: RunJson
+    new: RunJson
     #: Cases that both runs asked.
     compared: Count
     #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
     other_vectors: tuple[str, ...]
-    summary: Summary
-    findings: tuple[Finding, ...]
-    verdicts: tuple[OtherVerdict, ...]
+    summary: DiffSummaryJson
+    findings: tuple[FindingJson, ...]
+    verdicts: tuple[OtherVerdictJson, ...]
     #: Cases that answer otherwise where more than one answer is allowed.
     answers: tuple[str, ...]
-    added: tuple[OneSided, ...]
-    removed: tuple[OneSided, ...]
+    added: tuple[OneSidedJson, ...]
+    removed: tuple[OneSidedJson, ...]
 
 
-def text(found: RunDifference) -> str:
+def diff_text(found: RunDifference) -> str:
     """Return the difference as JSON text."""
-    return json.dumps(plain(encoded(found)), indent=1) + "\n"
+    return json.dumps(plain(encoded_diff(found)), indent=1) + "\n"
 
 
-def encoded(found: RunDifference) -> Diff:
+def encoded_diff(found: RunDifference) -> DiffJson:
     """Return the difference as structs: nothing is put together."""
-    return Diff(
+    return DiffJson(
         format=FORMAT,
         convcheck=__version__,
         old=_run(found.old),
         new=_run(found.new),
         compared=found.compared,
         other_vectors=found.loose,
-        summary=Summary(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
+        summary=DiffSummaryJson(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
         findings=tuple(
-            Finding(
+            FindingJson(
                 change=f.change,
                 case=f.case.id,
                 before=_failure(f.before),
@@ -129,29 +129,29 @@ def encoded(found: RunDifference) -> Diff:
             for f in found.findings
         ),
         verdicts=tuple(
-            OtherVerdict(case=t.case.id, before=t.before, after=t.after) for t in found.turned
+            OtherVerdictJson(case=t.case.id, before=t.before, after=t.after) for t in found.turned
         ),
         answers=tuple(case.id for case in found.free),
-        added=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.added),
-        removed=tuple(OneSided(case=c.case.id, verdict=c.verdict) for c in found.removed),
+        added=tuple(OneSidedJson(case=c.case.id, verdict=c.verdict) for c in found.added),
+        removed=tuple(OneSidedJson(case=c.case.id, verdict=c.verdict) for c in found.removed),
     )
 
 
-def _run(run: RunResult) -> Run:
-    return Run(
+def _run(run: RunResult) -> RunJson:
+    return RunJson(
         backend=backend(run.backend),
         tier=run.tier,
-        corpus=Corpus(sha256=run.corpus, specs=dict(run.corpora)),
+        corpus=CorpusJson(sha256=run.corpus, specs=dict(run.corpora)),
         interrupted=run.interrupted,
     )
 
 
-def _failure(failure: diff.ComparedFailure | None) -> Failure | None:
+def _failure(failure: diff.ComparedFailure | None) -> FailureJson | None:
     if failure is None:
         return None
     rule, row = failure.row
     group = failure.group
-    return Failure(
+    return FailureJson(
         verdict=failure.verdict,
         rule=rule,
         row=row,

@@ -11,14 +11,14 @@ from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult
 from convcheck.judge.words import code_text, value
+from convcheck.report.counts import by_spec, counts_of
 from convcheck.report.environment import environment
 from convcheck.report.json import report as form
-from convcheck.report.json.codec import plain, spell, struct
+from convcheck.report.json.codec import json_text, plain, struct
 from convcheck.report.json.tensor import tensor
-from convcheck.report.tally import by_spec, tally
 from convcheck.rules.model import Case, Level
 
-text_of = partial(spell, rows="cases")
+text_of = partial(json_text, rows="cases")
 
 
 def write(result: RunResult, path: str) -> None:
@@ -31,18 +31,18 @@ def text(result: RunResult) -> str:
     return text_of(plain(report(result)))
 
 
-def report(result: RunResult) -> form.Report:
+def report(result: RunResult) -> form.ReportJson:
     """Return the report of a run."""
     from convcheck.report.json.tally import encoded_part
 
-    return form.Report(
+    return form.ReportJson(
         format=form.FORMAT,
         convcheck=__version__,
         backend=backend(result.backend),
         tier=result.tier,
-        corpus=form.Corpus(sha256=result.corpus, specs=dict(result.corpora)),
-        environment=struct(dict(result.environment or environment()), form.Environment),
-        shard=form.Shard(**vars(result.shard)) if result.shard else None,
+        corpus=form.CorpusJson(sha256=result.corpus, specs=dict(result.corpora)),
+        environment=struct(dict(result.environment or environment()), form.EnvironmentJson),
+        shard=form.ShardJson(**vars(result.shard)) if result.shard else None,
         interrupted=result.interrupted,
         ended_early=result.ended_early,
         consistency=result.consistency,
@@ -50,20 +50,20 @@ def report(result: RunResult) -> form.Report:
         notes=result.notes,
         selected=result.selected,
         own_inputs=result.own_inputs,
-        known=form.Known(file=result.known, problems=tuple(map(_problem, result.problems))),
+        known=form.KnownJson(file=result.known, problems=tuple(map(_problem, result.problems))),
         summary=_summary(result),
         cases=tuple(map(case, result.cases)),
         parts=tuple(map(encoded_part, result.parts)),
     )
 
 
-def backend(info: judged.BackendInfo) -> form.Backend:
+def backend(info: judged.BackendInfo) -> form.BackendJson:
     """Return a backend as it names itself."""
-    return form.Backend(name=info.name, version=info.version)
+    return form.BackendJson(name=info.name, version=info.version)
 
 
-def _problem(problem: judged.Problem) -> form.Problem:
-    return form.Problem(
+def _problem(problem: judged.Problem) -> form.ProblemJson:
+    return form.ProblemJson(
         kind=problem.kind,
         place=str(problem.place),
         message=problem.message,
@@ -71,26 +71,26 @@ def _problem(problem: judged.Problem) -> form.Problem:
     )
 
 
-def _excuse(excuse: judged.Excuse | None) -> form.Excuse | None:
+def _excuse(excuse: judged.Excuse | None) -> form.ExcuseJson | None:
     if excuse is None:
         return None
     place = str(excuse.place)
-    return form.Excuse(kind=excuse.kind, reason=excuse.reason, issue=excuse.issue, place=place)
+    return form.ExcuseJson(kind=excuse.kind, reason=excuse.reason, issue=excuse.issue, place=place)
 
 
-def _summary(result: RunResult) -> form.Summary:
+def _summary(result: RunResult) -> form.SummaryJson:
     whole = _counts(result.cases, result.level)
     specs = {spec: _counts(cases, result.level) for spec, cases in by_spec(result).items()}
-    return form.Summary(**msgspec.structs.asdict(whole), level=result.level, specs=specs)
+    return form.SummaryJson(**msgspec.structs.asdict(whole), level=result.level, specs=specs)
 
 
-def _counts(cases: tuple[CaseResult, ...], level: Level) -> form.Counts:
-    return form.Counts(**vars(tally(cases, level)))
+def _counts(cases: tuple[CaseResult, ...], level: Level) -> form.CountsJson:
+    return form.CountsJson(**vars(counts_of(cases, level)))
 
 
-def case(result: CaseResult) -> form.Case:
+def case(result: CaseResult) -> form.CaseJson:
     """Return the result of a case."""
-    return form.Case(
+    return form.CaseJson(
         **msgspec.structs.asdict(case_head(result.case)),
         verdict=result.verdict,
         message=result.message,
@@ -98,13 +98,13 @@ def case(result: CaseResult) -> form.Case:
         coverage=result.coverage,
         left_out=result.left_out,
         excuse=_excuse(result.excuse),
-        groups=tuple(group(result.case, one) for one in result.groups),
+        groups=tuple(group_json(result.case, one) for one in result.groups),
     )
 
 
-def case_head(case: Case) -> form.CaseHead:
+def case_head(case: Case) -> form.CaseHeadJson:
     """Return what tells a case from others."""
-    return form.CaseHead(
+    return form.CaseHeadJson(
         id=case.id,
         spec=case.spec,
         inputs=tuple(t.name for t in case.inputs),
@@ -114,10 +114,10 @@ def case_head(case: Case) -> form.CaseHead:
     )
 
 
-def group(case: Case, found: judged.Group) -> form.Group:
+def group_json(case: Case, found: judged.Group) -> form.GroupJson:
     """Return a group of a case."""
     by, source = found.decision, case.inputs[0].format
-    return form.Group(
+    return form.GroupJson(
         rule=by.rule,
         row=by.row,
         level=by.level,
@@ -140,7 +140,7 @@ def group(case: Case, found: judged.Group) -> form.Group:
     )
 
 
-def example(case: Case, shown: judged.Example | CallExample) -> form.Example | form.Call:
+def example(case: Case, shown: judged.Example | CallExample) -> form.ExampleJson | form.CallJson:
     """Return an example of a case, of an element or of a whole call."""
     return (
         call_example(case, shown)
@@ -149,11 +149,11 @@ def example(case: Case, shown: judged.Example | CallExample) -> form.Example | f
     )
 
 
-def element_example(case: Case, shown: judged.Example) -> form.Example:
+def element_example(case: Case, shown: judged.Example) -> form.ExampleJson:
     """Return an example of an element; of a companion input only the type counts, not a word."""
     target = case.outputs[0].format
     inputs = list(zip((t.format for t in case.inputs), shown.inputs, strict=False))
-    return form.Example(
+    return form.ExampleJson(
         input=tuple(code_text(fmt, word) for fmt, word in inputs),
         expected=code_text(target, shown.expected),
         got=None if shown.got is None else code_text(target, shown.got),
@@ -164,11 +164,11 @@ def element_example(case: Case, shown: judged.Example) -> form.Example:
     )
 
 
-def call_example(case: Case, shown: CallExample) -> form.Call:
+def call_example(case: Case, shown: CallExample) -> form.CallJson:
     """Return an example of a whole call."""
     due, got = shown.expected, shown.got
     arguments = zip((t.format for t in case.inputs), shown.arguments, strict=False)
-    return form.Call(
+    return form.CallJson(
         input=tuple(map(tensor, shown.inputs)),
         expected=due if isinstance(due, str) else tuple(map(tensor, due)),
         got=None if got is None else tuple(map(tensor, got)),

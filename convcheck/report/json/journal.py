@@ -23,24 +23,24 @@ from convcheck.judge.tally import Tally
 from convcheck.plan.units import Rules, Unit, part_of
 from convcheck.report.json import encode
 from convcheck.report.json import report as form
-from convcheck.report.json.case_survey import KeptRow, kept_row, surveyed_of
+from convcheck.report.json.case_survey import KeptRowJson, kept_row, surveyed_of
 from convcheck.report.json.codec import Shape, plain, struct
 from convcheck.report.json.decode import Types, case_of
-from convcheck.report.json.tally import encoded, tally_of
+from convcheck.report.json.tally import decoded_tally, encoded_tally
 from convcheck.survey.model import CaseSurvey
 
 FORMAT = "convcheck-journal/4"
 
 
-class Line(Shape, frozen=True, kw_only=True):
+class LineJson(Shape, frozen=True, kw_only=True):
     """A line after the first: the backend, or the result of a unit, by its vectors or tallied."""
 
-    backend: form.Backend | None = None
+    backend: form.BackendJson | None = None
     unit: str = ""
-    vectors: form.Case | None = None
-    tally: form.Tally | None = None
+    vectors: form.CaseJson | None = None
+    tally: form.TallyJson | None = None
     #: of a survey, the open rows of the case
-    rows: tuple[KeptRow, ...] | None = None
+    rows: tuple[KeptRowJson, ...] | None = None
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Journal:
     def name(self, backend: BackendInfo) -> None:
         """Note the backend. Raises UsageError if it is another than that of the results so far."""
         if self.backend is None:
-            self._write(plain(Line(backend=encode.backend(backend))))
+            self._write(plain(LineJson(backend=encode.backend(backend))))
             self.backend = backend
         elif self.backend != backend:
             was, now = (f"{b.name} {b.version}" for b in (self.backend, backend))
@@ -68,11 +68,11 @@ class Journal:
     def add(self, unit: Unit, part: Part) -> None:
         """Note the result of a unit."""
         if result := part.vectors or part.lost:
-            line = Line(unit=unit.id, vectors=encode.case(result), rows=_rows(result))
+            line = LineJson(unit=unit.id, vectors=encode.case(result), rows=_rows(result))
         else:
             assert part.tally is not None  # noqa: S101
             decisions = self.rules(unit.case)[0].decisions
-            line = Line(unit=unit.id, tally=encoded(part.tally, unit.case, decisions))
+            line = LineJson(unit=unit.id, tally=encoded_tally(part.tally, unit.case, decisions))
         self._write(plain(line))
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -163,7 +163,7 @@ def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[st
     done: dict[str, Part] = {}
     for number, text in enumerate(lines, 2):
         try:
-            line = struct(json.loads(text), Line)
+            line = struct(json.loads(text), LineJson)
             if line.backend:
                 journal.backend = BackendInfo(line.backend.name, line.backend.version)
             else:
@@ -175,7 +175,7 @@ def _read(journal: Journal, lines: Sequence[str], types: Types, plan: Mapping[st
     journal.done = done
 
 
-def _part(line: Line, plan: Mapping[str, Unit], types: Types, rules: Rules) -> Part:
+def _part(line: LineJson, plan: Mapping[str, Unit], types: Types, rules: Rules) -> Part:
     unit = plan.get(line.unit)
     if unit is None:
         raise ValueError(f"{line.unit!r} is of another run")
@@ -184,16 +184,16 @@ def _part(line: Line, plan: Mapping[str, Unit], types: Types, rules: Rules) -> P
         return part if line.rows is None else _with_rows(part, line.rows, types)
     if line.tally is None:
         raise ValueError(f"{line.unit} has no result")
-    return _fitting(unit, tally_of(line.tally, unit.case, rules(unit.case)[0].decisions))
+    return _fitting(unit, decoded_tally(line.tally, unit.case, rules(unit.case)[0].decisions))
 
 
-def _rows(result: CaseResult) -> tuple[KeptRow, ...] | None:
+def _rows(result: CaseResult) -> tuple[KeptRowJson, ...] | None:
     if not isinstance(result, CaseSurvey):
         return None
     return tuple(kept_row(result.case, row) for row in result.rows)
 
 
-def _with_rows(part: Part, rows: tuple[KeptRow, ...], types: Types) -> Part:
+def _with_rows(part: Part, rows: tuple[KeptRowJson, ...], types: Types) -> Part:
     """Return the part of a survey: as results of several backends are put together by their cases,
     its case is that of the plan.
     """

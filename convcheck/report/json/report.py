@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from convcheck.judge.result import Fault, Tolerance, Verdict
 from convcheck.report.json.codec import Count, Digest, Shape
-from convcheck.report.json.tensor import Tensor
+from convcheck.report.json.tensor import TensorJson
 from convcheck.rules.model import Level
 from convcheck.vectors.model import Coverage
 
@@ -22,14 +22,14 @@ Sort = Literal["undefined", "right", "refused", "crashed", "fail"]
 CodeWord = str
 
 
-class Backend(Shape, frozen=True, kw_only=True):
+class BackendJson(Shape, frozen=True, kw_only=True):
     """The runtime under test, as it names itself."""
 
     name: str
     version: str
 
 
-class Corpus(Shape, frozen=True, kw_only=True):
+class CorpusJson(Shape, frozen=True, kw_only=True):
     """Which vectors were asked."""
 
     #: A hash of all of them.
@@ -38,7 +38,7 @@ class Corpus(Shape, frozen=True, kw_only=True):
     specs: dict[str, str]
 
 
-class Cpu(Shape, frozen=True, kw_only=True):
+class CpuJson(Shape, frozen=True, kw_only=True):
     """The processor."""
 
     model: str
@@ -48,18 +48,18 @@ class Cpu(Shape, frozen=True, kw_only=True):
     count: int | None
 
 
-class Environment(Shape, frozen=True, kw_only=True):
+class EnvironmentJson(Shape, frozen=True, kw_only=True):
     """Where the run took place."""
 
     platform: str
-    cpu: Cpu
+    cpu: CpuJson
     #: Logical processors that the run could use.
     threads: int | None
     #: Python and the libraries; null for one that is not installed.
     versions: dict[str, str | None]
 
 
-class Shard(Shape, frozen=True, kw_only=True):
+class ShardJson(Shape, frozen=True, kw_only=True):
     """A part of a plan: its cases at position index - 1, and every of-th from there."""
 
     index: Annotated[int, Meta(ge=1)]
@@ -68,7 +68,7 @@ class Shard(Shape, frozen=True, kw_only=True):
     plan: str
 
 
-class Problem(Shape, frozen=True, kw_only=True):
+class ProblemJson(Shape, frozen=True, kw_only=True):
     """An entry of a list of known failures that is not true any more. It fails the run."""
 
     kind: Fault
@@ -79,15 +79,15 @@ class Problem(Shape, frozen=True, kw_only=True):
     repair: str
 
 
-class Known(Shape, frozen=True, kw_only=True):
+class KnownJson(Shape, frozen=True, kw_only=True):
     """The list of known failures that the run was held against."""
 
     #: Empty for none.
     file: str
-    problems: tuple[Problem, ...]
+    problems: tuple[ProblemJson, ...]
 
 
-class Counts(Shape, frozen=True, kw_only=True):
+class CountsJson(Shape, frozen=True, kw_only=True):
     """Counts of cases, and of values asked."""
 
     #: Cases asked.
@@ -108,16 +108,16 @@ class Counts(Shape, frozen=True, kw_only=True):
     verdicts: dict[Verdict, Count]
 
 
-class Summary(Counts, frozen=True, kw_only=True):
+class SummaryJson(CountsJson, frozen=True, kw_only=True):
     """The counts of the whole run."""
 
     #: The gate: failures of rules at this level and stronger fail the run.
     level: Level
     #: The same counts for each spec, in the order of the plan.
-    specs: dict[str, Counts]
+    specs: dict[str, CountsJson]
 
 
-class Excuse(Shape, frozen=True, kw_only=True):
+class ExcuseJson(Shape, frozen=True, kw_only=True):
     """Why a failure does not fail the run."""
 
     kind: Tolerance
@@ -128,7 +128,7 @@ class Excuse(Shape, frozen=True, kw_only=True):
     place: str
 
 
-class Example(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
+class ExampleJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
     """One input, what was expected, and what came back."""
 
     #: A word for each input.
@@ -147,14 +147,14 @@ class Example(Shape, frozen=True, kw_only=True, tag_field="asked", tag="value"):
     message: str
 
 
-class Call(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
+class CallJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     """An example of an operator whose question is a whole call: tensors in, tensors out."""
 
-    input: tuple[Tensor, ...]
+    input: tuple[TensorJson, ...]
     #: The outputs under the reading that came closest, or a pattern.
-    expected: tuple[Tensor, ...] | str
+    expected: tuple[TensorJson, ...] | str
     #: null where no outputs came back.
-    got: tuple[Tensor, ...] | None
+    got: tuple[TensorJson, ...] | None
     #: The reading that came closest; empty where there is one only.
     reading: str
     #: The output and the element of the first difference; element -1 for type or shape; null for
@@ -168,7 +168,7 @@ class Call(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     arguments: tuple[CodeWord, ...]
 
 
-class Group(Shape, frozen=True, kw_only=True):
+class GroupJson(Shape, frozen=True, kw_only=True):
     """Values of one case under one row of a rule with one kind of wrongness."""
 
     rule: str
@@ -199,12 +199,12 @@ class Group(Shape, frozen=True, kw_only=True):
     #: Ranges left out in the middle of `ranges`.
     more_ranges: Count
     #: The first and, where it is another, the extreme.
-    examples: tuple[Example | Call, ...]
+    examples: tuple[ExampleJson | CallJson, ...]
     #: Absent where the failure counts.
-    excuse: Excuse | None = None
+    excuse: ExcuseJson | None = None
 
 
-class CaseHead(Shape, frozen=True, kw_only=True):
+class CaseHeadJson(Shape, frozen=True, kw_only=True):
     """What tells a case from others."""
 
     #: SPEC/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
@@ -219,7 +219,7 @@ class CaseHead(Shape, frozen=True, kw_only=True):
     attributes: dict[str, int | str]
 
 
-class Case(CaseHead, frozen=True, kw_only=True):
+class CaseJson(CaseHeadJson, frozen=True, kw_only=True):
     """A case and what was found."""
 
     #: The first of error (a fault of convcheck), crashed (the runtime died), fail (a wrong value),
@@ -236,14 +236,14 @@ class Case(CaseHead, frozen=True, kw_only=True):
     #: Calls that were not asked, since their answers are too large; absent for none.
     left_out: Count = 0
     #: Of a case that fails as a whole; absent where the failure counts.
-    excuse: Excuse | None = None
-    groups: tuple[Group, ...]
+    excuse: ExcuseJson | None = None
+    groups: tuple[GroupJson, ...]
 
 
 Pair = tuple[Count, Count]
 
 
-class Asked(Shape, frozen=True, kw_only=True):
+class AskedJson(Shape, frozen=True, kw_only=True):
     """How many values a decision decided."""
 
     #: Its index among those of the case.
@@ -253,7 +253,7 @@ class Asked(Shape, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1)]
 
 
-class Ranges(Shape, frozen=True, kw_only=True):
+class RangesJson(Shape, frozen=True, kw_only=True):
     """Ranges of positions: first and last, both included."""
 
     #: The lowest and the highest of the ranges that are whole.
@@ -264,16 +264,16 @@ class Ranges(Shape, frozen=True, kw_only=True):
     loose: tuple[Pair, ...]
 
 
-class Sample(Shape, frozen=True, kw_only=True):
+class SampleJson(Shape, frozen=True, kw_only=True):
     """An example with its position."""
 
     position: Count
     #: How far off, in steps of the destination: a hexadecimal floating-point number, as of C's %a.
     error: str
-    example: Example
+    example: ExampleJson
 
 
-class Entry(Shape, frozen=True, kw_only=True):
+class EntryJson(Shape, frozen=True, kw_only=True):
     """Values of one decision with which one thing came out, judged under one of its readings:
     every value is counted once under each.
     """
@@ -291,35 +291,35 @@ class Entry(Shape, frozen=True, kw_only=True):
     #: Another placement, of vectors; absent for what counts as asked.
     placement: str = ""
     #: Where they are; absent for what is right.
-    ranges: Ranges | None = None
+    ranges: RangesJson | None = None
     #: The lowest; absent for what is right.
-    first: Sample | None = None
+    first: SampleJson | None = None
     #: The one farthest off; absent for what is right.
-    extreme: Sample | None = None
+    extreme: SampleJson | None = None
 
 
-class Tally(Shape, frozen=True, kw_only=True):
+class TallyJson(Shape, frozen=True, kw_only=True):
     """What was found in a part of a case. Those of disjoint parts add up. A position is a code's
     place in the order of the values of the source, from 0; NaNs stand at the ends, on the side of
     their sign.
     """
 
-    asked: tuple[Asked, ...]
-    entries: tuple[Entry, ...]
+    asked: tuple[AskedJson, ...]
+    entries: tuple[EntryJson, ...]
     #: The positions asked.
     covered: tuple[Pair, ...]
     #: Answers that have no form, and calls that failed for no value's sake.
-    faults: tuple[Group, ...]
+    faults: tuple[GroupJson, ...]
     #: How many values were declined.
     declined: Count
     #: How many of those asked are of no span.
     vectors: Count
 
 
-class Part(Shape, frozen=True, kw_only=True):
+class PartJson(Shape, frozen=True, kw_only=True):
     """What a shard has of a case whose codes are shared out."""
 
-    case: CaseHead
+    case: CaseHeadJson
     #: How many codes all shards together ask.
     codes: Annotated[int, Meta(ge=0, le=10**12)]
     #: Whether they are samples, and not every code of the source.
@@ -328,26 +328,26 @@ class Part(Shape, frozen=True, kw_only=True):
     #: codes, or of 2^20 samples.
     units: Count
     #: The case by its vectors where they were declined; else they are in the tally.
-    vectors: Case | None
+    vectors: CaseJson | None
     #: What this shard has asked; null for nothing.
-    tally: Tally | None
+    tally: TallyJson | None
     #: What went wrong with a unit as a whole; null for nothing.
-    lost: Case | None
+    lost: CaseJson | None
 
 
-class Report(Shape, frozen=True, kw_only=True):
+class ReportJson(Shape, frozen=True, kw_only=True):
     """What a run of convcheck found."""
 
     format: Literal["convcheck-report/2"]
     #: The version of convcheck.
     convcheck: str
-    backend: Backend
+    backend: BackendJson
     #: Which vectors were asked.
     tier: str
-    corpus: Corpus
-    environment: Environment
+    corpus: CorpusJson
+    environment: EnvironmentJson
     #: Which part of the plan this is; null for the whole of it.
-    shard: Shard | None
+    shard: ShardJson | None
     #: Whether the run was stopped; then the cases are those that were finished.
     interrupted: bool
     #: Whether a number of failures ended the run; then the cases are those that were finished.
@@ -363,9 +363,9 @@ class Report(Shape, frozen=True, kw_only=True):
     selected: Count | None
     #: Whether the inputs asked are a user's own (--inputs), not the tier's.
     own_inputs: bool
-    known: Known
-    summary: Summary
+    known: KnownJson
+    summary: SummaryJson
     #: In the order of the plan.
-    cases: tuple[Case, ...]
+    cases: tuple[CaseJson, ...]
     #: Of a shard: what there is of cases of which others have the rest; absent for none.
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PartJson, ...] = ()

@@ -11,12 +11,12 @@ from convcheck.files import write_text
 from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
 from convcheck.report.json.codec import Shape
-from convcheck.report.json.report import Report
+from convcheck.report.json.report import ReportJson
 
 FORMAT: Final = "convcheck-reports/2"
 
 
-class NotStarted(Shape, frozen=True, kw_only=True):
+class NotStartedJson(Shape, frozen=True, kw_only=True):
     """A backend that could not be started."""
 
     #: As on the command line.
@@ -25,22 +25,24 @@ class NotStarted(Shape, frozen=True, kw_only=True):
     error: str
 
 
-class Reports(Shape, frozen=True, kw_only=True):
+class ReportsJson(Shape, frozen=True, kw_only=True):
     """What a run of several backends found: a report of each, in the order of the command line."""
 
     format: Literal["convcheck-reports/2"]
     #: The version of convcheck.
     convcheck: str
-    not_started: tuple[NotStarted, ...]
-    reports: tuple[Report, ...]
+    not_started: tuple[NotStartedJson, ...]
+    reports: tuple[ReportJson, ...]
 
 
-def write(results: Sequence[RunResult], not_started: Mapping[str, str], path: str) -> None:
+def write_side_by_side(
+    results: Sequence[RunResult], not_started: Mapping[str, str], path: str
+) -> None:
     """Write reports, and the backends that could not be started with the reason, to a file."""
-    write_text(text(results, not_started), path)
+    write_text(side_by_side_text(results, not_started), path)
 
 
-def text(results: Sequence[RunResult], not_started: Mapping[str, str]) -> str:
+def side_by_side_text(results: Sequence[RunResult], not_started: Mapping[str, str]) -> str:
     """Return the document as JSON text: a case a line, as in a single report."""
     failed = [{"address": address, "error": why} for address, why in not_started.items()]
     head = {"format": FORMAT, "convcheck": __version__, "not_started": failed}

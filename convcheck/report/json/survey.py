@@ -13,18 +13,18 @@ from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample
 from convcheck.report.environment import environment
-from convcheck.report.json.codec import Count, Shape, plain, spell, struct
-from convcheck.report.json.report import Environment
-from convcheck.report.json.tensor import Tensor, element, tensor
+from convcheck.report.json.codec import Count, Shape, json_text, plain, struct
+from convcheck.report.json.report import EnvironmentJson
+from convcheck.report.json.tensor import TensorJson, element, tensor
 from convcheck.rules.model import Case, Level
 from convcheck.survey import merge, model
 from convcheck.survey.model import Surveyed
 
 FORMAT: Final = "convcheck-survey/2"
-text_of = partial(spell, rows="rows", nested="cases")
+text_of = partial(json_text, rows="rows", nested="cases")
 
 
-class Column(Shape, frozen=True, kw_only=True):
+class ColumnJson(Shape, frozen=True, kw_only=True):
     """A backend."""
 
     #: As on the command line.
@@ -36,23 +36,23 @@ class Column(Shape, frozen=True, kw_only=True):
     error: str | None
 
 
-class Corpus(Shape, frozen=True, kw_only=True):
+class SurveyCorpusJson(Shape, frozen=True, kw_only=True):
     """Which vectors were asked."""
 
     #: A hash of them.
     sha256: str
 
 
-class Answer(Shape, frozen=True, kw_only=True):
+class AnswerJson(Shape, frozen=True, kw_only=True):
     """An input, and what came of it."""
 
-    input: tuple[Tensor, ...]
+    input: tuple[TensorJson, ...]
     #: null where nothing came back.
-    got: tuple[Tensor, ...] | None
+    got: tuple[TensorJson, ...] | None
     message: str
 
 
-class Law(Shape, frozen=True, kw_only=True):
+class LawJson(Shape, frozen=True, kw_only=True):
     """The laws that fit all answers to a kind of input, or of a disputed row the readings."""
 
     #: all, finite, infinite, NaN, or other calls.
@@ -61,7 +61,7 @@ class Law(Shape, frozen=True, kw_only=True):
     fit: tuple[str, ...]
 
 
-class Found(Shape, frozen=True, kw_only=True):
+class FoundJson(Shape, frozen=True, kw_only=True):
     """What a backend did with the inputs of a row in a case."""
 
     #: Whether the case could not be put to it.
@@ -71,7 +71,7 @@ class Found(Shape, frozen=True, kw_only=True):
     refused: Count
     crashed: Count
     #: Of each kind of input apart where no law fits all. Empty where there was no answer.
-    laws: tuple[Law, ...]
+    laws: tuple[LawJson, ...]
     #: Inputs that another placement answered otherwise.
     elsewhere: Count
     #: Answers that no law fits.
@@ -81,10 +81,10 @@ class Found(Shape, frozen=True, kw_only=True):
     #: Equal where the answers are equal; empty where the case could not be put.
     digest: str
     #: Answers that no law fits.
-    examples: tuple[Answer, ...]
+    examples: tuple[AnswerJson, ...]
 
 
-class SurveyedCase(Shape, frozen=True, kw_only=True):
+class SurveyedCaseJson(Shape, frozen=True, kw_only=True):
     """A case of a row."""
 
     id: str
@@ -92,12 +92,12 @@ class SurveyedCase(Shape, frozen=True, kw_only=True):
     differ: bool
     #: One input with the answer of each backend (null for one that was not asked); empty where no
     #: such input was kept, null where they do not differ.
-    difference: tuple[Answer | None, ...] | None
+    difference: tuple[AnswerJson | None, ...] | None
     #: What each backend did; null for one that was not asked.
-    backends: tuple[Found | None, ...]
+    backends: tuple[FoundJson | None, ...]
 
 
-class Row(Shape, frozen=True, kw_only=True):
+class SurveyRowJson(Shape, frozen=True, kw_only=True):
     """A row of a spec; one that several versions of an operator share is one."""
 
     rule: str
@@ -111,10 +111,10 @@ class Row(Shape, frozen=True, kw_only=True):
     source: str
     #: The readings of a disputed row; none of an undefined one.
     readings: tuple[str, ...]
-    cases: tuple[SurveyedCase, ...]
+    cases: tuple[SurveyedCaseJson, ...]
 
 
-class Shard(Shape, frozen=True, kw_only=True):
+class SurveyShardJson(Shape, frozen=True, kw_only=True):
     """A part of a survey's plan, dealt out case by case."""
 
     #: From 1.
@@ -126,42 +126,42 @@ class Shard(Shape, frozen=True, kw_only=True):
     cases: tuple[str, ...]
 
 
-class Survey(Shape, frozen=True, kw_only=True):
+class SurveyJson(Shape, frozen=True, kw_only=True):
     """What backends do where the texts leave them free."""
 
     format: Literal["convcheck-survey/2"]
     #: The version of convcheck.
     convcheck: str
     #: In the order of the command line; the lists of each case have the same order.
-    backends: tuple[Column, ...]
+    backends: tuple[ColumnJson, ...]
     #: Which vectors were asked.
     tier: str
-    corpus: Corpus
-    environment: Environment
+    corpus: SurveyCorpusJson
+    environment: EnvironmentJson
     #: Whether the survey was stopped; then it has what was finished.
     interrupted: bool
     #: Remarks, and cases that could not be surveyed.
     notes: tuple[str, ...]
     #: Which part of a survey it is; left out of a whole one.
-    shard: Shard | None = None
+    shard: SurveyShardJson | None = None
     #: Undefined and disputed rows that at least one backend took; in a shard, those of none too.
-    rows: tuple[Row, ...]
+    rows: tuple[SurveyRowJson, ...]
 
 
-def write(survey: Survey, path: str) -> None:
+def write_survey(survey: SurveyJson, path: str) -> None:
     """Write the survey to a file, whole or not at all; '-' is standard output."""
     write_text(text_of(plain(survey)), path)
 
 
-def encoded(survey: merge.Survey) -> Survey:
+def encoded(survey: merge.Survey) -> SurveyJson:
     """Return the survey as structs."""
-    return Survey(
+    return SurveyJson(
         format=FORMAT,
         convcheck=__version__,
         backends=tuple(map(_column, survey.columns)),
         tier=survey.tier,
-        corpus=Corpus(sha256=survey.corpus),
-        environment=struct(environment(), Environment),
+        corpus=SurveyCorpusJson(sha256=survey.corpus),
+        environment=struct(environment(), EnvironmentJson),
         interrupted=survey.interrupted,
         notes=tuple(survey.notes),
         shard=_shard(survey.shard, survey.asked),
@@ -169,15 +169,15 @@ def encoded(survey: merge.Survey) -> Survey:
     )
 
 
-def _shard(shard: judged.Shard | None, asked: tuple[str, ...]) -> Shard | None:
+def _shard(shard: judged.Shard | None, asked: tuple[str, ...]) -> SurveyShardJson | None:
     if shard is None:
         return None
-    return Shard(index=shard.index, of=shard.of, plan=shard.plan, cases=asked)
+    return SurveyShardJson(index=shard.index, of=shard.of, plan=shard.plan, cases=asked)
 
 
-def _column(column: merge.Column) -> Column:
+def _column(column: merge.Column) -> ColumnJson:
     info = column.info
-    return Column(
+    return ColumnJson(
         address=column.address,
         name=info.name if info else None,
         version=info.version if info else None,
@@ -185,11 +185,11 @@ def _column(column: merge.Column) -> Column:
     )
 
 
-def _row(row: merge.SurveyRow) -> Row:
+def _row(row: merge.SurveyRow) -> SurveyRowJson:
     by = row.decision
     differences = {d.case: d for d in row.differences()}
     pairs = zip(row.cases, row.answers, strict=True)
-    return Row(
+    return SurveyRowJson(
         rule=by.rule,
         row=by.row,
         level=by.level,
@@ -203,11 +203,11 @@ def _row(row: merge.SurveyRow) -> Row:
 
 def _case(
     case: Case, here: tuple[Surveyed | None, ...], difference: merge.AnswerDifference | None
-) -> SurveyedCase:
+) -> SurveyedCaseJson:
     shown = None
     if difference is not None:
         shown = tuple(e if e is None else _answer(case, e) for e in difference.answers)
-    return SurveyedCase(
+    return SurveyedCaseJson(
         id=case.id,
         differ=difference is not None,
         difference=shown,
@@ -215,13 +215,13 @@ def _case(
     )
 
 
-def _found(case: Case, one: Surveyed) -> Found:
-    return Found(
+def _found(case: Case, one: Surveyed) -> FoundJson:
+    return FoundJson(
         unsupported=one.unsupported,
         asked=0 if one.unsupported else one.asked,
         refused=one.refused,
         crashed=one.crashed,
-        laws=tuple(Law(inputs=kind or "all", fit=laws) for kind, laws in one.fits),
+        laws=tuple(LawJson(inputs=kind or "all", fit=laws) for kind, laws in one.fits),
         elsewhere=one.elsewhere,
         odd=one.odd,
         message=one.message,
@@ -230,7 +230,7 @@ def _found(case: Case, one: Surveyed) -> Found:
     )
 
 
-def _answer(case: Case, example: model.Shown) -> Answer:
+def _answer(case: Case, example: model.Shown) -> AnswerJson:
     if isinstance(example, CallExample):
         inputs = tuple(map(tensor, example.inputs))
         got = None if example.got is None else tuple(map(tensor, example.got))
@@ -238,4 +238,4 @@ def _answer(case: Case, example: model.Shown) -> Answer:
         pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
         inputs = tuple(element(dtype, word) for dtype, word in pairs)
         got = None if example.got is None else (element(case.outputs[0], example.got),)
-    return Answer(input=inputs, got=got, message=example.message)
+    return AnswerJson(input=inputs, got=got, message=example.message)

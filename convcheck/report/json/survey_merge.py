@@ -15,11 +15,17 @@ import msgspec
 from convcheck.errors import UsageError
 from convcheck.plan.merge import plan_digest
 from convcheck.report.json.codec import parse, struct
-from convcheck.report.json.survey import FORMAT, Row, Shard, Survey, SurveyedCase
+from convcheck.report.json.survey import (
+    FORMAT,
+    SurveyedCaseJson,
+    SurveyJson,
+    SurveyRowJson,
+    SurveyShardJson,
+)
 
 _HINT = "`convcheck survey --shard 1/4 --json FILE` makes a shard"
 # What the shards of one survey have in common, and how it is said.
-_COMMON: tuple[tuple[str, Callable[[Survey], object]], ...] = (
+_COMMON: tuple[tuple[str, Callable[[SurveyJson], object]], ...] = (
     ("plan", lambda s: (_shard(s).of, _shard(s).plan)),
     ("corpus", lambda s: (s.corpus, s.tier)),
     ("backends", lambda s: s.backends),
@@ -27,16 +33,16 @@ _COMMON: tuple[tuple[str, Callable[[Survey], object]], ...] = (
 )
 _Key = tuple[str, str, str, str, str]  # operator, rule, row, level, cite
 _Order = tuple[int, int, int]  # first backend asked, position in the plan, row of the shard
-_Placed = tuple[_Order, Row, SurveyedCase]
+_Placed = tuple[_Order, SurveyRowJson, SurveyedCaseJson]
 
 
-def read_shard(path: str) -> Survey:
+def read_shard(path: str) -> SurveyJson:
     """Return a shard of a survey. Raises UsageError for a file that is none."""
     document = parse(path, _HINT)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UsageError(f"{path} is no {FORMAT}", hint=_HINT)
     try:
-        found = struct(document, Survey)
+        found = struct(document, SurveyJson)
     except ValueError as error:
         raise UsageError(f"{path} is a damaged survey: {error}", hint=_HINT) from None
     if found.shard is None:
@@ -47,7 +53,7 @@ def read_shard(path: str) -> Survey:
     return found
 
 
-def merge_surveys(parts: Sequence[tuple[str, Survey]]) -> Survey:
+def merge_surveys(parts: Sequence[tuple[str, SurveyJson]]) -> SurveyJson:
     """Return the survey of which these are the shards, each with its file's name.
 
     Raises UsageError unless every shard is there once, and of the same survey.
@@ -66,7 +72,7 @@ def merge_surveys(parts: Sequence[tuple[str, Survey]]) -> Survey:
     return msgspec.structs.replace(shards[0], notes=tuple(notes), rows=whole, shard=None)
 
 
-def _placed(shards: Sequence[Survey], names: Sequence[str]) -> Iterator[tuple[_Key, _Placed]]:
+def _placed(shards: Sequence[SurveyJson], names: Sequence[str]) -> Iterator[tuple[_Key, _Placed]]:
     positions = {name: n for n, name in enumerate(names)}
     for shard in shards:
         for at, row in enumerate(shard.rows):
@@ -87,18 +93,18 @@ def _taken(row: Sequence[_Placed]) -> bool:
     return any(one is not None and not one.unsupported and one.asked for one in found)
 
 
-def _row(row: Sequence[_Placed]) -> Row:
+def _row(row: Sequence[_Placed]) -> SurveyRowJson:
     """Return a row with the cases of all shards; its place is that of its first case."""
     return msgspec.structs.replace(row[0][1], cases=tuple(case for _, _, case in row))
 
 
-def _plan(shards: Sequence[Survey]) -> list[str]:
+def _plan(shards: Sequence[SurveyJson]) -> list[str]:
     """Return the ids of all cases, which were dealt out one by one."""
     dealt = zip_longest(*(_shard(shard).cases for shard in shards))
     return [name for name in chain.from_iterable(dealt) if name is not None]
 
 
-def _same(parts: Sequence[tuple[str, Survey]]) -> None:
+def _same(parts: Sequence[tuple[str, SurveyJson]]) -> None:
     (first, survey), *others = parts
     for name, other in others:
         for what, of in _COMMON:
@@ -107,7 +113,7 @@ def _same(parts: Sequence[tuple[str, Survey]]) -> None:
                 raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
 
 
-def _in_order(parts: Sequence[tuple[str, Survey]]) -> list[Survey]:
+def _in_order(parts: Sequence[tuple[str, SurveyJson]]) -> list[SurveyJson]:
     of = _shard(parts[0][1]).of
     found = {_shard(survey).index: survey for _, survey in parts}
     missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
@@ -117,6 +123,6 @@ def _in_order(parts: Sequence[tuple[str, Survey]]) -> list[Survey]:
     return [found[index] for index in range(1, of + 1)]
 
 
-def _shard(survey: Survey) -> Shard:
+def _shard(survey: SurveyJson) -> SurveyShardJson:
     assert survey.shard is not None  # noqa: S101
     return survey.shard

@@ -16,32 +16,32 @@ from convcheck.numerics.format import Text
 from convcheck.plan.units import Rules
 from convcheck.report.json import report as form
 from convcheck.report.json.decode import Types, case_named, case_of, example_of, group_of
-from convcheck.report.json.encode import case, case_head, element_example, group
+from convcheck.report.json.encode import case, case_head, element_example, group_json
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 
 # Writing ------------------------------------------------------------------------------------------
 
 
-def encoded(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> form.Tally:
+def encoded_tally(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> form.TallyJson:
     """Return the tally of a case as structs. `decisions` are those of the case's program."""
-    return form.Tally(
+    return form.TallyJson(
         asked=tuple(
-            form.Asked(decision=i, rule=decisions[i].rule, row=decisions[i].row, count=count)
+            form.AskedJson(decision=i, rule=decisions[i].rule, row=decisions[i].row, count=count)
             for i, count in sorted(tally.asked.items())
         ),
         entries=tuple(_entry(case, key, tally.entries[key]) for key in sorted(tally.entries)),
         covered=tally.covered,
-        faults=tuple(group(case, fault) for fault in tally.faults),
+        faults=tuple(group_json(case, fault) for fault in tally.faults),
         declined=tally.declined,
         vectors=tally.vectors,
     )
 
 
-def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.Entry:
+def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.EntryJson:
     found = entry.ranges
-    ranges = form.Ranges(kept=found.kept, count=found.count, loose=found.loose)
-    return form.Entry(
+    ranges = form.RangesJson(kept=found.kept, count=found.count, loose=found.loose)
+    return form.EntryJson(
         **{name: value for name, value in vars(key).items() if name != "named"},  # of calls
         count=entry.count,
         digest=f"{entry.digest:032x}",
@@ -51,24 +51,24 @@ def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.Entry:
     )
 
 
-def _sample(case: Case, sample: judged.PlacedExample | None) -> form.Sample | None:
+def _sample(case: Case, sample: judged.PlacedExample | None) -> form.SampleJson | None:
     if sample is None:
         return None
     assert isinstance(sample.example, Example)  # noqa: S101 calls are finished when they come
     example = element_example(case, sample.example)
-    return form.Sample(position=sample.position, error=float.hex(sample.error), example=example)
+    return form.SampleJson(position=sample.position, error=float.hex(sample.error), example=example)
 
 
-def encoded_part(part: Part) -> form.Part:
+def encoded_part(part: Part) -> form.PartJson:
     """Return what there is of a case as structs."""
     tally = part.tally
-    return form.Part(
+    return form.PartJson(
         case=case_head(part.case),
         codes=part.codes,
         sampled=part.sampled,
         units=part.units,
         vectors=None if part.vectors is None else case(part.vectors),
-        tally=None if tally is None else encoded(tally, part.case, part.decisions),
+        tally=None if tally is None else encoded_tally(tally, part.case, part.decisions),
         lost=None if part.lost is None else case(part.lost),
     )
 
@@ -76,7 +76,7 @@ def encoded_part(part: Part) -> form.Part:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def tally_of(found: form.Tally, case: Case, decisions: tuple[Decision, ...]) -> Tally:
+def decoded_tally(found: form.TallyJson, case: Case, decisions: tuple[Decision, ...]) -> Tally:
     """Return the tally of a case. `decisions` are those of the case's program.
 
     Raises ValueError for what is of other rules than those of `decisions`, has other counts than
@@ -95,7 +95,7 @@ class _Reading:
         self.case, self.decisions, self.size = case, decisions, 1 << source.bits
         self.types = {dtype.name: dtype for dtype in (*case.inputs, *case.outputs)}
 
-    def tally(self, found: form.Tally) -> Tally:
+    def tally(self, found: form.TallyJson) -> Tally:
         asked = dict(map(self._asked, found.asked))
         entries = dict(map(self._entry, found.entries))
         if len(asked) < len(found.asked) or len(entries) < len(found.entries):
@@ -126,14 +126,14 @@ class _Reading:
             raise ValueError(f"{self.case.id} has no decision {index}")
         return self.decisions[index]
 
-    def _asked(self, row: form.Asked) -> tuple[int, int]:
+    def _asked(self, row: form.AskedJson) -> tuple[int, int]:
         due = self._decision(row.decision)
         if (row.rule, row.row) != (due.rule, due.row):
             said = f"decision {row.decision} of {self.case.id} is {due.name}"
             raise ValueError(f"{said}, not {row.rule} / {row.row}")
         return row.decision, row.count
 
-    def _entry(self, found: form.Entry) -> tuple[Key, judged.TallyEntry]:
+    def _entry(self, found: form.EntryJson) -> tuple[Key, judged.TallyEntry]:
         if found.placement not in PLACEMENTS:
             raise ValueError(f"{found.placement!r} is no placement")
         if found.reading >= len(self._decision(found.decision).readings):
@@ -148,7 +148,7 @@ class _Reading:
             self._sample(found.extreme),
         )
 
-    def _ranges(self, found: form.Ranges | None) -> Ranges:
+    def _ranges(self, found: form.RangesJson | None) -> Ranges:
         if found is None:
             return Ranges()
         return Ranges(self._pairs(found.kept), found.count, self._pairs(found.loose))
@@ -159,7 +159,7 @@ class _Reading:
                 raise ValueError(f"{first} to {last} is no range of {self.size} positions")
         return tuple(pairs)
 
-    def _sample(self, found: form.Sample | None) -> judged.PlacedExample | None:
+    def _sample(self, found: form.SampleJson | None) -> judged.PlacedExample | None:
         if found is None:
             return None
         error = float.fromhex(found.error)
@@ -167,7 +167,7 @@ class _Reading:
             raise ValueError(f"no sample: position {found.position}, error {found.error}")
         return judged.PlacedExample(found.position, error, example_of(found.example, self.case))
 
-    def _fault(self, found: form.Group) -> Group:
+    def _fault(self, found: form.GroupJson) -> Group:
         """Return a group; readings are not written with it: the program has them."""
         group = group_of(found, self.case, self.types)
         named = (d for d in self.decisions if _written(d) == _written(group.decision))
@@ -180,16 +180,16 @@ def _written(decision: Decision) -> tuple[str, ...]:
     return by.rule, by.row, by.level, by.cite, by.source, str(by.place)
 
 
-def parts_of(found: Iterable[form.Part], types: Types, rules: Rules) -> tuple[Part, ...]:
-    """Return what there is of cases. Raises ValueError as `tally_of` and `case_of` do."""
+def parts_of(found: Iterable[form.PartJson], types: Types, rules: Rules) -> tuple[Part, ...]:
+    """Return what there is of cases. Raises ValueError as `decoded_tally` and `case_of` do."""
     return tuple(_part_of(part, types, rules) for part in found)
 
 
-def _part_of(found: form.Part, types: Types, rules: Rules) -> Part:
+def _part_of(found: form.PartJson, types: Types, rules: Rules) -> Part:
     case = case_named(found.case, types)
     vectors, lost = (_result_of(one, case, types) for one in (found.vectors, found.lost))
     decisions = rules(case)[0].decisions
-    tally = None if found.tally is None else tally_of(found.tally, case, decisions)
+    tally = None if found.tally is None else decoded_tally(found.tally, case, decisions)
     part = Part(case, found.codes, found.sampled, vectors, tally, lost, found.units, decisions)
     if not part.sampled and part.codes != 1 << getattr(case.inputs[0].format, "bits", 0):
         raise ValueError(f"{case.id} has no {part.codes} inputs")
@@ -200,7 +200,7 @@ def _part_of(found: form.Part, types: Types, rules: Rules) -> Part:
     return part
 
 
-def _result_of(found: form.Case | None, case: Case, types: Types) -> CaseResult | None:
+def _result_of(found: form.CaseJson | None, case: Case, types: Types) -> CaseResult | None:
     if found is None:
         return None
     result = case_of(found, types)

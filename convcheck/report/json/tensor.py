@@ -10,7 +10,7 @@ from convcheck.report.json.codec import Count, Shape, word_of
 from convcheck.rules.model import DType
 
 
-class Tensor(Shape, frozen=True, kw_only=True):
+class TensorJson(Shape, frozen=True, kw_only=True):
     """A tensor, or the part of it that is shown, or a single element."""
 
     #: The name of the type: the spec's, or of another type the backend's.
@@ -25,10 +25,10 @@ class Tensor(Shape, frozen=True, kw_only=True):
     values: tuple[str | None, ...]
 
 
-def tensor(strip: Strip) -> Tensor:
+def tensor(strip: Strip) -> TensorJson:
     """Return the part of a tensor that is shown; of a type that no spec has, raw codes."""
     fmt = strip.format
-    return Tensor(
+    return TensorJson(
         type=strip.type,
         shape=strip.shape,
         first=strip.first,
@@ -37,14 +37,14 @@ def tensor(strip: Strip) -> Tensor:
     )
 
 
-def element(dtype: DType, word: Word) -> Tensor:
+def element(dtype: DType, word: Word) -> TensorJson:
     """Return a single element."""
     fmt = dtype.format
     bits, values = (code_text(fmt, word),), (value(fmt, word),)
-    return Tensor(type=dtype.name, shape=None, first=0, bits=bits, values=values)
+    return TensorJson(type=dtype.name, shape=None, first=0, bits=bits, values=values)
 
 
-def strip_of(one: Tensor, types: Mapping[str, DType]) -> Strip:
+def strip_of(one: TensorJson, types: Mapping[str, DType]) -> Strip:
     """Return what was written by `tensor`. Raises ValueError for what is no code of its type."""
     dtype = types.get(one.type)
     fmt = dtype.format if dtype else None

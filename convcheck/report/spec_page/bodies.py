@@ -25,7 +25,7 @@ _CONDITIONS = {
 }
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def body_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Return the lines of a body; none for a table, which is the spec's rules."""
     return _SHOWN[spec.body.name](spec, types, width)
 
@@ -33,7 +33,7 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
 # Expressions ---------------------------------------------------------------------------------
 
 
-def spelled(expression: Expression) -> str:
+def expression_text(expression: Expression) -> str:
     """Write an expression with no more parentheses than it needs."""
     names = _Names()
     return compute(expression, names, _OPERATIONS)[0]
@@ -84,10 +84,11 @@ def _formula(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     formula = spec.body_as(Formula)
     yield StyledText()
     yield from _titled("formula", formula.place, width)
-    yield from field("  length", spelled(formula.length), width)
-    yield from field("  element", f"{spelled(formula.element)}   (i from 0)", width, 1)
+    yield from field("  length", expression_text(formula.length), width)
+    yield from field("  element", f"{expression_text(formula.element)}   (i from 0)", width, 1)
     if formula.next:
-        said = f"{spelled(formula.next)}   (by a running sum; {formula.arguments[0]} is the first)"
+        first = f"by a running sum; {formula.arguments[0]} is the first"
+        said = f"{expression_text(formula.next)}   ({first})"
         yield from field("  next", said, width)
     modes = " or ".join(formula.to_float)
     said = f"to a float {modes}; to an integer {formula.to_integer}"
@@ -165,7 +166,7 @@ def products(
 
 def _way(way: FormulaWay, of: str) -> str:
     form = "" if of == "length" else ", by a running sum" if way.running else ", by index"
-    stated = f": {spelled(way.expression)}" if way.conversions else ""
+    stated = f": {expression_text(way.expression)}" if way.conversions else ""
     return f"{way}{form}{stated}"
 
 
@@ -201,10 +202,10 @@ def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
         to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
         said = f"{line.source} converted by rule {line.rule}, to what {line.to} names: {to}"
     else:
-        said = spelled(line.be)
+        said = expression_text(line.be)
     yield from field(f"  {line.name}", said, width)
     if line.needs:
-        other = spelled(line.otherwise) if line.otherwise else "nothing"
+        other = expression_text(line.otherwise) if line.otherwise else "nothing"
         yield from field("", f"without {line.needs}: {other}", width)
 
 
@@ -228,7 +229,7 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
 # Body -> its lines.
 _SHOWN: Mapping[str, Callable[[Spec, Types, int], Iterator[StyledText]]] = {
     "table": lambda *_: iter(()),
-    "matrix": body_matrix.show,
+    "matrix": body_matrix.matrix_body_lines,
     "formula": _formula,
     "steps": _steps,
 }

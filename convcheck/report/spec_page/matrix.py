@@ -15,7 +15,7 @@ _Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type,
 _Pair = tuple[str, str]
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def matrix_body_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Return the lines of a matrix: the legend, then the tables in the order they are tried in."""
     matrix = spec.body_as(Matrix)
     yield StyledText()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +19,20 @@ from convcheck.report.json import bench, diff, journal, report, reports, survey
 from convcheck.report.json.codec import Shape
 
 FORMATS: dict[str, type[Shape]] = {
-    "report": report.Report,
-    "reports": reports.Reports,
-    "survey": survey.Survey,
-    "diff": diff.Diff,
-    "bench": bench.Bench,
-    "journal-line": journal.Line,
+    "report": report.ReportJson,
+    "reports": reports.ReportsJson,
+    "survey": survey.SurveyJson,
+    "diff": diff.DiffJson,
+    "bench": bench.BenchJson,
+    "journal-line": journal.LineJson,
 }
 FOLDER = Path(__file__).parent
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the schema of a format. A field's description is the `#:` comment above it."""
+    """Return the schema of a format. A field's description is the `#:` comment above it, and a
+    struct's name that of its class without its ending, Json.
+    """
     form = msgspec.json.schema(FORMATS[name])
     for struct in _structs(FORMATS[name]):
         described = form["$defs"][struct.__name__]["properties"]
@@ -40,10 +43,11 @@ def schema(name: str) -> dict[str, Any]:
         "$id": f"urn:convcheck:{name}",
         "title": f"convcheck {name}",
     }
-    return about | form
+    plain: dict[str, Any] = json.loads(re.sub(r'Json"', '"', json.dumps(about | form)))
+    return plain
 
 
-def text(name: str) -> str:
+def schema_text(name: str) -> str:
     """Return the schema of a format as JSON text."""
     return json.dumps(schema(name), indent=1, ensure_ascii=False) + "\n"
 

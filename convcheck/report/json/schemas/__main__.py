@@ -1,6 +1,6 @@
 """Writes the schemas anew."""
 
-from convcheck.report.json.schemas import FOLDER, FORMATS, text
+from convcheck.report.json.schemas import FOLDER, FORMATS, schema_text
 
 for name in FORMATS:
-    (FOLDER / f"{name}.json").write_text(text(name), encoding="utf-8")
+    (FOLDER / f"{name}.json").write_text(schema_text(name), encoding="utf-8")

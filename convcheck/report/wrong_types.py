@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from convcheck.judge.failure import of_types, types_of
 from convcheck.judge.result import CaseResult, RunResult
+from convcheck.report.counts import by_spec
 from convcheck.report.matrix import matrix
 from convcheck.report.status import status_of
-from convcheck.report.tally import by_spec
 from convcheck.rules.model import Case
 
 _NAMES = (("float", "f"), ("uint", "u"), ("int", "i"))

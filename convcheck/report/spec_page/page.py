@@ -15,7 +15,7 @@ from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec
 from convcheck.rules.types import Types
 
 
-def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
+def spec_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     """Yield a spec as a page: what it is, its types and attributes, its rules, its notes."""
     source = spec.sources["text"]
     yield StyledText.assemble((spec.id, "bold"), f"  {source.title}, {source.section}")
@@ -27,7 +27,7 @@ def show(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     for attribute in spec.attributes:
         yield from field(attribute.name, attribute_text(attribute, types), width)
     yield from _asked(spec, width)
-    yield from bodies.show(spec, types, width)
+    yield from bodies.body_lines(spec, types, width)
     for rule in spec.rules:
         yield StyledText()
         yield from _rule(spec, rule, types, width)

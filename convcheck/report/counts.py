@@ -12,7 +12,7 @@ from convcheck.rules.model import Level
 
 
 @dataclass(frozen=True)
-class Tally:
+class CaseCounts:
     """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
 
     `judged` are the cases of which anything was judged. `known` and `waived` are those with such a
@@ -29,13 +29,13 @@ class Tally:
     verdicts: dict[Verdict, int]
 
 
-def tally(cases: Iterable[CaseResult], level: Level) -> Tally:
+def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
     """Count cases in a run gated at `level`."""
     cases = tuple(cases)
     excuses = [excuses_of(c) for c in cases]
     counted = Counter(c.verdict for c in cases)
     verdicts = {v: counted[v] for v in VERDICTS}
-    return Tally(
+    return CaseCounts(
         cases=len(cases),
         judged=len(cases) - verdicts["undefined"] - verdicts["unsupported"],
         checked=sum(c.checked for c in cases),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from convcheck.report.naming import compact_specs
+from convcheck.report.short_names import compact_specs
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 
