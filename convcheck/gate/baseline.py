@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from convcheck.errors import Place
-from convcheck.gate.compare import Comparison, Finding, compare
+from convcheck.gate.compare import CheckedEntry, Comparison, compare
 from convcheck.gate.entry_text import fresh
 from convcheck.gate.failures import Every, Key
 from convcheck.gate.glob_match import Index
@@ -40,7 +40,7 @@ class Written:
 class _Edit:
     """What becomes of an entry: its lines as they are to be, '' for none."""
 
-    finding: Finding
+    finding: CheckedEntry
     text: str
 
 
@@ -84,7 +84,7 @@ def updated(
 _NARROWER = ("unmatched", "too broad")
 
 
-def _edit(finding: Finding, comparison: Comparison, prune: bool) -> _Edit | None:
+def _edit(finding: CheckedEntry, comparison: Comparison, prune: bool) -> _Edit | None:
     """Return what becomes of an entry, None where it stays as it is."""
     if finding.fault == "stale" or len(finding.unmatched) == len(finding.entry.globs):
         return _Edit(finding, "")

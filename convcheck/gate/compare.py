@@ -23,7 +23,7 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckedEntry:
     """What became of an entry. Its cases are those that its globs match.
 
     `here` are its cases in the run, `corpus` is of their specs, and `now` is what of it failed
@@ -74,7 +74,7 @@ class Comparison:
 
     failures: Failures
     index: Index
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckedEntry, ...]
     taken: Mapping[tuple[str, Key], KnownEntry]
 
     def corpus(self, globs: Iterable[str]) -> str:
@@ -82,7 +82,7 @@ class Comparison:
         matched = frozenset[str]().union(*(self.index.matches(glob) for glob in globs))
         return self.failures.corpus(matched & self.failures.cases.keys())
 
-    def repaired(self, finding: Finding, late: bool = False) -> str:
+    def repaired(self, finding: CheckedEntry, late: bool = False) -> str:
         """Write an entry as it ought to be now; of one with a part of its cases in the run, only
         without globs that match nothing. `late` marks its date.
         """
@@ -91,7 +91,7 @@ class Comparison:
             return rewritten(finding.entry, globs, None, "", late)
         return rewritten(finding.entry, globs, finding.now, self.corpus(globs), late)
 
-    def narrowed(self, finding: Finding) -> tuple[str, ...]:
+    def narrowed(self, finding: CheckedEntry) -> tuple[str, ...]:
         """Return the globs that an entry ought to have: of its own those that fit, and others for
         the cases that these leave.
         """
@@ -142,7 +142,7 @@ def _index(entries: Iterable[KnownEntry], failures: Failures, every: Every) -> I
 
 def _find(
     entry: KnownEntry, failures: Failures, index: Index, taken: dict[tuple[str, Key], KnownEntry]
-) -> Finding:
+) -> CheckedEntry:
     """Find an entry's failures among those that no entry before it has taken."""
     found = {glob: index.matches(glob) for glob in entry.globs}
     matched = frozenset[str]().union(*found.values())
@@ -153,20 +153,20 @@ def _find(
     by = next((taken[name, key] for name in failing if (name, key) in taken), None)
     taken.update({(name, key): entry for name in now.ids})
     free = set(here).difference(failing, failures.unsupported)
-    return Finding(
+    return CheckedEntry(
         entry, tuple(here), failures.corpus(here), now, len(here) < len(matched),
         tuple(glob for glob, names in found.items() if not names),
         tuple(name for name in here if name in free), by,
     )  # fmt: skip
 
 
-def _judged(finding: Finding, today: date) -> Finding:
+def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
     fault = _fault(finding, today)
     excused = bool(finding.now.ids) and not finding.over and fault not in ("expired", "changed")
     return replace(finding, fault=fault, excused=excused)
 
 
-def _fault(finding: Finding, today: date) -> Fault | None:
+def _fault(finding: CheckedEntry, today: date) -> Fault | None:
     """Return what is wrong with an entry. Of one with a part of its cases in the run, only what
     the others cannot change.
     """

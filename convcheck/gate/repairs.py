@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from convcheck.gate.compare import Comparison, Finding
+from convcheck.gate.compare import CheckedEntry, Comparison
 from convcheck.judge.result import FAILURES, Fault, Problem
 
 ABOUT = "known failures: "  # the notes begin so
 _SHOWN = 3
 
 
-def problem(finding: Finding, fault: Fault, comparison: Comparison) -> Problem:
+def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Problem:
     """Return the problem of a finding's fault."""
     message, repair = {
         "stale": _stale, "unmatched": _unmatched, "expired": _expired,
@@ -20,15 +20,15 @@ def problem(finding: Finding, fault: Fault, comparison: Comparison) -> Problem:
     return Problem(fault, finding.entry.place, message, repair)
 
 
-def _stale(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+def _stale(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     return f"{_instead(finding, comparison)}; {_remove(finding)}", ""
 
 
-def _remove(finding: Finding) -> str:
+def _remove(finding: CheckedEntry) -> str:
     return f"remove the entry, {finding.entry.table.span}"
 
 
-def _instead(finding: Finding, comparison: Comparison) -> str:
+def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
     """Say what the cases of a stale entry do now."""
     if finding.by:
         return f"{finding.by.place} lists it already"
@@ -45,7 +45,7 @@ def _instead(finding: Finding, comparison: Comparison) -> str:
     return f"no case fails so now ({said})"
 
 
-def _unmatched(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+def _unmatched(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     globs = finding.unmatched
     close = comparison.index.nearest(globs[0])
     meant = f" (did you mean {close}?)" if close else ""
@@ -57,13 +57,13 @@ def _unmatched(finding: Finding, comparison: Comparison) -> tuple[str, str]:
     return said, comparison.repaired(finding)
 
 
-def _expired(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+def _expired(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     until = finding.entry.until
     said = f"was to be fixed by {until}, and still fails; fix it, or set another day"
     return said, comparison.repaired(finding, late=True)
 
 
-def _changed(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     entry, now = finding.entry, finding.now
     if entry.count == now.count:
         said = f"{_failures(now.count)} as listed, but other inputs or other answers"
@@ -84,7 +84,7 @@ def _failures(count: int) -> str:
     return "1 failure" if count == 1 else f"{count:,} failures"
 
 
-def _too_broad(finding: Finding, comparison: Comparison) -> tuple[str, str]:
+def _too_broad(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     free = finding.free
     what = "a case that does not fail so" if len(free) == 1 else f"{len(free)} cases that do not"
     what += "" if len(free) == 1 else " fail so"

@@ -21,11 +21,13 @@ class CaseCounts:
 
     cases: int
     judged: int
+    #: Values or calls asked.
     checked: int
     gated: int
     wrong: int
     known: int
     waived: int
+    #: Cases by verdict.
     verdicts: dict[Verdict, int]
 
 

@@ -61,6 +61,7 @@ class DifferenceInWords:
     notes: tuple[str, ...]
     #: By change, those in most cases first.
     findings: tuple[ChangedFinding, ...]
+    #: Cases that fail nothing, and are otherwise than they were.
     others: tuple[ChangedCases, ...]
     #: How many there are of each sort, in parts that are not to be broken; '' for no difference.
     counts: str

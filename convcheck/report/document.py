@@ -48,6 +48,7 @@ _LABELS = {
 class Piece:
     """A piece of a line, and what it is."""
 
+    #: What is printed.
     text: str
     role: Role = "plain"
 
@@ -91,7 +92,9 @@ class ElementInWords:
 class ElementCell:
     """An element of a tensor, with its code and without."""
 
+    #: The value, and its code in brackets.
     full: str
+    #: The value alone.
     brief: str
 
 
@@ -103,6 +106,7 @@ class Elements:
 
     #: The names of the columns; the last two are what is due and what came.
     heads: tuple[str, ...]
+    #: A cell a column.
     rows: tuple[tuple[ElementCell, ...], ...]
     #: The number of the output from 1, where there are several; else 0.
     output: int
@@ -121,6 +125,7 @@ class Labelled:
     """A line with a label."""
 
     label: str
+    #: What stands after the label.
     words: str
     #: Whether this is what is wrong.
     wrong: bool = False
@@ -130,6 +135,7 @@ class Labelled:
 class CallInWords:
     """An example of a whole call: types and shapes, then elements about the first difference."""
 
+    #: Types and shapes: of the inputs, of what is due, and of what came.
     lines: tuple[Labelled, ...]
     #: None where nothing came back, or types differ.
     elements: Elements | None = None
@@ -210,6 +216,7 @@ class Finding:
     gist: str
     #: The runtime's own words, where no example says them.
     message: str
+    #: The first and, where it is another, the extreme.
     examples: tuple[ElementInWords | CallInWords, ...]
     #: The inputs that fail, as ranges.
     ranges: tuple[str, ...]
@@ -311,6 +318,7 @@ class RowCount:
     reading: str
     #: What is to be said of them, '' for nothing.
     kind: str
+    #: How many values.
     count: int
 
 
@@ -328,6 +336,7 @@ class CaseReport:
     message: str
     #: What did not fail.
     row_counts: tuple[RowCount, ...]
+    #: What failed.
     failures: tuple[CaseFailure, ...]
 
     @property
@@ -353,6 +362,7 @@ class Listed:
 class ProblemInWords:
     """What is wrong with a list of known failures."""
 
+    #: In what way it is wrong: stale, changed ….
     kind: Fault
     place: Place
     #: One line.
@@ -376,6 +386,7 @@ class SpecCounts:
     """The counts of a spec."""
 
     spec: str
+    #: How many cases of it there are.
     cases: int
     #: Values or calls asked.
     asked: int
@@ -389,11 +400,14 @@ class RunHead:
 
     #: The backend as it names itself.
     name: str
+    #: The version, as the backend names it.
     version: str
+    #: How many inputs were asked: edge, boundary or exhaustive.
     tier: str
     #: The gate: failures of rules at this level and stronger fail the run.
     level: Level
     outcome: Outcome
+    #: Whether it was stopped, and has what was finished.
     interrupted: bool
     #: Which shard of how many; None for a whole run.
     shard: tuple[int, int] | None
@@ -409,6 +423,7 @@ class RunHead:
 class Document:
     """The report of a run."""
 
+    #: Who answered, what was asked, and where.
     head: RunHead
     #: PASS, FAIL, INTERRUPTED or NOTHING JUDGED.
     verdict: str
@@ -422,11 +437,14 @@ class Document:
     remarks: tuple[str, ...]
     #: What is counted as asked: values, calls, or both.
     counted: str
+    #: The counts of each spec.
     specs: tuple[SpecCounts, ...]
+    #: The matrix of each spec.
     matrices: dict[str, StatusMatrix]
     #: Of the matrices of specs with failures that no list excuses, the rows and columns of these.
     failing: dict[str, StatusMatrix]
     findings: tuple[Finding, ...]
+    #: What is wrong with the list of known failures.
     problems: tuple[ProblemInWords, ...]
     #: Known failures, then waived ones, those of most cases first.
     listed: tuple[Listed, ...]

@@ -13,10 +13,14 @@ from convcheck.rules.model import Case
 class StatusMatrix:
     """Statuses by source and destination; those not asked are absent."""
 
+    #: The names of the rows.
     sources: tuple[str, ...]
+    #: The names of the columns.
     targets: tuple[str, ...]
+    #: Row, column and status of each cell.
     cells: tuple[tuple[str, str, Status], ...]
-    left_out: bool = field(default=False, compare=False)  # whether rows and columns are
+    #: Whether rows and columns are left out.
+    left_out: bool = field(default=False, compare=False)
 
 
 def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:

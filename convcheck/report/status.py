@@ -17,6 +17,7 @@ class Status:
     word: str
     short: str
     symbol: str
+    #: How the terminal shows it, as rich names styles.
     style: str
 
 

@@ -44,6 +44,7 @@ class Explained:
     case: Case
     word: str
     code: Word
+    #: Whether the type has the value that was given.
     exact: bool
     trace: Trace
 

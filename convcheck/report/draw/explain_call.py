@@ -35,9 +35,12 @@ class ExplainedCall:
     `words` are the values as they were given, `exact` whether the types have them.
     """
 
+    #: The call, and what is expected of it.
     calls: CallSet
-    names: tuple[str, ...]  # of the inputs
-    outputs: tuple[str, ...]  # names of the outputs
+    #: The names of the inputs.
+    names: tuple[str, ...]
+    #: The names of the outputs.
+    outputs: tuple[str, ...]
     words: tuple[str, ...]
     exact: tuple[bool, ...]
 

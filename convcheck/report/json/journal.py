@@ -50,6 +50,7 @@ class Journal:
     """
 
     path: Path
+    #: The file, open and locked.
     file: IO[str]
     rules: Rules
     done: Mapping[str, Part] = field(default_factory=dict)
