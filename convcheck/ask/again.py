@@ -37,9 +37,11 @@ class OtherWay:
     """A way to ask items once more. A difference that it shows is of the `kind`."""
 
     kind: str
-    #: the first way, and this one, in words
+    #: The first way, in words.
     one: str
+    #: This one, in words.
     other: str
+    #: The placement of its calls, as backends and reports name it.
     placement: str
     backend: Backend
     #: the items of each call that is made
@@ -56,8 +58,10 @@ class WayDifference:
     has the words for why.
     """
 
+    #: The second of the two ways.
     way: OtherWay
     index: Index
+    #: What the first way gave; for a way that has its own, what is due.
     due: Items
     got: Items
     silent: bool

@@ -17,9 +17,11 @@ class Apart:
     """
 
     first: int
+    #: How a worker did at elements that are not asked again, by the element.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
-    died: str = ""  # how a worker did when the chunk was asked in its turn
+    #: How a worker did when the chunk was asked in its turn; '' where none did.
+    died: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,11 @@ class Job:
 
     position: int
     case: Case
+    #: How a worker did at elements that are not asked again, by the element.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
     span: Span | None = None
+    #: Chunks of the span that are asked by themselves.
     apart: tuple[Apart, ...] = ()
     main: str | None = None
 

@@ -28,9 +28,12 @@ class Written:
 
     text: str
     entries: int
+    #: How many entries were added.
     new: int = 0
+    #: How many entries were brought up to date.
     changed: int = 0
     narrowed: int = 0
+    #: How many entries went, since what they name does not fail any more.
     removed: int = 0
     late: tuple[Place, ...] = ()
     partly: int = 0

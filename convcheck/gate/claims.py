@@ -27,7 +27,9 @@ class Claim:
 
     place: Place
     specs: Names
+    #: Names of types that the inputs may have.
     sources: Names | None
+    #: Names of types that the outputs may have.
     targets: Names | None
     pairs: tuple[tuple[Names, Names], ...] | None
     where: tuple[tuple[str, Names], ...]
@@ -62,6 +64,7 @@ def _has(case: Case, name: str, values: Names) -> bool:
 class Claims:
     """All that a file claims, in its order."""
 
+    #: The file, as it was given.
     path: str
     claims: tuple[Claim, ...]
 

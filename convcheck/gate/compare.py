@@ -74,6 +74,7 @@ class Comparison:
 
     failures: Failures
     index: Index
+    #: What became of each entry.
     findings: tuple[CheckedEntry, ...]
     taken: Mapping[tuple[str, Key], KnownEntry]
 

@@ -22,16 +22,20 @@ class FailureCounts:
     `digest` is that of all their values, in 32 hexadecimal digits, '' of whole cases.
     """
 
+    #: The ids of the cases that have it.
     ids: tuple[str, ...]
+    #: How many values; of whole cases, how many cases.
     count: int
     digest: str
-    kinds: tuple[str, ...]  # of wrongness; of refusals and whole cases, the runtime's words
+    #: In what ways they are wrong; of refusals and whole cases, the runtime's words.
+    kinds: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Failures:
     """What failed in a run. `cases` is in the plan's order."""
 
+    #: The run.
     result: RunResult
 
     @cached_property

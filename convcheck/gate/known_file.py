@@ -36,13 +36,19 @@ class KnownEntry:
     globs: tuple[str, ...]
     rule: str
     verdict: Verdict
+    #: The tier that it is of; '' for all.
     tier: str
     corpus: str
+    #: How many values fail, or cases as a whole.
     count: int | None
     digest: str
+    #: Why it is known or waived, in the words of who lists it.
     reason: str
+    #: Where it is reported: an address.
     issue: str
+    #: The last day on which it holds.
     until: date | None
+    #: The versions of the backend that it holds for.
     backend: SpecifierSet | None
 
     @property
@@ -68,6 +74,7 @@ class KnownEntry:
 class KnownList:
     """The entries of a file, in its order, and its text."""
 
+    #: The file, as it was given.
     path: str
     text: str
     entries: tuple[KnownEntry, ...]

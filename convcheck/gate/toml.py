@@ -21,6 +21,7 @@ class Table:
     """
 
     name: str
+    #: What each key has, as TOML reads it.
     values: Mapping[str, Any]
     place: Place  # of the header
     lines: tuple[str, ...]

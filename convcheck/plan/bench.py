@@ -39,11 +39,14 @@ class MeasuredPart:
     judged; by hand, in chunks and in one array, None where there is nothing to do it with.
     """
 
+    #: How many inputs.
     count: int
     inputs: float
     backend: float
+    #: Inputs, calls and judging together, in seconds.
     whole: float
     chunks: float | None
+    #: By hand in one array, in seconds.
     arrays: float | None
 
 
@@ -53,6 +56,7 @@ class Measured:
 
     case: Case
     parts: tuple[MeasuredPart, ...]
+    #: Why nothing was measured; '' where something was.
     why_not: str = ""
 
     @property
@@ -105,10 +109,14 @@ class Measured:
 class Bench:
     """All that was measured, the parts of the source in it, and what was left out, by reason."""
 
+    #: Who answered.
     backend: BackendInfo
-    by_hand: str  # the version of what the comparison by hand converts with, '' without
+    #: The version of what the comparison by hand converts with, '' without.
+    by_hand: str
     spans: tuple[Span, ...]
+    #: The cases, in the order of the plan.
     cases: tuple[Measured, ...]
+    #: Reasons, each with how many cases it left out.
     left_out: tuple[tuple[str, int], ...] = ()
 
     @property

@@ -27,7 +27,8 @@ class ComparedFailure:
 
     verdict: Verdict
     group: Group | None
-    message: str = ""  # of the case, where there is no group
+    #: The case's own, where there is no group.
+    message: str = ""
     excuse: Excuse | None = None
 
     @property
@@ -52,7 +53,9 @@ class FailureChange:
 
     change: Change
     case: Case
+    #: The failure in the old run.
     before: ComparedFailure | None
+    #: The failure in the new run.
     after: ComparedFailure | None
 
 
@@ -61,7 +64,9 @@ class Turned:
     """A case that fails in neither run, and whose verdict is another."""
 
     case: Case
+    #: The verdict in the old run.
     before: Verdict
+    #: The verdict in the new run.
     after: Verdict
 
 
@@ -77,7 +82,9 @@ class RunDifference:
     old: RunResult
     new: RunResult
     compared: int
+    #: Failures that are new, changed, fixed or not asked any more.
     findings: tuple[FailureChange, ...]
+    #: Cases that fail in neither run, with another verdict.
     turned: tuple[Turned, ...]
     free: tuple[Case, ...]
     added: tuple[CaseResult, ...]

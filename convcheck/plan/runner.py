@@ -125,9 +125,12 @@ def _reports(
 class Execution:
     """Results of cases in the order of the plan; of an interrupted run, those that there are."""
 
+    #: A result a case.
     results: tuple[CaseResult, ...]
+    #: Who answered.
     backend: BackendInfo
     interrupted: bool = False
+    #: How many workers died and were replaced.
     restarts: int = 0
 
     @property

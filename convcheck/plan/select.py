@@ -20,9 +20,13 @@ class Selection:
     An empty tuple selects everything; within one kind any may match, all kinds have to.
     """
 
+    #: Globs of spec ids.
     specs: tuple[str, ...] = ()
+    #: Names of input types, or of families of types.
     sources: tuple[str, ...] = ()
+    #: Names of output types, or of families of types.
     targets: tuple[str, ...] = ()
+    #: NAME=VALUE of an attribute.
     where: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
 

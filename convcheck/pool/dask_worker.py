@@ -51,6 +51,7 @@ class Order:
     """A batch, with what a process of the client's would inherit: folder and environment."""
 
     jobs: tuple[Job, ...]
+    #: Seconds that a call may take.
     timeout: float
     folder: str
     environment: tuple[tuple[str, str], ...]
@@ -60,9 +61,11 @@ class Order:
 class BatchResult:
     """What came of a batch, where: the reports, or the error that ended it."""
 
+    #: The version of convcheck on the worker.
     version: str
     reports: tuple[Report, ...]
     error: ConvcheckError | None = None
+    #: The address of the cluster's worker.
     worker: str = ""
 
 

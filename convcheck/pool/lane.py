@@ -46,6 +46,7 @@ class Reported:
 class Restarts:
     """How many workers of the backend died and were replaced so far."""
 
+    #: How many so far.
     count: int
 
 
@@ -61,15 +62,25 @@ class WorkQueue:
     """What the lanes share: the jobs to do, what they report, and whether to go on."""
 
     setup: Setup
+    #: Where workers note the calls that they make.
     folder: Path
+    #: Seconds that a call may take.
     timeout: float
+    #: What no lane has taken yet.
     batches: deque[list[Job]]
+    #: What lanes say, for the one who waits for it.
     reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
+    #: How many workers died and were replaced.
     restarts: int = 0
-    spent: dict[int | str, int] = field(default_factory=dict)  # restarts by position, and by case
-    given_up: dict[str, str] = field(default_factory=dict)  # cases, and why
+    #: Restarts by the position of a job, and by the id of a case.
+    spent: dict[int | str, int] = field(default_factory=dict)
+    #: Why a case is given up, by its id.
+    given_up: dict[str, str] = field(default_factory=dict)
+    #: Whether the run is over before its end.
     stopped: bool = False
+    #: Set when the backend has said what it is, or the run is over.
     opened: threading.Event = field(default_factory=threading.Event)
+    #: Set when the last batch is taken, or the run is over.
     drained: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _processes: set[WorkerProcess] = field(default_factory=set)

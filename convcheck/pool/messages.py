@@ -50,7 +50,9 @@ class Setup:
     asked in other places or another order, and with other options.
     """
 
+    #: The backend, as addressed on the command line.
     address: str
+    #: Where the vectors come from.
     corpus: VectorSource
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
@@ -64,13 +66,15 @@ class Replay:
 
     case: Case
     calls: tuple[Index, ...]
-    chunk: Span | None = None  # the chunk whose elements are meant
+    #: The chunk whose elements are meant; None for the vectors of the case.
+    chunk: Span | None = None
 
 
 @dataclass(frozen=True)
 class Opened:
     """From a worker: the backend is there."""
 
+    #: What the backend says that it is.
     info: BackendInfo
 
 
@@ -78,6 +82,7 @@ class Opened:
 class Aborted:
     """From a worker, its last: the backend cannot be opened, or a spec has a hole: the run ends."""
 
+    #: What ends the run.
     error: ConvcheckError
 
 
@@ -87,6 +92,7 @@ class Finished:
     replaced.
     """
 
+    #: The job's position in the plan.
     position: int
     result: CaseResult | Tally
     leaving: bool
@@ -105,6 +111,7 @@ class Lost:
     """
 
     how: str
+    #: Whether it hangs: the time-out passed.
     timed_out: bool
     printed: bool
 

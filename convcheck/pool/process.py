@@ -34,8 +34,10 @@ _numbers = itertools.count()
 class Death:
     """What became of a worker, and the call that it was making."""
 
+    #: How it ended, in words.
     how: str
     call: NotedCall
+    #: Whether it was ended since the time-out had passed.
     timed_out: bool
 
 

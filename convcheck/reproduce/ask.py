@@ -36,7 +36,9 @@ class Reply:
     """What came of one call: outputs, or words of the runtime, or of what it died of."""
 
     outputs: Outputs | Oversized | None
-    state: int  # ANSWERED, REFUSED or CRASHED
+    #: ANSWERED, REFUSED or CRASHED.
+    state: int
+    #: The runtime's words, or how it died; '' with outputs.
     message: str = ""
 
 
@@ -44,11 +46,13 @@ class Reply:
 class AskedCase:
     """What a backend answered to a case, and which of its groups are findings."""
 
+    #: The backend, as addressed on the command line.
     address: str
     spec: Spec
     vectors: Vectors
     backend: BackendInfo
     kept: Kept
+    #: Seconds that a call may take.
     timeout: float
 
     @property

@@ -24,8 +24,11 @@ _Key = tuple[int, Case]  # a backend's number, and a case
 class Column:
     """A backend: as it was addressed, as it names itself, and why it could not be started."""
 
+    #: As addressed on the command line.
     address: str
+    #: None where it could not be started.
     info: BackendInfo | None
+    #: Why it could not be started; '' where it was.
     error: str = ""
 
 
@@ -54,6 +57,7 @@ class SurveyRow:
 
     decision: Decision
     cases: tuple[Case, ...]
+    #: A tuple a case, with an entry a backend.
     answers: tuple[tuple[Surveyed | None, ...], ...]
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
@@ -86,6 +90,7 @@ class Survey:
     """A survey, or a shard of one."""
 
     columns: tuple[Column, ...]
+    #: How many inputs were asked: edge, boundary or exhaustive.
     tier: str
     #: sha256 of the vectors asked
     corpus: str
@@ -93,6 +98,7 @@ class Survey:
     rows: tuple[SurveyRow, ...]
     #: what could not be surveyed, and what was generated anew
     notes: tuple[str, ...] = ()
+    #: Whether it was stopped, and has what was finished.
     interrupted: bool = False
     shard: Shard | None = None
     #: the ids of the cases of the shard, in the order of the plan

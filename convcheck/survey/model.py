@@ -30,9 +30,12 @@ class Answered:
     `state` is that of `Answers`; of codes, every NaN is the same. Arrays of shape (n,).
     """
 
+    #: The codes of each input.
     inputs: tuple[Bits, ...]
+    #: The code that was answered, where one was.
     got: Bits
     state: NDArray[np.uint8]
+    #: The runtime's words, by the position of an element.
     messages: Mapping[int, str]
 
     def __getitem__(self, i: int) -> Example:
@@ -80,9 +83,11 @@ class Surveyed:
     """
 
     decision: Decision
+    #: How many inputs were asked.
     asked: int
     fits: Fits = ()
     refused: int = 0
+    #: How many inputs killed it.
     crashed: int = 0
     elsewhere: int = 0
     odd: int = 0
