@@ -164,23 +164,27 @@ def test_who_greps_for_a_name_finds_one() -> None:
 def says_it_all(field: ast.AnnAssign) -> bool:
     """Tell whether a field is private, a name, or called as its type is: place: Place."""
     name, type_of = ast.unparse(field.target), ast.unparse(field.annotation).removesuffix(" | None")
+    type_of = type_of.replace("Json", "")
     one = re.fullmatch(r"tuple\[(\w+), \.\.\.\]", type_of)
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one[1] + "s" if one else type_of).lower()
-    return name.startswith("_") or name in ("name", snake)
+    return name.startswith("_") or name in ("name", "format", snake)
 
 
 def unexplained(path: Path, tree: ast.Module) -> list[str]:
-    """Name the fields of a file's public data classes of which nothing is said."""
+    """Name the fields of a file's public classes and structs of which nothing is said."""
     lines = path.read_text().splitlines()
     return [
         f"{path.relative_to(PACKAGE)}:{field.lineno} {ast.unparse(field.target)}"
         for node in tree.body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-        if any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+        if not {ast.unparse(base) for base in node.bases} & {"ABC", "Protocol"}
         for field in node.body
         if isinstance(field, ast.AnnAssign) and not says_it_all(field)
         if not lines[field.lineno - 2].strip().startswith("#:")
-        if not re.search(rf"\b{ast.unparse(field.target)}\b", ast.get_docstring(node) or "")
+        if not re.search(
+            rf"\b{ast.unparse(field.target)}\b|the fields are those of `",
+            ast.get_docstring(node) or "",
+        )
     ]
 
 

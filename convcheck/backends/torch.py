@@ -32,6 +32,7 @@ class Torch:
     """PyTorch on the CPU, eager, one thread unless it is configured otherwise."""
 
     name = RUNTIME
+    #: What may be asked of it, and with which values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:

@@ -22,6 +22,7 @@ text_of = partial(json_text, rows="cases")
 class BenchSpanJson(Shape, frozen=True, kw_only=True):
     """A part of the values."""
 
+    #: The position of the first of them, from 0.
     first: Count
     count: Count
 
@@ -29,27 +30,37 @@ class BenchSpanJson(Shape, frozen=True, kw_only=True):
 class LeftOutJson(Shape, frozen=True, kw_only=True):
     """Cases that were not measured."""
 
+    #: The reason.
     why: str
+    #: How many.
     cases: Count
 
 
 class TimesJson(Shape, frozen=True, kw_only=True):
     """Nanoseconds a value."""
 
+    #: Making the inputs.
     inputs: float
+    #: The backend's calls alone.
     backend: float
+    #: What is left of the whole.
     judging: float
+    #: Asking and judging, inputs included.
     whole: float
     #: By the library that is named in `by_hand`; null where it does not take the case.
     by_hand_in_chunks: float | None
+    #: Likewise, all inputs in one array.
     by_hand_in_arrays: float | None
 
 
 class SharesJson(Shape, frozen=True, kw_only=True):
     """What part of the whole each is; together 1."""
 
+    #: Making the inputs.
     inputs: float
+    #: The backend's calls alone.
     backend: float
+    #: The rest.
     judging: float
 
 
@@ -59,11 +70,14 @@ class BenchCaseJson(Shape, frozen=True, kw_only=True):
     case: str
     #: Why it was not measured; absent where it was, and else all that follows is.
     why_not: str = ""
+    #: What each step takes.
     ns: TimesJson | None = None
     shares: SharesJson | None = None
     #: The whole to the backend.
     ratio: float | None = None
+    #: The median of the same ratio of each part.
     median_ratio: float | None = None
+    #: Values asked and judged in a second.
     values_per_second: float | None = None
 
 
@@ -79,8 +93,11 @@ class BenchJson(Shape, frozen=True, kw_only=True):
     environment: EnvironmentJson
     #: Values a case.
     values: Count
+    #: What of the source was measured.
     parts: tuple[BenchSpanJson, ...]
+    #: Cases that were not measured, by reason.
     left_out: tuple[LeftOutJson, ...]
+    #: In the order of the plan.
     cases: tuple[BenchCaseJson, ...]
 
 

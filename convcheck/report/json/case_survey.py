@@ -22,7 +22,7 @@ KeptExample = form.ExampleJson | form.CallJson
 
 
 class KeptDecisionJson(Shape, frozen=True, kw_only=True):
-    """The row that decides."""
+    """The row that decides; the fields are those of `Decision`."""
 
     rule: str
     row: str
@@ -39,7 +39,9 @@ class KeptAnswersJson(Shape, frozen=True, kw_only=True):
 
     #: for each input, codes or texts
     inputs: tuple[tuple[int | str, ...], ...]
+    #: The code or text that was answered, where one was.
     got: tuple[int | str, ...]
+    #: Whether each was answered, refused, or killed the backend.
     state: tuple[State, ...]
     #: by position
     messages: tuple[tuple[int, str], ...]

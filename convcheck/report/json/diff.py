@@ -20,17 +20,23 @@ class RunJson(Shape, frozen=True, kw_only=True):
     """One of the two runs."""
 
     backend: BackendJson
+    #: How many inputs were asked: edge, boundary or exhaustive.
     tier: str
     corpus: CorpusJson
+    #: Whether it was stopped, and has what was finished.
     interrupted: bool
 
 
 class DiffSummaryJson(Shape, frozen=True, kw_only=True):
     """How many findings there are of each sort, and how many cases."""
 
+    #: Failures of the new run only.
     new: Count
+    #: Failures with other values, or another count of them.
     changed: Count
+    #: Failures of the old run only.
     fixed: Count
+    #: Failures of the old run for which the new one did not ask as much.
     not_asked: Count
     #: Cases that fail in neither run, with another verdict.
     other_verdict: Count
@@ -48,12 +54,17 @@ class FailureJson(Shape, frozen=True, kw_only=True):
     verdict: Verdict
     #: Empty, as is the row, for a case that failed as a whole.
     rule: str
+    #: The row of the rule.
     row: str
+    #: In what way it is wrong, or the runtime's words.
     kind: str
+    #: Where it shows, if not everywhere; empty for everywhere.
     placement: str
+    #: The reading taken as the backend's; empty where there is one only.
     reading: str
     count: Count
     of: Count
+    #: A hash of the inputs and answers; equal for the same failure.
     digest: str
     #: `known` or `waived`; empty where the failure counts.
     excuse: str
@@ -63,22 +74,29 @@ class FindingJson(Shape, frozen=True, kw_only=True):
     """A failure that is not the same in both runs."""
 
     change: Change
+    #: Its id.
     case: str
+    #: In the old run; null where it has none.
     before: FailureJson | None
+    #: In the new run; null where it has none.
     after: FailureJson | None
 
 
 class OtherVerdictJson(Shape, frozen=True, kw_only=True):
     """A case that fails in neither run, and whose verdict is another."""
 
+    #: Its id.
     case: str
+    #: In the old run.
     before: Verdict
+    #: In the new run.
     after: Verdict
 
 
 class OneSidedJson(Shape, frozen=True, kw_only=True):
     """A case of one run only."""
 
+    #: Its id.
     case: str
     verdict: Verdict
 
@@ -89,18 +107,24 @@ class DiffJson(Shape, frozen=True, kw_only=True):
     format: Literal["convcheck-diff/1"]
     #: The version of convcheck.
     convcheck: str
+    #: The run before.
     old: RunJson
+    #: The run after.
     new: RunJson
     #: Cases that both runs asked.
     compared: Count
     #: Specs whose vectors differ: of their failures neither counts nor inputs are compared.
     other_vectors: tuple[str, ...]
+    #: Counts of all that follows.
     summary: DiffSummaryJson
     findings: tuple[FindingJson, ...]
+    #: Cases that fail in neither run, with another verdict.
     verdicts: tuple[OtherVerdictJson, ...]
     #: Cases that answer otherwise where more than one answer is allowed.
     answers: tuple[str, ...]
+    #: Cases of the new run only.
     added: tuple[OneSidedJson, ...]
+    #: Cases of the old run only.
     removed: tuple[OneSidedJson, ...]
 
 

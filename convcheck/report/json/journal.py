@@ -38,6 +38,7 @@ class LineJson(Shape, frozen=True, kw_only=True):
     backend: form.BackendJson | None = None
     unit: str = ""
     vectors: form.CaseJson | None = None
+    #: What was found in it.
     tally: form.TallyJson | None = None
     #: of a survey, the open rows of the case
     rows: tuple[KeptRowJson, ...] | None = None

@@ -26,6 +26,7 @@ class BackendJson(Shape, frozen=True, kw_only=True):
     """The runtime under test, as it names itself."""
 
     name: str
+    #: Empty where it names none.
     version: str
 
 
@@ -41,6 +42,7 @@ class CorpusJson(Shape, frozen=True, kw_only=True):
 class CpuJson(Shape, frozen=True, kw_only=True):
     """The processor."""
 
+    #: As the operating system names it.
     model: str
     #: Those by which kernels of conversions are chosen, in alphabetical order.
     features: tuple[str, ...]
@@ -51,6 +53,7 @@ class CpuJson(Shape, frozen=True, kw_only=True):
 class EnvironmentJson(Shape, frozen=True, kw_only=True):
     """Where the run took place."""
 
+    #: Operating system and architecture.
     platform: str
     cpu: CpuJson
     #: Logical processors that the run could use.
@@ -71,9 +74,11 @@ class ShardJson(Shape, frozen=True, kw_only=True):
 class ProblemJson(Shape, frozen=True, kw_only=True):
     """An entry of a list of known failures that is not true any more. It fails the run."""
 
+    #: In what way it is not true.
     kind: Fault
     #: FILE:LINE.
     place: str
+    #: The same in a sentence.
     message: str
     #: What to have in the entry's place; empty where it has to go.
     repair: str
@@ -120,7 +125,9 @@ class SummaryJson(CountsJson, frozen=True, kw_only=True):
 class ExcuseJson(Shape, frozen=True, kw_only=True):
     """Why a failure does not fail the run."""
 
+    #: Known and to be fixed, or waived for good.
     kind: Tolerance
+    #: In the words of who listed it.
     reason: str
     #: A URL; empty for none.
     issue: str
@@ -142,6 +149,7 @@ class ExampleJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="valu
     input_value: tuple[str | None, ...]
     #: null for a pattern.
     expected_value: str | None
+    #: null where nothing came back.
     got_value: str | None
     #: The runtime's own words where nothing came back.
     message: str
@@ -150,6 +158,7 @@ class ExampleJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="valu
 class CallJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     """An example of an operator whose question is a whole call: tensors in, tensors out."""
 
+    #: In the order of the operator's.
     input: tuple[TensorJson, ...]
     #: The outputs under the reading that came closest, or a pattern.
     expected: tuple[TensorJson, ...] | str
@@ -209,6 +218,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
 
     #: SPEC/INPUTS[-to-OUTPUT][/LAYOUT][/NAME=VALUE…]. It is stable.
     id: str
+    #: OPERATOR-VERSION.
     spec: str
     #: The types of the inputs.
     inputs: tuple[str, ...]
@@ -216,6 +226,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     outputs: tuple[str, ...]
     #: The ranks of the inputs; null where they are not part of the question.
     ranks: tuple[Count, ...] | None
+    #: Those that apply, also where they have their default.
     attributes: dict[str, int | str]
 
 
@@ -248,8 +259,11 @@ class AskedJson(Shape, frozen=True, kw_only=True):
 
     #: Its index among those of the case.
     decision: Count
+    #: Its name.
     rule: str
+    #: Its condition, as the table has it.
     row: str
+    #: How many values.
     count: Annotated[int, Meta(ge=1)]
 
 
@@ -285,6 +299,7 @@ class EntryJson(Shape, frozen=True, kw_only=True):
     sort: Sort
     #: The kind of wrongness; empty where there is none.
     kind: str
+    #: How many values.
     count: Annotated[int, Meta(ge=1)]
     #: The sums of two 64-bit hashes of the inputs and answers, each modulo 2^64.
     digest: Digest
@@ -304,7 +319,9 @@ class TallyJson(Shape, frozen=True, kw_only=True):
     their sign.
     """
 
+    #: What each decision decided.
     asked: tuple[AskedJson, ...]
+    #: What came out.
     entries: tuple[EntryJson, ...]
     #: The positions asked.
     covered: tuple[Pair, ...]

@@ -31,6 +31,7 @@ class ReportsJson(Shape, frozen=True, kw_only=True):
     format: Literal["convcheck-reports/2"]
     #: The version of convcheck.
     convcheck: str
+    #: Backends without a report.
     not_started: tuple[NotStartedJson, ...]
     reports: tuple[ReportJson, ...]
 

@@ -31,6 +31,7 @@ class ColumnJson(Shape, frozen=True, kw_only=True):
     address: str
     #: As it names itself; null where it could not be started.
     name: str | None
+    #: Likewise.
     version: str | None
     #: Why it could not be started; null where it was.
     error: str | None
@@ -49,6 +50,7 @@ class AnswerJson(Shape, frozen=True, kw_only=True):
     input: tuple[TensorJson, ...]
     #: null where nothing came back.
     got: tuple[TensorJson, ...] | None
+    #: The runtime's own words where nothing came back.
     message: str
 
 
@@ -68,7 +70,9 @@ class FoundJson(Shape, frozen=True, kw_only=True):
     unsupported: bool
     #: Inputs (or calls) asked.
     asked: Count
+    #: Inputs that it refused.
     refused: Count
+    #: Inputs that killed it.
     crashed: Count
     #: Of each kind of input apart where no law fits all. Empty where there was no answer.
     laws: tuple[LawJson, ...]
@@ -87,6 +91,7 @@ class FoundJson(Shape, frozen=True, kw_only=True):
 class SurveyedCaseJson(Shape, frozen=True, kw_only=True):
     """A case of a row."""
 
+    #: As in reports.
     id: str
     #: Whether backends that took the case do not answer alike; every NaN is the same.
     differ: bool
@@ -100,6 +105,7 @@ class SurveyedCaseJson(Shape, frozen=True, kw_only=True):
 class SurveyRowJson(Shape, frozen=True, kw_only=True):
     """A row of a spec; one that several versions of an operator share is one."""
 
+    #: Its name.
     rule: str
     row: str
     level: Level
@@ -111,6 +117,7 @@ class SurveyRowJson(Shape, frozen=True, kw_only=True):
     source: str
     #: The readings of a disputed row; none of an undefined one.
     readings: tuple[str, ...]
+    #: In the order of the plan.
     cases: tuple[SurveyedCaseJson, ...]
 
 
@@ -136,6 +143,7 @@ class SurveyJson(Shape, frozen=True, kw_only=True):
     backends: tuple[ColumnJson, ...]
     #: Which vectors were asked.
     tier: str
+    #: A hash of what was asked.
     corpus: SurveyCorpusJson
     environment: EnvironmentJson
     #: Whether the survey was stopped; then it has what was finished.
