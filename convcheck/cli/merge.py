@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import (
-    NOTHING_JUDGED,
     Reports,
     hold_to_known,
     report_options,
     write_reports,
 )
 from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.rules.load import Catalog
 
 EXAMPLE = """\b
 Examples:
@@ -42,10 +45,10 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
-    if _is_survey(paths[0]):
-        return _merge_surveys(paths, reports)
-    gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
     loaded = catalog(specs)
+    if _is_survey(paths[0]):
+        return _merge_surveys(paths, reports, loaded)
+    gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     shards = [(path, released(read(path, loaded.types.types, corpus.conversion))) for path in paths]
     result = merge_shards(shards, corpus.conversion)
@@ -60,13 +63,18 @@ def _is_survey(path: str) -> bool:
         return b'"convcheck-survey/' in file.read(64)
 
 
-def _merge_surveys(paths: tuple[str, ...], reports: Reports) -> int:
-    from convcheck.report.json import survey
+def _merge_surveys(paths: tuple[str, ...], reports: Reports, loaded: Catalog) -> int:
+    from convcheck.cli.survey import print_survey
+    from convcheck.report.json.survey import write_survey
+    from convcheck.report.json.survey_decode import survey_of
     from convcheck.report.json.survey_merge import merge_surveys, read_shard
 
-    wanted = reports.files.get("json")
-    if wanted is None or len(reports.files) > 1 or reports.known or reports.github:
-        raise UsageError("a merged survey is written as JSON only", hint="--json survey.json")
+    if reports.files.keys() - {"json"} or reports.known or reports.github:
+        said = "a merged survey is printed, and written as JSON; it has no other formats"
+        raise UsageError(said, hint="--json survey.json, or no option")
     whole = merge_surveys([(path, read_shard(path)) for path in paths])
-    survey.write_survey(whole, wanted)
-    return NOTHING_JUDGED if not whole.rows else 0
+    wanted = reports.files.get("json")
+    code = print_survey(survey_of(whole, loaded), loaded.types, aside=wanted == "-")
+    if wanted:
+        write_survey(whole, wanted)
+    return code

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from convcheck.report.json.journal import Journal
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
+    from convcheck.rules.types import Types
     from convcheck.survey.merge import Survey
     from convcheck.vectors.corpus import Corpus
     from convcheck.vectors.model import Tier
@@ -118,6 +119,7 @@ def command(
     and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
     surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
+    from convcheck.report.json import survey as survey_json
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
@@ -133,7 +135,9 @@ def command(
     asking = _Asking(asked, corpus, options, shard)
     turns = each(backends, asking.ask, lambda done: done.interrupted)
     found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))
-    code = _report(found, loaded, json_path)
+    code = print_survey(found, loaded.types, aside=json_path == "-")
+    if json_path:
+        survey_json.write_survey(survey_json.encoded(found), json_path)
     return kept_until_done(asking.journals, code, [INTERRUPTED, NOT_STARTED])
 
 
@@ -221,23 +225,19 @@ def _survey(
     return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard, asked)
 
 
-def _report(survey: Survey, loaded: Catalog, json_path: str | None) -> int:
+def print_survey(survey: Survey, types: Types, aside: bool) -> int:
+    """Print a survey for people; `aside`, on stderr, where stdout has its JSON. Return the exit
+    code.
+    """
     from dataclasses import replace
 
     from rich.console import Console
 
     from convcheck.report.draw import survey as page
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.json import survey as survey_json
 
-    # With the JSON on stdout, the table for people goes to stderr.
-    console = Console(stderr=json_path == "-")
-    put(
-        page.survey_lines(replace(survey, rows=survey.taken), loaded.types, width_of(console)),
-        console,
-    )
-    if json_path:
-        survey_json.write_survey(survey_json.encoded(survey), json_path)
+    console = Console(stderr=aside)
+    put(page.survey_lines(replace(survey, rows=survey.taken), types, width_of(console)), console)
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):

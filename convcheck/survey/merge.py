@@ -59,6 +59,8 @@ class SurveyRow:
     cases: tuple[Case, ...]
     #: A tuple a case, with an entry a backend.
     answers: tuple[tuple[Surveyed | None, ...], ...]
+    #: The cases that backends do not answer alike.
+    differences: tuple[AnswerDifference, ...] = ()
 
     def of(self, backend: int) -> dict[Case, Surveyed]:
         """Return what one backend did, by case."""
@@ -75,14 +77,6 @@ class SurveyRow:
     def taken(self) -> bool:
         """Return whether at least one backend took a case of the row."""
         return any(_took(found) for here in self.answers for found in here)
-
-    def differences(self) -> list[AnswerDifference]:
-        """Return the cases that backends do not answer alike."""
-        return [
-            _difference(case, here)
-            for case, here in zip(self.cases, self.answers, strict=True)
-            if len({s.digest for s in here if s is not None and s.digest}) > 1
-        ]
 
 
 @dataclass(frozen=True)
@@ -108,6 +102,14 @@ class Survey:
     def taken(self) -> tuple[SurveyRow, ...]:
         """Return the rows that at least one backend took."""
         return tuple(row for row in self.rows if row.taken)
+
+
+def _differences(found: Mapping[Case, Sequence[Surveyed | None]]) -> tuple[AnswerDifference, ...]:
+    return tuple(
+        _difference(case, here)
+        for case, here in found.items()
+        if len({s.digest for s in here if s is not None and s.digest}) > 1
+    )
 
 
 def _difference(case: Case, here: Sequence[Surveyed | None]) -> AnswerDifference:
@@ -137,7 +139,7 @@ def collect(
                 here = rows.setdefault(key, {}).setdefault(result.case, [None] * len(results))
                 here[backend] = found
     made = (
-        SurveyRow(first[key], tuple(found), tuple(tuple(here) for here in found.values()))
+        SurveyRow(first[key], tuple(found), tuple(map(tuple, found.values())), _differences(found))
         for key, found in rows.items()
     )
     return tuple(row for row in made if untaken or row.taken)

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from convcheck.report.draw.console import put, width_of
 from convcheck.report.json import survey as survey_json
 from convcheck.report.json.codec import plain
 from convcheck.report.json.schemas import schema
+from convcheck.report.json.survey_decode import survey_of
 from convcheck.report.json.survey_merge import merge_surveys
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
@@ -165,7 +167,7 @@ def test_a_missing_kernel_is_no_answer_and_a_model_turned_down_is_a_refusal() ->
     assert by_target["int16"].refused == by_target["int16"].asked > 0
     assert by_target["int16"].message == "no int16 here"
     found = row(together("Unable", "X86"), "float-to-fixed / nan")
-    assert {d.case.outputs[0].name for d in found.differences()} == {"int16"}
+    assert {d.case.outputs[0].name for d in found.differences} == {"int16"}
 
 
 def test_a_row_that_nobody_took_is_not_shown() -> None:
@@ -192,9 +194,9 @@ def test_a_disputed_row_is_told_by_its_reading() -> None:
 
 def test_backends_are_compared_by_their_answers() -> None:
     same = together("X86", "X86")
-    assert all(not r.differences() and r.compared == len(r.cases) for r in same.rows)
+    assert all(not r.differences and r.compared == len(r.cases) for r in same.rows)
     found = row(together("X86", "Clamping"), "float-to-fixed / x > max")
-    differences = {d.case.name: d for d in found.differences()}
+    differences = {d.case.name: d for d in found.differences}
     assert set(differences) == {case.name for case in found.cases}
     for difference in differences.values():
         one, other = difference.answers
@@ -208,18 +210,17 @@ def test_every_difference_is_found() -> None:
     """Two backends that differ in one input of a row are told to differ in that one."""
     first = asked("X86", SHORT)
     found = row(Survey((), "edge", "", collect([first, first])), "float-to-short / x > max")
-    assert found.differences() == []
+    assert not found.differences
     [changed] = [r for r in first if r.case.name == "float32-to-int4"]
     assert isinstance(changed, CaseSurvey)
     rows = tuple(_with_one_changed(one) for one in changed.rows)
     other = tuple(CaseSurvey(**{**r.__dict__, "rows": rows}) if r is changed else r for r in first)
     for each in collect([first, other]):
-        [difference] = each.differences()
+        [difference] = each.differences
         assert difference.inputs == 1
 
 
 def _with_one_changed(one: Surveyed) -> Surveyed:
-    from dataclasses import replace
 
     got = one.sample.got.copy()  # type: ignore[union-attr]
     got[0] ^= 1
@@ -245,9 +246,15 @@ def everything() -> Survey:
     short = together(*names[:2], "ByTheOther", selection=SHORT)
     assert short.rows
     absent = Column("process:absent", None, "no such program")
-    return Survey((*found.columns, absent), "edge", "c0ffee",
-                  tuple(SurveyRow(r.decision, r.cases, tuple((*a, None) for a in r.answers))
-                        for r in found.rows), ("a note",))  # fmt: skip
+    rows = tuple(_with_one_more(row) for row in found.rows)
+    return Survey((*found.columns, absent), "edge", "c0ffee", rows, ("a note",))
+
+
+def _with_one_more(row: SurveyRow) -> SurveyRow:
+    """Return a row that another backend was not asked."""
+    differences = tuple(replace(d, answers=(*d.answers, None)) for d in row.differences)
+    answers = tuple((*here, None) for here in row.answers)
+    return SurveyRow(row.decision, row.cases, answers, differences)
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -404,13 +411,18 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     backends = ("--backend", f"{PLANTED}Refusing", "--backend", "reference")
     select = ("onnx.Cast-21", "onnx.Cast-19", "--from", "float16", "--to", "int8", "--to", "int16")
     ask = ("survey", *backends, *select, "--jobs", "1", "--json")
-    assert convcheck(*ask, tmp_path / "whole").returncode == 0
+    whole = convcheck(*ask, tmp_path / "whole")
+    assert whole.returncode == 0
     shards = [tmp_path / f"{index}" for index in (3, 1, 2)]
     for path in shards:
         assert convcheck(*ask, path, "--shard", f"{path.name}/3").returncode == 0
     done = convcheck("merge", *shards, "--json", tmp_path / "merged")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert done.stdout == whole.stdout
+    done = convcheck("merge", *shards, "--html", tmp_path / "merged.html")
+    assert done.returncode == 2
+    assert "has no other formats" in done.stderr
     refused = {
         "a shard is missing: 2/3": shards[:2],
         "a shard is given twice": [*shards, shards[0]],
@@ -440,6 +452,15 @@ def test_rows_and_cases_that_one_backend_lost_keep_their_order_in_a_merge() -> N
     whole = survey_json.encoded(Survey(columns, "edge", "c0ffee", collect(results)))
     merged = merge_surveys([(str(index), part(index, 3)) for index in (1, 2, 3)])
     assert survey_json.text_of(plain(merged)) == survey_json.text_of(plain(whole))
+
+
+def test_a_survey_that_is_read_back_is_drawn_alike() -> None:
+    """Also one of whole calls, whose examples have tensors."""
+    calls = Selection(("onnx.Range-11",), globs=("*/int16-*",))
+    of_range = together("ort", "reference", selection=calls)
+    for found in (everything(), of_range):
+        again = survey_of(survey_json.encoded(found), CATALOG)
+        assert shown(again) == shown(found)
 
 
 def test_json_on_stdout_is_json_alone() -> None:

@@ -183,7 +183,7 @@ def _beside(told: Told, cases: list[Case], found: list[Surveyed]) -> Iterator[st
 
 def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
     """Say in how many cases backends differ, and show one such input."""
-    differences = row.differences()
+    differences = row.differences
     if not differences:
         return []
     shown = max(differences, key=lambda d: d.clear)
@@ -217,7 +217,7 @@ def _summary(survey: Survey, width: int) -> Iterator[StyledText]:
         yield StyledText("NOTHING SURVEYED", "bold yellow")
         return
     said = [plural(len(survey.rows), "row"), plural(len(cases), "case")]
-    differ = sum(bool(row.differences()) for row in survey.rows)
+    differ = sum(bool(row.differences) for row in survey.rows)
     remark = f"; backends differ in {plural(differ, 'row')}" if len(survey.columns) > 1 else ""
     end = "; interrupted, results are partial" if survey.interrupted else ""
     text = f"{', '.join(said)}, {plural(answers, 'answer')}{remark}{end}"

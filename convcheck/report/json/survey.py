@@ -98,6 +98,8 @@ class SurveyedCaseJson(Shape, frozen=True, kw_only=True):
     #: One input with the answer of each backend (null for one that was not asked); empty where no
     #: such input was kept, null where they do not differ.
     difference: tuple[AnswerJson | None, ...] | None
+    #: Of the inputs that were kept, how many are not answered alike; absent for none.
+    differing: Count = 0
     #: What each backend did; null for one that was not asked.
     backends: tuple[FoundJson | None, ...]
 
@@ -195,7 +197,7 @@ def _column(column: merge.Column) -> ColumnJson:
 
 def _row(row: merge.SurveyRow) -> SurveyRowJson:
     by = row.decision
-    differences = {d.case: d for d in row.differences()}
+    differences = {d.case: d for d in row.differences}
     pairs = zip(row.cases, row.answers, strict=True)
     return SurveyRowJson(
         rule=by.rule,
@@ -219,6 +221,7 @@ def _case(
         id=case.id,
         differ=difference is not None,
         difference=shown,
+        differing=difference.inputs if difference else 0,
         backends=tuple(None if one is None else _found(case, one) for one in here),
     )
 
