@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from convcheck.judge.result import CallExample, Example, Strip, Word
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
+
+if TYPE_CHECKING:  # a listing needs words, and nothing of what was judged
+    from convcheck.judge.result import CallExample, Example, Strip, Word
 
 _PATTERNS = {
     "nan": "any NaN",
@@ -85,6 +88,8 @@ def plural(count: int, noun: str) -> str:
 
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
+    from convcheck.judge.result import CallExample
+
     # of an input that only gives a type there is no word, and of a call there may be none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
     words = [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]

@@ -19,7 +19,8 @@ def cases(spec: Spec) -> Iterator[Case]:
 
 def count_cases(spec: Spec) -> int:
     """Return the number of a spec's cases, without making them."""
-    return sum(1 for _ in _asked(spec))
+    asked = sum(1 for types in _bindings(spec) for _ in _attributes_of(spec, types))
+    return asked * max(len(spec.layouts), 1)
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
