@@ -275,3 +275,44 @@ def test_many_ranges_keep_both_ends() -> None:
     for group in groups:
         assert len(group.ranges) <= 8
         assert group.more_ranges >= 0
+
+
+def fingerprint(result: CaseResult) -> list[tuple[object, ...]]:
+    return [
+        (g.decision.rule, g.decision.place, g.kind, g.count, g.digest, g.ranges, g.examples)
+        for g in result.groups
+    ]
+
+
+def test_a_tally_that_is_taken_over_is_the_one_that_would_be_made() -> None:
+    """Versions that are answered alike share a tally: each keeps its decisions, and nothing else
+    that differs is overlooked.
+    """
+    vectors = vectors_of("float32", "float16")
+    index = at(vectors, 0x3F800000)
+    wrong = changed(right(vectors), index, 0x3C01)
+    state = wrong.state.copy()
+    state[index] = REFUSED
+    reworded = tuple(replace(d, rule=f"other {d.rule}") for d in vectors.expected.decisions)
+    other = replace(vectors, expected=replace(vectors.expected, decisions=reworded))
+    asked = [
+        (vectors, right(vectors)),
+        (vectors, wrong),
+        (other, wrong),
+        (vectors, changed(wrong, 0, 1)),
+        (vectors, replace(wrong, state=state, messages={index: "no"})),
+        (vectors, replace(wrong, state=state, messages={index: "never"})),
+        (vectors, replace(wrong, state=state, with_others=frozenset([index]))),
+        (replace(vectors, case=replace(vectors.case, refusal=True)), replace(wrong, state=state)),
+    ]
+    nothing = vectors_of("float16", "bool")
+    apart = []
+    for question, answers in asked:
+        judge(nothing, right(nothing))  # what was made last is of no use
+        apart.append(fingerprint(judge(question, answers)))
+    in_a_row = [fingerprint(judge(*each)) for each in asked]
+    assert in_a_row == apart
+    assert all(one != other for n, one in enumerate(apart) for other in apart[:n])
+    again = [fingerprint(judge(*asked[1])), fingerprint(judge(*asked[2]))]
+    assert again == apart[1:3]
+    assert all(str(rule).startswith("other ") for rule, *_ in again[1])
