@@ -127,7 +127,7 @@ BAD = {
     "specs of nowhere": (("lint", "--specs", "/nonexistent"), "is not a folder"),
     "two sources": (("run", "--backend", "reference", "--inputs", "README.md"), "of one type"),
     "no such module": (("run", "--backend", "no.such:Thing"), "not available"),
-    "a tier to nowhere": (("generate", "--tier", "boundary"), "where to?"),
+    "a tier to nowhere": (("generate", "--tier", "boundary"), "which folder?"),
 }  # fmt: skip
 
 
