@@ -212,6 +212,8 @@ def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
 def _answered_into(backend: Backend, case: Case, codes: Codes, out: Codes) -> Answer | None:
     """Copy an answer that is fine at first sight; what else comes back is for others to judge."""
     answer = backend.answer(case, [codes])
+    if answer is None:  # which here would say that it is in `out`
+        raise TypeError("answer() returned None")
     if not isinstance(answer, Outputs) or answer.types != (case.outputs[0].name,):
         return answer
     if not isinstance(answer.arrays, tuple) or len(answer.arrays) != 1:

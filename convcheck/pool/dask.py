@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,7 +16,14 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import last_words, max_elements
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.judge.result import BackendInfo
-from convcheck.pool.dask_worker import BatchResult, Order, ask_batch, given, order
+from convcheck.pool.dask_worker import (
+    BatchResult,
+    Order,
+    ask_batch,
+    batch_codec,
+    given,
+    order,
+)
 from convcheck.pool.lane import Report, Restarts
 from convcheck.pool.messages import Setup
 
@@ -126,8 +134,10 @@ class _Asked:
 
     def __init__(self, client: Client, url: str, setup: Setup, orders: list[Order]) -> None:
         self.client, self.url = client, url
-        self.done: SimpleQueue[Future[BatchResult]] = SimpleQueue()
+        self.done: SimpleQueue[Future[tuple[str, bytes]]] = SimpleQueue()
         self.lonely: float | None = None
+        self.codec = batch_codec(setup)
+        self.cases = {job.case.id: job.case for one in orders for job in one.jobs}
         # a task's result and not scattered: it travels once, and can be had again if it is lost
         shared = client.submit(given, setup, pure=False)
         self.left = {
@@ -143,18 +153,18 @@ class _Asked:
             yield self._part(future)
             self.left.discard(future)
 
-    def _next(self) -> Future[BatchResult]:
+    def _next(self) -> Future[tuple[str, bytes]]:
         while True:
             try:
                 return self.done.get(timeout=LOOKING)
             except Empty:
                 self._check()
 
-    def _part(self, future: Future[BatchResult]) -> BatchResult:
+    def _part(self, future: Future[tuple[str, bytes]]) -> BatchResult:
         while True:
             try:
-                part: BatchResult = future.result(timeout=LOOKING)
-                return part
+                worker, text = future.result(timeout=LOOKING)
+                return replace(self.codec.decode(text, self.cases), worker=worker)
             except Exception as error:
                 # lost after it was done: the cluster does it again
                 if not isinstance(error, TimeoutError) or future.status == "error":
@@ -202,7 +212,7 @@ class _Alike:
         """Return a part's reports, with how the backend names itself only the first time."""
         _same("convcheck", __version__, "this machine", part.version, part.worker)
         if part.error:
-            raise _there(part.error, part.worker)
+            raise _there(part.error.error, part.worker)
         for report in part.reports:
             if not isinstance(report, BackendInfo):
                 yield report

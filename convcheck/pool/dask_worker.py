@@ -33,8 +33,9 @@ from convcheck.backends.protocol import (
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool.lane import Lane, Report, Reported, Restarts, Stopped, WorkQueue
-from convcheck.pool.messages import Setup
+from convcheck.pool.messages import Aborted, Setup, aborted, class_of_results
 from convcheck.pool.process import LEAVING
+from convcheck.pool.wire import Codec
 from convcheck.rules.load import SPECS_VARIABLE
 from convcheck.vectors.corpus import Corpus
 
@@ -64,9 +65,14 @@ class BatchResult:
     #: The version of convcheck on the worker.
     version: str
     reports: tuple[Report, ...]
-    error: ConvcheckError | None = None
+    error: Aborted | None = None
     #: The address of the cluster's worker.
     worker: str = ""
+
+
+def batch_codec(setup: Setup) -> Codec[BatchResult]:
+    """Return how what came of a batch crosses, whose results are such as the judge makes."""
+    return Codec(BatchResult, also=(class_of_results(setup.judge),))
 
 
 def order(jobs: Sequence[Job], timeout: float) -> Order:
@@ -80,8 +86,9 @@ def given(setup: Setup) -> Setup:
     return setup
 
 
-def ask_batch(setup: Setup, wanted: Order) -> BatchResult:
-    """Do a batch in a program of its own (a task of the cluster).
+def ask_batch(setup: Setup, wanted: Order) -> tuple[str, bytes]:
+    """Do a batch in a program of its own (a task of the cluster): this worker, and what came of it,
+    as text that nobody but the client reads.
 
     Raises Reschedule where the cluster wants it no more, and OSError or EOFError where the
     program ended without a word.
@@ -95,8 +102,7 @@ def ask_batch(setup: Setup, wanted: Order) -> BatchResult:
         while not connection.poll(LOOKING):
             if task is None or task.state == "cancelled":
                 raise Reschedule
-        part: BatchResult = connection.recv()
-    return replace(part, worker=worker.address)
+        return str(worker.address), connection.recv_bytes()
 
 
 @contextlib.contextmanager
@@ -142,7 +148,7 @@ def serve_batch(descriptor: int) -> None:
     connection = Connection(descriptor)
     setup, wanted = connection.recv()
     threading.Thread(target=_end_with, args=(descriptor,), daemon=True).start()
-    connection.send(_done(_at_home(setup), wanted))
+    connection.send_bytes(batch_codec(setup).encode(_done(_at_home(setup), wanted)))
 
 
 def _end_with(descriptor: int) -> None:
@@ -155,10 +161,10 @@ def _done(setup: Setup, wanted: Order) -> BatchResult:
     try:
         return BatchResult(__version__, tuple(do_batch(setup, wanted.jobs, wanted.timeout)))
     except ConvcheckError as error:
-        return BatchResult(__version__, (), error)
+        return BatchResult(__version__, (), aborted(error))
     except Exception as error:  # else nobody is told what it was
         message = f"a batch could not be done: {last_words(error)}"
-        return BatchResult(__version__, (), UnavailableError(message))
+        return BatchResult(__version__, (), aborted(UnavailableError(message)))
 
 
 def do_batch(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:

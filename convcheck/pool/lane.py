@@ -207,10 +207,11 @@ class Lane(threading.Thread):
         jobs = deque(map(self.queue.known, jobs))
         process.send(tuple(jobs))
         while jobs:
-            heard = process.receive(self.queue.timeout)
+            job = jobs[0]
+            heard = process.receive(self.queue.timeout, {job.case.id: job.case})
             if isinstance(heard, Finished):
                 jobs.popleft()
-                self.queue.reports.put(Reported(heard.position, heard.result))
+                self.queue.reports.put(Reported(job.position, heard.result))
             if self.queue.stopped:
                 raise _StopError
             if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):

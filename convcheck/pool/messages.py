@@ -6,15 +6,24 @@ import time
 from collections.abc import Callable
 from ctypes import Array, c_int64
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, get_type_hints
 
 import numpy as np
 
 from convcheck.backends.protocol import DEFAULT_TIMEOUT
-from convcheck.errors import ConvcheckError
+from convcheck.errors import (
+    ConvcheckError,
+    Place,
+    SpecError,
+    UnavailableError,
+    UsageError,
+    VectorError,
+)
 from convcheck.judge.answers import CHUNK, PLACEMENTS, Answers, CallAnswers, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
+from convcheck.pool.wire import Codec
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
@@ -82,18 +91,31 @@ class Opened:
 class Aborted:
     """From a worker, its last: the backend cannot be opened, or a spec has a hole: the run ends."""
 
-    #: What ends the run.
-    error: ConvcheckError
+    #: The class of the error, one of ERRORS.
+    kind: str
+    message: str
+    place: Place | None
+    #: What to do about it.
+    hint: str
+
+    @property
+    def error(self) -> ConvcheckError:
+        """The error that ends the run."""
+        return ERRORS[self.kind](self.message, place=self.place, hint=self.hint)
+
+
+def aborted(error: ConvcheckError) -> Aborted:
+    """Return an error as a message."""
+    kind = next((name for name, kind in ERRORS.items() if isinstance(error, kind)), "")
+    return Aborted(kind or UnavailableError.__name__, error.message, error.place, error.hint)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """From a worker: a case's result, or the tally of a span. A `leaving` worker asks to be
-    replaced.
+    """From a worker: the result of the next job, or the tally of a span. A `leaving` worker asks to
+    be replaced.
     """
 
-    #: The job's position in the plan.
-    position: int
     result: CaseResult | Tally
     leaving: bool
 
@@ -117,6 +139,20 @@ class Lost:
 
 
 Message = Opened | Aborted | Finished | Survived | Lost
+ERRORS = {kind.__name__: kind for kind in (SpecError, VectorError, UsageError, UnavailableError)}
+
+
+def class_of_results(judge: Judge | None) -> type[CaseResult]:
+    """Return the class of the results that a judge makes."""
+    function = judge.func if isinstance(judge, partial) else judge
+    made: type[CaseResult] = get_type_hints(function)["return"] if function else CaseResult
+    return made
+
+
+def codec_for(judge: Judge | None) -> Codec[Message]:
+    """Return how the messages of a worker cross, whose results are such as the judge makes."""
+    made = class_of_results(judge)
+    return Codec[Message](Opened, Aborted, Finished, Survived, Lost, also=(made,))
 
 
 @dataclass(frozen=True)

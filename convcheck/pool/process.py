@@ -19,12 +19,15 @@ from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool import messages, worker
-from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Opened, Setup
+from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Opened, Setup, codec_for
+from convcheck.pool.wire import Cases, Codec
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
 LONGEST_TAIL = 300
+LARGEST = 1 << 28  # bytes of a message
 
+_NO_CASES: Cases = {}
 _context = multiprocessing.get_context("spawn")
 _processes = threading.Lock()  # multiprocessing reaps every thread's children in start()
 _numbers = itertools.count()
@@ -49,6 +52,7 @@ class WorkerProcess:
         self.notes = messages.Notes(memory)
         self._log = folder / f"worker-{next(_numbers)}.log"
         self._closed = False
+        self._codec: Codec[Message]
         self._pipe, theirs = _context.Pipe()
         arguments = (theirs, memory, str(self._log))
         self._process = _context.Process(target=worker.serve_parent, args=arguments, daemon=True)
@@ -61,6 +65,7 @@ class WorkerProcess:
 
         Before anything else is asked of it.
         """
+        self._codec = codec_for(setup.judge)
         self.send(setup)
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
@@ -75,17 +80,20 @@ class WorkerProcess:
         except ConnectionError:
             return
 
-    def receive(self, timeout: float, *, starting: bool = False) -> Message | Death:
-        """Wait for what the worker says, or for its end, which a call of `timeout` seconds is.
+    def receive(
+        self, timeout: float, cases: Cases = _NO_CASES, *, starting: bool = False
+    ) -> Message | Death:
+        """Wait for what the worker says of cases, or for its end, which a call of `timeout` seconds
+        is.
 
         That it has lost what answers is its end, too. Raises what ends the run.
         """
-        heard = self._next(timeout, starting)
+        heard = self._next(timeout, cases, starting)
         if isinstance(heard, Aborted):
             raise heard.error
         return self._loss(heard) if isinstance(heard, Lost) else heard
 
-    def _next(self, timeout: float, starting: bool) -> Message | Death:
+    def _next(self, timeout: float, cases: Cases, starting: bool) -> Message | Death:
         begun = time.monotonic()
         while True:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
@@ -93,16 +101,18 @@ class WorkerProcess:
             if left <= 0 and not self._pipe.poll():
                 return self._death(f"{timeout:g} s" if starting else time_of_call(timeout))
             if wait([self._pipe, self._process.sentinel], max(left, 0)):
-                return self._heard()
+                return self._heard(cases)
 
-    def _heard(self) -> Message | Death:
+    def _heard(self, cases: Cases) -> Message | Death:
         """Read a message; what a worker said before it died still counts."""
         try:
             if self._pipe.poll():
-                message: Message = self._pipe.recv()
-                return message
+                return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
         except (EOFError, OSError):
             pass
+        except ValueError:
+            self.kill()
+            return Death("wrote into the pipe of its worker", self.notes.call(), timed_out=False)
         return self._death()
 
     def _death(self, time_said: str = "") -> Death:

@@ -12,7 +12,7 @@ from ctypes import Array, c_int64
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
 from convcheck.ask.span import ask_span
+from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded, checked, checked_support
 from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,
     Answer,
@@ -46,16 +47,18 @@ from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.messages import (
-    Aborted,
     Conversions,
     Finished,
     Lost,
+    Message,
     Notes,
     Opened,
     Replay,
     Setup,
     Survived,
     VectorSource,
+    aborted,
+    codec_for,
 )
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors
@@ -63,6 +66,7 @@ from convcheck.vectors.span import Span
 
 NOTHING = np.zeros(0, np.intp)
 NOTICING = 0.02  # seconds
+_END = object()
 
 
 def serve_parent(connection: Connection, memory: Array[c_int64], log: str) -> None:
@@ -70,20 +74,34 @@ def serve_parent(connection: Connection, memory: Array[c_int64], log: str) -> No
     _settle(log)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
         setup = connection.recv()
+        parent = _Parent(setup, connection)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
-            backend = _open(setup, connection)
+            backend = _open(setup, parent)
             if backend is not None:
-                _serve(_Worker(setup, _Watched(backend, Notes(memory)), connection))
+                _serve(_Worker(setup, _Watched(backend, Notes(memory)), parent))
         except DiedError as error:
-            connection.send(Lost(error.how, error.timed_out, error.printed))
+            parent.tell(Lost(bounded(str(error.how)), error.timed_out, error.printed))
         except SpecError as error:
-            connection.send(Aborted(error))
+            parent.tell(aborted(error))
     _end_with_parent(Path(log), NOTICING)
 
 
+class _Parent:
+    """The parent: its orders are objects, but to it only data goes."""
+
+    def __init__(self, setup: Setup, connection: Connection) -> None:
+        self._connection, self._codec = connection, codec_for(setup.judge)
+
+    def orders(self) -> Any:
+        return self._connection.recv()
+
+    def tell(self, message: Message) -> None:
+        self._connection.send_bytes(self._codec.encode(message))
+
+
 def _serve(worker: _Worker) -> None:
-    while worker.serve(worker.connection.recv()):
+    while worker.serve(worker.parent.orders()):
         _empty_log()
 
 
@@ -123,20 +141,26 @@ def _empty_log() -> None:
         os.ftruncate(2, 0)
 
 
-def _open(setup: Setup, connection: Connection) -> Backend | None:
+def _open(setup: Setup, parent: _Parent) -> Backend | None:
     try:
         backend = open_backend(setup.address, setup.catalog)
-        connection.send(Opened(BackendInfo(str(backend.name), str(backend.version))))
+        parent.tell(Opened(_info(backend)))
     except DiedError:
         raise
     except ConvcheckError as error:
-        connection.send(Aborted(error))
+        parent.tell(aborted(error))
     except BaseException as error:  # whatever a runtime raises when it is loaded
-        message = f"backend {setup.address!r} could not be started: {last_words(error)}"
-        connection.send(Aborted(UnavailableError(message)))
+        said = bounded(last_words(error))
+        message = f"backend {setup.address!r} could not be started: {said}"
+        parent.tell(aborted(UnavailableError(message)))
     else:
         return backend
     return None
+
+
+def _info(backend: Backend) -> BackendInfo:
+    name, version = (bounded(str(said), LONGEST_NAME) for said in (backend.name, backend.version))
+    return BackendInfo(name, version)
 
 
 class _Watched:
@@ -171,23 +195,24 @@ class _Watched:
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
         with self:
-            return self._backend.support(case)
+            found = self._backend.support(case)
+        return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         with self:
             answer = self._backend.answer(case, inputs)
         self._look()
-        return answer
+        return checked(answer, case)
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
         found = answers_of(self._backend, case, questions)
         while True:
             with self:
-                answer = next(found, None)
-            if answer is None:
+                answer = next(found, _END)
+            if answer is _END:
                 return
             self._look()
-            yield answer
+            yield checked(answer, case)
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
         self.notes.begin("support", NOTHING)
@@ -198,7 +223,7 @@ class _Watched:
             with self:
                 answer = call()
             self._look()
-            return answer
+            return None if answer is None else checked(answer, case)
 
         return watched
 
@@ -218,16 +243,16 @@ class _Watched:
 class _Worker:
     """Does what it is told with one backend."""
 
-    def __init__(self, setup: Setup, backend: _Watched, connection: Connection) -> None:
+    def __init__(self, setup: Setup, backend: _Watched, parent: _Parent) -> None:
         self.corpus: VectorSource = setup.corpus
         self.judge, self.consistency = setup.judge, setup.consistency
-        self.backend, self.connection = backend, connection
+        self.backend, self.parent = backend, parent
 
     def serve(self, request: Sequence[Job] | Replay) -> bool:
         """Do one request; False where the backend is not to be used any more."""
         if isinstance(request, Replay):
             self.replay(request)
-            self.connection.send(Survived())
+            self.parent.tell(Survived())
             return True
         return all(self.serve_job(job) for job in request)
 
@@ -237,9 +262,11 @@ class _Worker:
             result = self.result(job)
         except (DiedError, SpecError):  # a hole of a spec is no fault of the backend's
             raise
+        except AnswerError as error:
+            result = CaseResult(job.case, "error", 0, "edge", (), f"no answer: {error}")
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
-            result = CaseResult(job.case, "error", 0, "edge", (), last_words(error))
-        self.connection.send(Finished(job.position, result, leaving=self.backend.broken))
+            result = CaseResult(job.case, "error", 0, "edge", (), bounded(last_words(error)))
+        self.parent.tell(Finished(result, leaving=self.backend.broken))
         return not self.backend.broken
 
     def result(self, job: Job) -> CaseResult | Tally:

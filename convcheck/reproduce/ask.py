@@ -83,13 +83,13 @@ def _asked(
     return done.backend, result
 
 
-def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def _keep(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
     judged = judge_vectors(vectors, answers)
     said = {field.name: getattr(judged, field.name) for field in fields(CaseResult)}
     return Kept(**said, answers=answers)
 
 
-def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> CaseResult:
+def _keep_only(vectors: Vectors, answers: Answers | CallAnswers) -> Kept:
     return Kept(vectors.case, "undefined", 0, vectors.coverage, (), answers=answers)
 
 

@@ -146,16 +146,21 @@ def test_what_an_adapter_raises_is_an_error() -> None:
 
 
 MALFORMED = {
-    "Garbage": "the answer is a int, not tensors",
-    "Lists": "the output is a list, not a tensor",
-    "Nothing": "the answer is no list of tensors with their types",
     "Floats": "codes as float32",
     "Objects": "codes as object",
 }
 
 
+@pytest.mark.parametrize("name", ["Garbage", "Lists", "Nothing"])
+def test_what_is_no_answer_is_a_fault_of_the_adapter(name: str) -> None:
+    result = bad_one(run(name))
+    assert (result.verdict, result.checked) == ("error", 0)
+    assert result.message.startswith("no answer: ")
+    assert "; write: return Outputs((" in result.message
+
+
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_no_answer(name: str) -> None:
+def test_codes_of_another_storage(name: str) -> None:
     execution = run(name)
     result = bad_one(execution)
     assert (result.verdict, result.checked) == ("fail", LONG - 1)

@@ -356,5 +356,6 @@ def test_what_no_one_foresaw_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(on_worker, "do_batch", full)
     done = on_worker._done(planted("Good"), on_worker.order(jobs(1), 20.0))
-    assert isinstance(done.error, UnavailableError)
+    assert done.error
+    assert isinstance(done.error.error, UnavailableError)
     assert "OSError: no space left on device" in done.error.message

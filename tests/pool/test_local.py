@@ -206,7 +206,7 @@ def test_a_fault_of_convcheck_is_an_error() -> None:
     [
         ("TwoOutputs", "fail"),
         ("WrongShape", "fail"),
-        ("Garbage", "fail"),
+        ("Garbage", "error"),
         ("RefusesAll", "refused"),
         ("DeclinesCase", "unsupported"),
     ],
