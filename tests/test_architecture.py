@@ -49,7 +49,7 @@ ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
 LONGEST = 40  # lines of a function
 # what tests are of that no room has: the proof, its speed, and the documentation
-OTHER_TESTS = {"proof", "bench", "docs"}
+OTHER_TESTS = {"abuse", "proof", "bench", "docs"}
 # each file of cli/ has its command, and each that draws a format of reports its render
 SHARED = {"command", "render"}
 

@@ -29,7 +29,7 @@ def bounded(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else f"{text[:most]} … (cut, of {len(text):,} characters)"
 
 
-def checked(answer: object, case: Case) -> Answer:
+def checked_answer(answer: object, case: Case) -> Answer:
     """Return what an adapter gave as an answer. Raises AnswerError where it is none."""
     if isinstance(answer, Outputs):
         return _outputs(answer, case)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ctypes import Array, c_int64
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Protocol, get_type_hints
 
 import numpy as np
@@ -93,6 +94,7 @@ class Aborted:
 
     #: The class of the error, one of ERRORS.
     kind: str
+    #: What is wrong.
     message: str
     place: Place | None
     #: What to do about it.
@@ -198,10 +200,16 @@ class Notes:
         return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the call that was being made; under placement '' where there was none."""
+        """Return the call that was being made; under placement '' where there was none, or where
+        the backend wrote over the notes.
+        """
+        nothing = NotedCall("", np.zeros(0, np.intp))
         if not self._cells[BUSY]:
-            return NotedCall("", np.zeros(0, np.intp))
-        dimensions = int(self._cells[DIMENSIONS])
-        shape = tuple(self._cells[SHAPE : SHAPE + dimensions].tolist())
-        index = self._cells[HEAD : HEAD + int(np.prod(shape, dtype=np.intp))].astype(np.intp)
-        return NotedCall(PLACEMENTS[int(self._cells[PLACEMENT])], index.reshape(shape))
+            return nothing
+        placement, dimensions = int(self._cells[PLACEMENT]), int(self._cells[DIMENSIONS])
+        shape = tuple(self._cells[SHAPE:HEAD][: max(dimensions, 0)].tolist())
+        known = 0 <= placement < len(PLACEMENTS) and all(0 <= size <= CHUNK for size in shape)
+        if not known or prod(shape) > CHUNK:
+            return nothing
+        index = self._cells[HEAD : HEAD + prod(shape)].astype(np.intp)
+        return NotedCall(PLACEMENTS[placement], index.reshape(shape))

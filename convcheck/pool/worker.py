@@ -25,7 +25,13 @@ from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
 from convcheck.ask.span import ask_span
-from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded, checked, checked_support
+from convcheck.backends.checked import (
+    LONGEST_NAME,
+    AnswerError,
+    bounded,
+    checked_answer,
+    checked_support,
+)
 from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,
     Answer,
@@ -202,7 +208,7 @@ class _Watched:
         with self:
             answer = self._backend.answer(case, inputs)
         self._look()
-        return checked(answer, case)
+        return checked_answer(answer, case)
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
         found = answers_of(self._backend, case, questions)
@@ -212,7 +218,7 @@ class _Watched:
             if answer is _END:
                 return
             self._look()
-            yield checked(answer, case)
+            yield checked_answer(answer, case)
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
         self.notes.begin("support", NOTHING)
@@ -223,7 +229,7 @@ class _Watched:
             with self:
                 answer = call()
             self._look()
-            return None if answer is None else checked(answer, case)
+            return None if answer is None else checked_answer(answer, case)
 
         return watched
 
