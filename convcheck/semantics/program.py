@@ -266,7 +266,13 @@ def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
             place=cell.place,
             hint="leave `real` out of the rule's `from`",
         )
-    return _program(replace(subject, source=REAL), subject.spec.rules)
+    return _going_on(replace(subject, source=REAL))
+
+
+@lru_cache(_KEPT)
+def _going_on(subject: Subject) -> Program:
+    """Return the program of a number, with which several rows of a table go on."""
+    return _program(subject, subject.spec.rules)
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
