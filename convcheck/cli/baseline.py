@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
 
 NOTHING_JUDGED, INTERRUPTED = 3, 130
+_OF_NO_RUN = ("report", "out", "update", "prune", "claims", "specs", "no_progress")
 EXAMPLE = """\b
 Examples:
   convcheck baseline --backend ort --out known.toml
@@ -39,6 +40,8 @@ Examples:
 @click.option("--report", metavar="FILE", help="Ask nothing: take the JSON report of a run.")
 @click.option("--out", metavar="FILE", required=True, help="The list to write; - for stdout.")
 @click.option("--update", is_flag=True, help="Bring the list that is there up to date.")
+@click.option("--claims", metavar="FILE", help="Write what was judged as claims, for a run with "
+              "--capabilities, too.")  # fmt: skip
 @click.option("--prune", is_flag=True, help="Only take out of it what is not true any more.")
 @selection_options
 @run_options
@@ -49,6 +52,7 @@ def command(
     report: str | None,
     out: str,
     update: bool,
+    claims: str | None,
     prune: bool,
     options: RunOptions,
     specs: tuple[str, ...],
@@ -58,12 +62,13 @@ def command(
     The list is TOML, to be read and edited: give each entry its reason, an issue, a day until
     which it is to be fixed. --update rewrites entries whose failures changed, removes those that
     pass now and adds what is new; --prune only removes and narrows. Both keep reasons, issues,
-    days, comments and waivers. Exit codes: 0 written, 2 bad input, 3 nothing was judged and
+    days, comments and waivers. The list has what was judged, too: a run with --known fails where
+    a case of it is declined. Exit codes: 0 written, 2 bad input, 3 nothing was judged and
     nothing written, 4 the backend could not be started.
     """
     loaded = catalog(specs)
     _check(backend, report, options)
-    _check_out(out, update, prune)
+    _check_out(out, update, prune, claims)
     result = _result(loaded, selection, backend, report, options)
     if result.interrupted:
         click.echo("interrupted: nothing was written", err=True)
@@ -72,6 +77,8 @@ def command(
         click.echo("nothing was judged, and nothing was written", err=True)
         return NOTHING_JUDGED
     _write(result, loaded, out, update, prune)
+    if claims is not None:
+        _write_claims(result, claims)
     return 0
 
 
@@ -95,12 +102,12 @@ def _options_of_a_run() -> str:
     for parameter in context.command.get_params(context):
         name = parameter.name or ""
         typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if typed and name not in ("report", "out", "update", "prune", "specs", "no_progress"):
+        if typed and name not in _OF_NO_RUN:
             return parameter.opts[0] if isinstance(parameter, click.Option) else "SPEC"
     return ""
 
 
-def _check_out(out: str, update: bool, prune: bool) -> None:
+def _check_out(out: str, update: bool, prune: bool, claims: str | None) -> None:
     """Refuse before the run what cannot be written after it, and a list that cannot be read."""
     from convcheck.cli.turns import writable
     from convcheck.gate.known_file import read_known
@@ -113,7 +120,10 @@ def _check_out(out: str, update: bool, prune: bool) -> None:
     elif out != "-" and os.path.isfile(out):  # no error of a name too long
         hint = "--update brings it up to date; --prune removes what no longer holds"
         raise UsageError(f"{out} already exists", hint=hint)
+    if claims == out:
+        raise UsageError(f"the list and the claims go to {out}", hint="name a file for each")
     writable(out)
+    writable(claims)
 
 
 def _result(
@@ -154,12 +164,25 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
         click.echo(line, err=out == "-")
 
 
+def _write_claims(result: RunResult, path: str) -> None:
+    """Write what was judged as what the backend claims to support."""
+    from convcheck.files import write_text
+    from convcheck.gate.claims import claims_text
+    from convcheck.gate.judged import is_judged
+
+    judged = [case.case.id for case in result.cases if is_judged(case)]
+    write_text(claims_text(judged, result.backend.name), path)
+
+
 def _said(written: Written) -> list[str]:
     """Say what was done."""
     kinds = {"new": written.new, "changed": written.changed, "narrowed": written.narrowed,
              "removed": written.removed}  # fmt: skip
     done = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     lines = [f"{_entries(written.entries)}: {done or 'nothing changed'}"]
+    if written.judged:
+        are = "1 case is" if written.judged == 1 else f"{written.judged:,} cases are"
+        lines.append(f"{are} to be judged: a run with this list fails where one is declined")
     if written.late:
         places = ", ".join(map(str, written.late))
         which = "1 is" if len(written.late) == 1 else f"{len(written.late)} are"

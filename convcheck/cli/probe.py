@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.turns import writable
 from convcheck.errors import UsageError
+from convcheck.files import write_text
 
 if TYPE_CHECKING:
     from convcheck.backends.process.probe import Probe
     from convcheck.report.draw.styled import StyledText
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case
 
 FAILED = 1
 SCHEME = "process:"
@@ -21,6 +27,7 @@ EXAMPLE = """\b
 Examples:
   convcheck probe --backend process:./mine
   convcheck probe --backend 'process:python mine.py --fast' onnx.Cast-21
+  convcheck probe --backend process:./mine onnx.Cast-21 --claims mine.toml
 """
 
 
@@ -28,8 +35,13 @@ Examples:
 @spec_arguments
 @click.option("--backend", "address", metavar="process:COMMAND", required=True,
               help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
+@click.option("--claims", metavar="FILE",
+              help="Ask every case, and write those that it answers as claims, for a run with "
+              "--capabilities.")  # fmt: skip
 @specs
-def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> int:
+def command(
+    patterns: tuple[str, ...], address: str, claims: str | None, specs: tuple[str, ...]
+) -> int:
     """Check, step by step, that a program speaks the process protocol.
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
@@ -38,29 +50,47 @@ def command(patterns: tuple[str, ...], address: str, specs: tuple[str, ...]) -> 
     """
     from rich.console import Console
 
-    from convcheck.backends.process.probe import Probe, questions
+    from convcheck.backends.process.probe import Probe
     from convcheck.cli.progress import progress
-    from convcheck.plan.select import select_specs
     from convcheck.report.draw import probe as page
     from convcheck.report.draw.console import put, width_of
 
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
+    writable(claims)
     loaded = catalog(specs)
-    chosen = select_specs(loaded, patterns)
+    asked = _asked(loaded, patterns, every=claims is not None)
     console = Console()
     width = width_of(console)
-    probe = Probe(address.removeprefix(SCHEME), loaded, chosen)
+    probe = Probe(address.removeprefix(SCHEME), loaded, asked)
     put(page.title(address), console)
     wrong = False
-    with progress(sum(1 for _ in questions(chosen)), "probing") as advance:
+    with progress(len(asked), "probing") as advance:
         probe.advance = advance
         for step in probe.steps():
             put(page.step(step, width), console)
             wrong = wrong or bool(step.wrong)
     put(_end(probe, wrong, width), console)
+    if claims is not None and not wrong:
+        _write_claims(probe, claims)
     return FAILED if wrong else 0
+
+
+def _asked(loaded: Catalog, patterns: Sequence[str], every: bool) -> list[Case]:
+    """Return every case of the specs chosen, or one for each combination of types."""
+    from convcheck.backends.process.probe import questions
+    from convcheck.plan.select import select_specs
+    from convcheck.rules.cases import cases
+
+    chosen = select_specs(loaded, patterns)
+    return [*(chain.from_iterable(map(cases, chosen)) if every else questions(chosen))]
+
+
+def _write_claims(probe: Probe, path: str) -> None:
+    from convcheck.gate.claims import claims_text
+
+    write_text(claims_text([case.id for case in probe.supported], probe.name), path)
 
 
 def _end(probe: Probe, wrong: bool, width: int) -> list[StyledText]:

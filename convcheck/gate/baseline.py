@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -12,9 +12,10 @@ from convcheck.gate.entry_text import fresh
 from convcheck.gate.failures import Every, Key
 from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
+from convcheck.gate.judged import HEAD, judged_now, judged_table
 from convcheck.gate.known import released
 from convcheck.gate.known_file import KnownList
-from convcheck.gate.toml import lines_of
+from convcheck.gate.toml import Table, lines_of
 from convcheck.judge.result import RunResult, gates
 
 
@@ -24,6 +25,7 @@ class Written:
 
     `narrowed` counts entries that name fewer cases than before. `late` are those past their date,
     which are left as they are; `partly` those of which the run has not all cases, likewise.
+    `judged` counts the cases that the list says were judged.
     """
 
     text: str
@@ -37,14 +39,17 @@ class Written:
     removed: int = 0
     late: tuple[Place, ...] = ()
     partly: int = 0
+    judged: int = 0
 
 
 @dataclass(frozen=True)
 class _Edit:
-    """What becomes of an entry: its lines as they are to be, '' for none."""
+    """What becomes of a table: its lines as they are to be, '' for none."""
 
-    finding: CheckedEntry
+    table: Table
     text: str
+    #: Whether it is an entry that names fewer cases than before.
+    narrows: bool = False
 
 
 def baseline(result: RunResult, every: Every) -> Written:
@@ -56,7 +61,9 @@ def baseline(result: RunResult, every: Every) -> Written:
         f"# Known failures of {result.backend.name}. A run with --known and this file fails on\n"
         "# what is not in it, and on what of it is not true any more.\n"
     )
-    return Written("\n".join([head, *new]), len(new), len(new))
+    judged = judged_now((), result)
+    text = "\n".join([head, *new, HEAD + judged_table(judged)])
+    return Written(text, len(new), len(new), judged=len(judged))
 
 
 def updated(
@@ -71,9 +78,12 @@ def updated(
     edits = [e for f in comparison.findings if (e := _edit(f, comparison, prune)) is not None]
     new = [] if prune else _new(free, comparison, every)
     removed = sum(not edit.text for edit in edits)
-    narrowed = sum(bool(e.text) and e.finding.fault in _NARROWER for e in edits)
+    narrowed = sum(bool(edit.text) and edit.narrows for edit in edits)
+    judged = judged_now(known.judged, free, add=not prune)
+    tables = _edits_of_judged(known, judged)
+    first = [] if known.judged or not judged else [HEAD + judged_table(judged)]
     return Written(
-        _joined(known.text, edits, new),
+        _joined(known.text, [*edits, *tables], [*new, *first]),
         len(known.entries) - removed + len(new),
         len(new),
         len(edits) - removed - narrowed,
@@ -81,7 +91,18 @@ def updated(
         removed,
         tuple(f.entry.place for f in comparison.findings if f.fault == "expired"),
         sum(f.partly and bool(f.here) for f in comparison.findings),
+        len(judged),
     )
+
+
+def _edits_of_judged(known: KnownList, judged: Mapping[str, None]) -> list[_Edit]:
+    """Return what becomes of the tables that say what was judged: nothing where that is so still,
+    else the first has it all.
+    """
+    if judged.keys() == {name for table in known.judged for name in table.ids}:
+        return []
+    texts = [judged_table(judged), *[""] * len(known.judged)]
+    return [_Edit(one.table, text) for one, text in zip(known.judged, texts, strict=False)]
 
 
 _NARROWER = ("unmatched", "too broad")
@@ -90,20 +111,22 @@ _NARROWER = ("unmatched", "too broad")
 def _edit(finding: CheckedEntry, comparison: Comparison, prune: bool) -> _Edit | None:
     """Return what becomes of an entry, None where it stays as it is."""
     if finding.fault == "stale" or len(finding.unmatched) == len(finding.entry.globs):
-        return _Edit(finding, "")
+        return _Edit(finding.entry.table, "")
     if not finding.now.ids and not finding.unmatched:
         return None
     if finding.fault not in _NARROWER and prune:
         return None
     text = comparison.repaired(finding)
-    return _Edit(finding, text) if text != "\n".join(finding.entry.table.lines) + "\n" else None
+    table = finding.entry.table
+    same = text == "\n".join(table.lines) + "\n"
+    return None if same else _Edit(table, text, finding.fault in _NARROWER)
 
 
 def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
     """Put the edits into a list's text, from its end, and the new entries after it."""
     lines = lines_of(text)
-    for edit in sorted(edits, key=lambda e: -e.finding.entry.place.line):
-        table = edit.finding.entry.table
+    for edit in sorted(edits, key=lambda e: -e.table.place.line):
+        table = edit.table
         start, end = table.place.line - 1, table.last
         if not edit.text:
             start -= table.lead if table.lead < start else 0  # a comment on line 1 is the file's

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from convcheck.errors import Place, UsageError
+from convcheck.gate.case_names import compact_names, ids_of
 from convcheck.gate.toml import Table, check_keys, close, read_tables, texts_of
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseResult, RunResult
@@ -22,22 +24,24 @@ Names = frozenset[str]
 @dataclass(frozen=True)
 class Claim:
     """Cases that are claimed: of these specs, from and to these types (None for all), or for these
-    pairs of types, with these values of attributes where they apply.
+    pairs of types, with these values of attributes where they apply; or these cases, by their ids.
     """
 
     place: Place
-    specs: Names
+    specs: Names = frozenset()
     #: Names of types that the inputs may have.
-    sources: Names | None
+    sources: Names | None = None
     #: Names of types that the outputs may have.
-    targets: Names | None
-    pairs: tuple[tuple[Names, Names], ...] | None
-    where: tuple[tuple[str, Names], ...]
+    targets: Names | None = None
+    pairs: tuple[tuple[Names, Names], ...] | None = None
+    where: tuple[tuple[str, Names], ...] = ()
+    #: The cases that are claimed by their ids.
+    ids: Names = frozenset()
 
     def covers(self, case: Case) -> bool:
         """Return whether a case is claimed."""
         if case.spec not in self.specs:
-            return False
+            return case.id in self.ids
         of_types = all(_within(*pair) for pair in ((case.sources, self.sources),
                                                    (case.outputs, self.targets)))  # fmt: skip
         paired = self.pairs is None or any(_is_pair(case, pair) for pair in self.pairs)
@@ -111,7 +115,17 @@ def read_claims(path: str, catalog: Catalog) -> Claims:
     return Claims(path, tuple(_claim(table, catalog) for table in tables))
 
 
+def claims_text(ids: Iterable[str], backend: str) -> str:
+    """Write what a backend claims to support: these cases."""
+    names = compact_names(ids)
+    items = "".join(f"    {json.dumps(name)},\n" for name in names)
+    return (f"# What {backend} claims to support. A run with --capabilities and this file fails\n"
+            f"# on what of it is declined.\n\n[[{_CLAIM}]]\ncase = [\n{items}]\n")  # fmt: skip
+
+
 def _claim(table: Table, catalog: Catalog) -> Claim:
+    if "case" in table.values:
+        return _claim_of_cases(table, catalog)
     check_keys(table, ("spec",), ("from", "to", "pairs", "where"))
     both = [key for key in ("from", "to") if key in table.values]
     if both and "pairs" in table.values:
@@ -128,6 +142,21 @@ def _claim(table: Table, catalog: Catalog) -> Claim:
     )
     _must_match(table, claim, [case for spec in specs for case in cases(spec)])
     return claim
+
+
+def _claim_of_cases(table: Table, catalog: Catalog) -> Claim:
+    """Read a claim that names its cases. Raises UsageError where there is no such case."""
+    check_keys(table, ("case",), ())
+    ids: set[str] = set()
+    for name in texts_of(table, "case"):
+        found = set(ids_of(name, table.place))
+        specs = {each.partition("/")[0] for each in found} & catalog.specs.keys()
+        known = {case.id for spec in specs for case in cases(catalog.specs[spec])}
+        if missing := sorted(found - known):
+            hint = "see `convcheck list cases`"
+            raise table.wrong("case", f"no case is named {missing[0]}", hint)
+        ids |= found
+    return Claim(table.place, ids=frozenset(ids))
 
 
 def _must_match(table: Table, claim: Claim, known: Sequence[Case]) -> None:

@@ -4,16 +4,18 @@ of the list is not true any more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 
 from convcheck.gate.compare import compare, version_of
 from convcheck.gate.failures import Every, Key, key_of
+from convcheck.gate.judged import is_judged, vanished
 from convcheck.gate.known_file import KnownEntry, KnownList, read_known
 from convcheck.gate.repairs import ABOUT, notes, problem
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
+from convcheck.judge.words import plural
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 
@@ -22,8 +24,8 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
     """Return the result with the excuses of a list, and with what is wrong with the list.
 
     `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
-    which the run has not all cases is told from one that is not true any more. It is called once
-    at most. What an earlier list said of the result is dropped.
+    which the run has not all cases is told from one that is not true any more. What an earlier
+    list said of the result is dropped.
     """
     free = released(result)
     comparison = compare(free, known, every, today)
@@ -34,12 +36,26 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
     return replace(
         free,
         cases=tuple(_excused(case, excuses.get(case.case.id)) for case in free.cases),
-        notes=(*free.notes, *notes(comparison, known.path, _unversioned(free, known))),
+        notes=(
+            *free.notes,
+            *notes(comparison, known.path, _unversioned(free, known)),
+            *_not_held(free, known),
+        ),
         known=known.path,
-        problems=tuple(
-            problem(f, f.fault, comparison) for f in comparison.findings if f.fault is not None
+        problems=(
+            *(problem(f, f.fault, comparison) for f in comparison.findings if f.fault is not None),
+            *vanished(known.judged, free, every),
         ),
     )
+
+
+def _not_held(result: RunResult, known: KnownList) -> Iterator[str]:
+    """Say of a list that names nothing judged that it holds the backend to nothing."""
+    declined = sum(not is_judged(case) for case in result.cases)
+    if declined and not known.judged:
+        yield (f"{ABOUT}{known.path} does not say what was judged, so nothing holds the backend to "
+               f"{plural(declined, 'case')} not judged here; `convcheck baseline --update` writes "
+               "that down")  # fmt: skip
 
 
 def released(result: RunResult) -> RunResult:

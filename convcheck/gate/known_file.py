@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, cast
 
 from convcheck.errors import Place
+from convcheck.gate.judged import JUDGED, JudgedTable, read_judged
 from convcheck.gate.toml import Table, check_keys, close, read_tables, text_of, texts_of
 from convcheck.judge.result import FAILURES, Tolerance, Verdict
 
@@ -72,18 +73,22 @@ class KnownEntry:
 
 @dataclass(frozen=True)
 class KnownList:
-    """The entries of a file, in its order, and its text."""
+    """The entries of a file, in its order, its text, and which cases it says were judged."""
 
     #: The file, as it was given.
     path: str
     text: str
     entries: tuple[KnownEntry, ...]
+    judged: tuple[JudgedTable, ...] = ()
 
 
 def read_known(path: str) -> KnownList:
     """Read a list of known failures. Raises UsageError with file and line."""
-    text, tables = read_tables(path, (KNOWN, WAIVER), "a list of known failures, in TOML")
-    return KnownList(path, text, tuple(map(_entry, tables)))
+    kinds = (KNOWN, WAIVER, JUDGED)
+    text, tables = read_tables(path, kinds, "a list of known failures, in TOML")
+    entries = (_entry(table) for table in tables if table.name != JUDGED)
+    judged = (read_judged(table) for table in tables if table.name == JUDGED)
+    return KnownList(path, text, tuple(entries), tuple(judged))
 
 
 def _entry(table: Table) -> KnownEntry:

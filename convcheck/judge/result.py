@@ -29,7 +29,7 @@ FAILURES: frozenset[Verdict] = frozenset(("error", "crashed", "fail", "refused",
 EVER: frozenset[Verdict] = frozenset(("error", "crashed", "inconsistent"))  # whatever the gate
 Word = int | str  # a code, or a text
 Tolerance = Literal["known", "waived"]
-Fault = Literal["stale", "changed", "unmatched", "expired", "too broad"]
+Fault = Literal["stale", "changed", "unmatched", "expired", "too broad", "vanished"]
 Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 
 

@@ -284,7 +284,9 @@ def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
         yield f"{plural(below, 'case')} below the gate"
     if rules:
         yield f"{plural(rules, 'disputed rule')} tolerated"
-    others: tuple[Verdict, ...] = ("undefined", "unsupported")
-    for verdict in others:
-        if counts.verdicts[verdict]:
-            yield f"{number(counts.verdicts[verdict])} {verdict}"
+    if counts.verdicts["undefined"]:
+        yield f"{number(counts.verdicts['undefined'])} undefined"
+    if counts.verdicts["unsupported"]:
+        held = result.known or result.selected is not None
+        free = "" if held else ", and nothing holds the backend to them"
+        yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"

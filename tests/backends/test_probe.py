@@ -12,11 +12,11 @@ from catalogue import CATALOG
 from command import check_golden, convcheck
 from places import KERNELS, TESTS
 
-from convcheck.backends.process.probe import STEPS, Probe, ProbeStep
+from convcheck.backends.process.probe import STEPS, Probe, ProbeStep, questions
 
 HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
-CAST = [CATALOG.specs["onnx.Cast-21"]]
+CAST = [*questions([CATALOG.specs["onnx.Cast-21"]])]
 
 
 def steps(command: str) -> list[ProbeStep]:

@@ -388,7 +388,7 @@ def without(key: str) -> str:
     ("[[known]]\ncase = [", 2, "no TOML: Invalid value", ""),
     (f"{ENTRY}until = 2026-02-30\n", 11, "no TOML: Invalid date or datetime", ""),
     (f"tier = 'edge'\n{ENTRY}", 1, "unknown key 'tier'", ""),
-    (f"version = 1\n{ENTRY}", 1, "unknown key 'version'", "has [[known]] and [[waiver]] tables"),
+    (f"version = 1\n{ENTRY}", 1, "unknown key 'version'", "[[waiver]] and [[judged]] tables"),
     (ENTRY.replace("[[known]]", "[[knwon]]"), 1, "unknown key 'knwon'", "did you mean known?"),
     (ENTRY.replace("[[known]]", "[known]"), 1, "'known' is no table", "under a line [[known]]"),
     ("known = [{case = 'x'}]", 1, "cannot tell the lines of the 'known' entries", "of its own"),

@@ -210,7 +210,9 @@ def test_a_list_cannot_steer_the_terminal() -> None:
 
 
 def test_quiet_is_a_line_where_all_is_well() -> None:
-    assert shown(RUNS["all_pass"](), 200, quiet=True).count("\n") == 1
+    right = RUNS["all_pass"]()
+    asked = replace(right, cases=[c for c in right.cases if c.verdict != "unsupported"])
+    assert shown(asked, 200, quiet=True).count("\n") == 1
     failing = shown(RUNS["failing"](), 200, quiet=True).splitlines()
     assert len(failing) == 3
     assert "one ulp too small in magnitude" in failing[1]

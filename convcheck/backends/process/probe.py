@@ -75,7 +75,7 @@ class Probe:
     command: str
     catalog: Catalog
     #: What it is asked.
-    specs: Sequence[Spec]
+    asked: Sequence[Case]
     #: Called once for every question put.
     advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
@@ -139,9 +139,7 @@ class Probe:
         return _said(answer)
 
     def _pairs(self) -> str:
-        asked = 0
-        for case in questions(self.specs):
-            asked += 1
+        for case in self.asked:
             inputs = _inputs(case, (3,))
             answer = self._ask(case, inputs)
             if isinstance(answer, Outputs):
@@ -149,10 +147,10 @@ class Probe:
                 self.supported.append(case)
             self.advance()
         if not self.supported:
-            raise ProtocolError(f"it gave outputs to none of {asked:,} questions",
+            raise ProtocolError(f"it gave outputs to none of {len(self.asked):,} questions",
                                 hint="match `op`, `type` and `outputs` as `convcheck list types` "
                                 "spells them")  # fmt: skip
-        return f"outputs for {len(self.supported):,} of {asked:,}"
+        return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
 
     def _scalar(self) -> str:
         return self._shaped(())

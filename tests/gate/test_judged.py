@@ -1,0 +1,173 @@
+"""What was judged once cannot vanish unseen: the list has it, and a run is held to that."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from known_runs import FAILING, HERE, IDS, THERE, TODAY, found, whole
+from places import KERNELS
+from report_runs import passed, unasked
+
+from convcheck.errors import Place, UsageError
+from convcheck.gate.baseline import baseline, updated
+from convcheck.gate.case_names import compact_names, ids_of
+from convcheck.gate.known import hold, read_known
+from convcheck.gate.known_file import KnownList
+from convcheck.judge.result import Problem, RunResult, Shard
+from convcheck.report.make import document
+
+PLACE = Place("known.toml", 1)
+NAME = "onnx.Cast-{19,21}/{float32,float64}-to-{float16,bfloat16}"
+
+
+def every(_: tuple[str, ...]) -> list[str]:
+    return [*IDS, *THERE]
+
+
+def list_of(result: RunResult, folder: Path) -> KnownList:
+    """Write the list of a run, and read it."""
+    path = folder / "known.toml"
+    path.write_text(baseline(result, every).text, encoding="utf-8")
+    return read_known(str(path))
+
+
+def declining(*names: str, result: RunResult | None = None) -> RunResult:
+    """Make a run in which some cases are declined."""
+    return whole(result or found(FAILING), "unsupported", *names)
+
+
+def problems(result: RunResult, known: KnownList) -> list[Problem]:
+    return [p for p in hold(result, known, every, TODAY).problems if p.kind == "vanished"]
+
+
+def test_names_stand_for_their_ids_and_no_other() -> None:
+    assert compact_names(IDS) == [NAME]
+    assert sorted(ids_of(NAME, PLACE)) == sorted(IDS)
+    for left_out in IDS:
+        some = [name for name in IDS if name != left_out]
+        names = compact_names(some)
+        assert sorted(name for one in names for name in ids_of(one, PLACE)) == sorted(some)
+    with pytest.raises(UsageError, match="10,000,000,000 cases in one name"):
+        list(ids_of("x/" + "{0,1,2,3,4,5,6,7,8,9}" * 10, PLACE))
+
+
+def test_the_list_has_what_was_judged(tmp_path: Path) -> None:
+    assert [t.names[0].name for t in list_of(found(FAILING), tmp_path).judged] == [NAME]
+    (table,) = list_of(declining(*IDS[4:]), tmp_path).judged
+    assert [*table.ids] == IDS[:4]
+
+
+def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
+    known = list_of(found(FAILING), tmp_path)
+    assert problems(found(FAILING), known) == []
+    held = hold(declining(IDS[0], IDS[5]), known, every, TODAY)
+    (problem,) = held.problems
+    place = known.judged[0].names[0].place
+    assert (held.outcome, problem.kind, problem.place) == ("fail", "vanished", place)
+    assert NAME in (tmp_path / "known.toml").read_text().splitlines()[place.line - 1]
+    assert problem.message == (
+        f"2 cases were judged and are not any more: {IDS[0]}, {IDS[5]}; the backend says: "
+        f"ValueError; if that is as it should be, leave out what is gone, in {place}"
+    )
+    left = tomllib.loads(f"case = [{problem.repair}]")["case"]
+    assert {name for one in left for name in ids_of(one, PLACE)} == {*IDS} - {IDS[0], IDS[5]}
+    assert document(held).reasons[0] == "1 entry of known.toml to repair (1 vanished)"
+
+
+def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path: Path) -> None:
+    known = list_of(found(FAILING), tmp_path)
+    assert problems(found(FAILING, left_out=IDS[:5]), known) == []
+    shard = replace(declining(IDS[7]), shard=Shard(1, 2, "0"))
+    assert len(problems(shard, known)) == 1
+
+
+def test_a_name_of_no_case_fails_the_run(tmp_path: Path) -> None:
+    known = list_of(found(FAILING), tmp_path)
+    held = hold(found(FAILING), known, lambda _: [], TODAY)
+    assert held.problems == ()  # the cases of the run are there
+    gone = found(FAILING, left_out=IDS[:1])
+    (problem,) = hold(gone, known, lambda _: IDS[1:], TODAY).problems
+    assert (problem.kind, problem.message[: len(IDS[0]) + 17]) == (
+        "unmatched", f"no case is named {IDS[0]}"
+    )  # fmt: skip
+
+
+def test_a_list_is_brought_up_to_date(tmp_path: Path) -> None:
+    known = list_of(found(FAILING), tmp_path)
+    same = updated(found(FAILING), known, every, TODAY)
+    assert (same.text, same.judged) == (known.text, 8)
+    fewer = updated(
+        declining(IDS[0], result=found(FAILING, left_out=IDS[1:2])), known, every, TODAY
+    )
+    (tmp_path / "known.toml").write_text(fewer.text)
+    again = read_known(str(tmp_path / "known.toml"))
+    assert {*again.judged[0].ids} == {*IDS[1:]}, "one was declined, another was not asked"
+    more = updated(found(FAILING), again, every, TODAY, prune=True)
+    assert more.text == fewer.text, "pruning adds nothing"
+    assert updated(found(FAILING), again, every, TODAY).judged == 8
+
+
+def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
+    cases = [unasked(HERE[0], "unsupported", "no kernel"), *map(passed, HERE[1:])]
+    result = replace(found({}), cases=tuple(cases))
+    assert document(result).reasons[-1] == "1 unsupported, and nothing holds the backend to them"
+    claimed = replace(result, selected=8)
+    assert document(claimed).reasons[-1] == "1 unsupported"
+    held = hold(result, KnownList("known.toml", "", ()), every, TODAY)
+    assert document(held).reasons[-1] == "1 unsupported"
+    assert held.notes == (
+        "known failures: known.toml does not say what was judged, so nothing holds the backend to "
+        "1 case not judged here; `convcheck baseline --update` writes that down",
+    )
+
+
+@pytest.mark.parametrize(("text", "line", "message"), [
+    ("[[judged]]\n", 1, "[[judged]] has no 'case'"),
+    ("[[judged]]\ncase = [\n  'x',\n  1,\n]\n", 2, "'case' is a text, or a list of texts"),
+    ("[[judged]]\ncase = 'x'\nreason = ''\n", 3, "unknown key 'reason' in [[judged]]"),
+])  # fmt: skip
+def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_known(str(path))
+    assert (caught.value.place, caught.value.message) == (Place(str(path), line), message)
+
+
+def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
+    """A program is gated, declines float8 all of a sudden, and the gate does not stay green."""
+    text = (KERNELS / "cast.py").read_text("utf-8")
+    program, known, claims = (tmp_path / name for name in ("cast.py", "known.toml", "mine.toml"))
+    program.write_text(text, encoding="utf-8")
+    backend = ["--backend", f"process:python3 -S {program}"]
+    asked = [*backend, "onnx.Cast-21", "--to", "float8e4m3fn", "--to", "int8", "-j", 1]
+    done = convcheck("baseline", *asked, "--out", known, "--claims", claims)
+    assert done.returncode == 0, done.stderr
+    assert "3 cases are to be judged" in done.stdout
+    assert convcheck("run", *asked, "--known", known).returncode == 0
+    probed = tmp_path / "probed.toml"
+    assert convcheck("probe", *backend, "onnx.Cast-21", "--claims", probed).returncode == 0
+    for path in (claims, probed):
+        (claim,) = tomllib.loads(path.read_text("utf-8"))["claim"]
+        assert sorted(claim["case"]) == [
+            "onnx.Cast-21/float32-to-float8e4m3fn/saturate={0,1}", "onnx.Cast-21/int32-to-int8",
+        ]  # fmt: skip
+
+    program.write_text(text.replace('["float8e4m3fn"]', '["nothing"]'), encoding="utf-8")
+    assert program.read_text("utf-8") != text
+    unheld = convcheck("run", *asked)
+    assert unheld.returncode == 0
+    assert "nothing holds the backend to them" in " ".join(unheld.stdout.split())
+    report = tmp_path / "run.json"
+    held = convcheck("run", *asked, "--known", known, "--json", report)
+    assert held.returncode == 1, held.stdout
+    assert "VANISHED" in held.stdout
+    (problem,) = json.loads(report.read_text())["known"]["problems"]
+    assert "the backend says: no such kernel" in problem["message"]
+    claimed = convcheck("run", *asked, "--capabilities", probed)
+    assert (claimed.returncode, "REFUSED" in claimed.stdout) == (1, True), claimed.stdout
