@@ -162,6 +162,12 @@ class CaseResult:
     left_out: int = 0
     excuse: Excuse | None = None
 
+    @property
+    def values_judged(self) -> int:
+        """How many of the elements or calls asked a rule decides: those that are not undefined."""
+        main = (group for group in self.groups if not group.placement)
+        return self.checked - sum(g.count for g in main if g.verdict == "undefined")
+
     def gates(self, level: Level) -> bool:
         """Return whether the case fails a run gated at `level` and stronger."""
         if self.verdict not in FAILURES:

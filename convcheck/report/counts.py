@@ -15,14 +15,16 @@ from convcheck.rules.model import Level
 class CaseCounts:
     """Counts over some cases: `gated` are those that fail, `wrong` the values that do.
 
-    `judged` are the cases of which anything was judged. `known` and `waived` are those with such a
-    failure; a case may have several, and one that fails the run besides.
+    `values_judged` are those of the values asked that are not undefined. `judged` are the cases of
+    which anything was judged. `known` and `waived` are those with such a failure; a case may have
+    several, and one that fails the run besides.
     """
 
     cases: int
     judged: int
     #: Values or calls asked.
     checked: int
+    values_judged: int
     gated: int
     wrong: int
     known: int
@@ -41,6 +43,7 @@ def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
         cases=len(cases),
         judged=len(cases) - verdicts["undefined"] - verdicts["unsupported"],
         checked=sum(c.checked for c in cases),
+        values_judged=sum(c.values_judged for c in cases),
         gated=sum(c.gates(level) for c in cases),
         wrong=sum(_wrong(c, level) for c in cases),
         known=sum("known" in kinds for kinds in excuses),

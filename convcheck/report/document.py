@@ -331,6 +331,8 @@ class CaseReport:
     status: Status
     #: Values or calls asked.
     checked: int
+    #: Those of them that were judged: what is due for the others is undefined.
+    judged: int
     coverage: Coverage
     #: The runtime's own words where it could not be asked.
     message: str
@@ -390,6 +392,8 @@ class SpecCounts:
     cases: int
     #: Values or calls asked.
     asked: int
+    #: Those of them that were judged: what is due for the others is undefined.
+    judged: int
     #: Cases by status.
     statuses: dict[Status, int]
 

@@ -93,6 +93,7 @@ def _case(case: CaseResult, level: Level) -> CaseReport:
         verdict=case.verdict,
         status=status_of(case, level),
         checked=case.checked,
+        judged=case.values_judged,
         coverage=case.coverage,
         message=clean(case.message),
         row_counts=tuple(
@@ -217,7 +218,8 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
 
 def _counts(spec: str, cases: Sequence[CaseReport]) -> SpecCounts:
     statuses = Counter(case.status for case in cases)
-    return SpecCounts(spec, len(cases), sum(case.checked for case in cases), statuses)
+    asked, judged = (sum(getattr(case, name) for case in cases) for name in ("checked", "judged"))
+    return SpecCounts(spec, len(cases), asked, judged, statuses)
 
 
 def _counted(result: RunResult) -> str:
@@ -263,12 +265,16 @@ def _outcome(result: RunResult, counts: CaseCounts) -> tuple[str, list[str]]:
 
 
 def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
-    """Yield what was asked, values and calls apart; with `wrong`, how many of them are wrong."""
+    """Yield what was judged, values and calls apart, and what was asked where that is more; with
+    `wrong`, how many of them are wrong.
+    """
     calls = [case for case in result.cases if case.case.whole_calls]
     values = [case for case in result.cases if not case.case.whole_calls]
     for noun, cases in (("value", values), ("call", calls)):
         counts = counts_of(cases, result.level)
-        said = plural(counts.checked, noun)
+        said = plural(counts.values_judged, noun)
+        if counts.values_judged != counts.checked:
+            said += f" judged of {number(counts.checked)} asked"
         if counts.checked or (noun == "value" and not calls):
             yield f"{number(counts.wrong)} of {said}" if wrong else said
 

@@ -9,10 +9,11 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from drawn import annotated, in_html, in_junit, in_markdown, print_report
-from report_runs import RUNS
+from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
 from rich.console import Console
 
-from convcheck.judge.result import RunResult
+from convcheck.judge.result import RunResult, Verdict
+from convcheck.report.draw.side_by_side import Side, side_by_side_lines
 from convcheck.report.html.data import data
 from convcheck.report.json.encode import text
 from convcheck.report.make import document
@@ -47,15 +48,14 @@ def markdown_table(page: str) -> Table:
     return table([rows[0], *rows[2:]])
 
 
-def html_table(result: RunResult, counted: str) -> Table:
-    """Return the table that the data of the page comes to."""
+def html_table(result: RunResult) -> Table:
+    """Return the table that the data of the page comes to, without what was asked."""
     page = data(document(result))
     found: Table = {}
     for i, (spec, *_) in enumerate(page["specs"]):
         cases = [case for case in page["cases"] if case[0] == i]
         statuses = Counter(page["statuses"][case[2]][0] for case in cases)
-        asked = sum(case[3] for case in cases)
-        counts = {"cases": len(cases), counted: asked, **statuses}
+        counts = {"cases": len(cases), "judged": sum(case[3] for case in cases), **statuses}
         found[spec] = {word: f"{count:,}" for word, count in counts.items() if count}
     return found
 
@@ -66,11 +66,37 @@ def test_the_tables_of_specs_are_one(name: str) -> None:
     printed = terminal_table(in_terminal(result))
     assert len(printed) > 0
     assert printed == markdown_table(in_markdown(result))
-    assert printed == html_table(result, document(result).counted)
     by_spec = json.loads(text(result))["summary"]["specs"]
-    assert {s: row["cases"] for s, row in printed.items()} == {
-        s: str(counts["cases"]) for s, counts in by_spec.items()
-    }
+    columns = {"cases": "cases", document(result).counted: "checked", "judged": "values_judged"}
+    for column, name_of_json in columns.items():
+        assert {s: row.get(column, "0") for s, row in printed.items()} == {
+            s: f"{counts.get(name_of_json, 0):,}" for s, counts in by_spec.items()
+        }
+    for row in printed.values():
+        row.pop(document(result).counted, None)
+    assert printed == html_table(result)
+
+
+@pytest.mark.parametrize(("verdict", "said"), [
+    ("pass", "1 case, 60 values judged of 100 asked"),
+    ("fail", "1 of 1 case, 60 of 60 values judged of 100 asked"),
+])  # fmt: skip
+def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str) -> None:
+    """As of an exhaustive run a third may be, which the number of values does not claim."""
+    groups = (group(ELSE, verdict, counts=(60, 60)), group(PARSE, "undefined", counts=(40, 40)))
+    elsewhere = group(PARSE, "undefined", counts=(7, 7), placement="alone")
+    found = answered(case("onnx.Cast-19", "float32", "int8"), *groups, elsewhere, checked=100)
+    result = run(found)
+    assert found.values_judged == 60
+    assert document(result).reasons[0] == said
+    for page in (in_terminal(result), in_markdown(result), in_html(result)):
+        assert said in re.sub(r"\*\*", "", " ".join(page.split()))
+    summary = json.loads(text(result))["summary"]
+    assert (summary["checked"], summary["values_judged"]) == (100, 60)
+    side = side_by_side_lines([Side("mine", document(result), "")], 80, False)
+    assert [line.plain.split() for line in side if line.plain.startswith("values")] == [
+        ["values", "asked", "100"], ["values", "judged", "60"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SEVERAL)

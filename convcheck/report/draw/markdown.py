@@ -147,9 +147,12 @@ def _counts(document: Document) -> list[str]:
     if not document.specs:
         return []
     present = document.statuses
-    heads = ["spec", "cases", document.counted, *(status.word for status in present)]
+    heads = ["spec", "cases", document.counted, "judged", *(status.word for status in present)]
     rows = [
-        [s.spec, *map(number, (s.cases, s.asked, *(s.statuses.get(p, 0) for p in present)))]
+        [
+            s.spec,
+            *map(number, (s.cases, s.asked, s.judged, *(s.statuses.get(p, 0) for p in present))),
+        ]
         for s in document.specs
     ]
     return [table(heads, rows)]

@@ -93,15 +93,22 @@ def _table(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[StyledTe
 
 
 def _labels(specs: Sequence[str]) -> list[str]:
-    return [*specs, "all cases", *(status.word for status in STATUSES), "values"]
+    return [
+        *specs,
+        "all cases",
+        *(status.word for status in STATUSES),
+        "values asked",
+        "values judged",
+    ]
 
 
 def _column(document: Document, specs: Sequence[str]) -> _Cells:
     cells = [_gist(document, spec) for spec in specs]
     found = [one.statuses for one in document.specs]
     counts = [sum(statuses.get(status, 0) for statuses in found) for status in STATUSES]
-    cases, values = (sum(getattr(one, n) for one in document.specs) for n in ("cases", "asked"))
-    return [*cells, *map(number, (cases, *counts, values))]
+    names = ("cases", "asked", "judged")
+    cases, asked, judged = (sum(getattr(one, n) for one in document.specs) for n in names)
+    return [*cells, *map(number, (cases, *counts, asked, judged))]
 
 
 def _gist(document: Document, spec: str) -> str:

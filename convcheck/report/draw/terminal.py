@@ -118,16 +118,17 @@ def overview_lines(document: Document, width: int) -> list[StyledText]:
 
 def _table(document: Document, width: int, short: bool) -> list[StyledText]:
     present = document.statuses
-    heads = ["spec", "cases", document.counted, *(s.short if short else s.word for s in present)]
+    counts = ["cases", document.counted, "judged"]
+    heads = ["spec", *counts, *(s.short if short else s.word for s in present)]
     rows = [_counts(spec, present, short) for spec in document.specs]
     right, gap = range(1, len(heads)), 1 if short else 2
     return list(table_lines([cells(heads, "dim")], rows, width, gap=gap, right=right))
 
 
 def _counts(counts: SpecCounts, present: Sequence[Status], short: bool) -> list[StyledText]:
-    asked = _short(counts.asked) if short else number(counts.asked)
+    asked, judged = map(_short if short else number, (counts.asked, counts.judged))
     found = [(number(counts.statuses.get(status, 0)), status.style) for status in present]
-    said = [(counts.spec, ""), (number(counts.cases), ""), (asked, ""), *found]
+    said = [(counts.spec, ""), (number(counts.cases), ""), (asked, ""), (judged, ""), *found]
     return [StyledText(word, "dim" if word == "0" else style) for word, style in said]
 
 

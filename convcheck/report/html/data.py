@@ -109,12 +109,12 @@ def _family(document: Document, name: str) -> list[Any]:
 
 
 def _case(page: _Page, spec: int, case: CaseReport) -> list[Any]:
-    """Return [spec, name, status, checked, coverage, message, profile] of a case."""
+    """Return [spec, name, status, judged, coverage, message, profile] of a case."""
     return [
         spec,
         _name(page, case.case),
         _RANK[case.status.word],
-        case.checked,
+        case.judged,
         page.texts.index(case.coverage),
         page.texts.index(case.message) if case.message else -1,
         page.profiles.index(list(_profile(page, case.row_counts))),

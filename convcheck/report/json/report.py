@@ -103,6 +103,8 @@ class CountsJson(Shape, frozen=True, kw_only=True):
     gated: Count
     #: Values asked.
     checked: Count
+    #: Those of them that were judged: what is due for the others is undefined.
+    values_judged: Count = 0
     #: Values that fail the run at its level.
     wrong: Count
     #: Cases with failures that a list of known failures excuses.

@@ -78,7 +78,7 @@ function marginsOf(found) {
   const rows = varying(found).flatMap(([name, values]) => [...values].map(([value, some], i) => {
     const left = some.filter((one) => one.shown);
     const sum = (field) => left.reduce((total, one) => total + one[field], 0);
-    const together = { rank: Math.min(...left.map((one) => one.shown.rank)), wrong: sum("wrong"), checked: sum("checked") };
+    const together = { rank: Math.min(...left.map((one) => one.shown.rank)), wrong: sum("wrong"), judged: sum("judged") };
     const failing = left.filter((one) => one.shown.failing).length;
     return h("tr", { class: i ? "" : "first" }, h("th", { scope: "row" }, i ? "" : name), h("th", { scope: "row" }, value),
       left.length ? statusCell(statuses[together.rank], together) : h("td", { class: "out" }, "○"),
@@ -91,7 +91,7 @@ function marginsOf(found) {
 function statusCell(status, one, title) {
   return h("td", { class: `st-${status.key} heat-${heat(one)}`, title },
     h("span", { class: "symbol" }, dot(status.symbol)), " ",
-    status.failing && h("span", { class: "share" }, percent(one.wrong, one.checked)),
+    status.failing && h("span", { class: "share" }, percent(one.wrong, one.judged)),
     h("span", { class: "hidden-text" }, status.word));
 }
 
@@ -104,7 +104,7 @@ function crossOf(found) {
     const one = at.get(`${spec.index} ${rest}`);
     if (!one) return h("td", {});
     if (!one.shown) return h("td", { class: "out", title: "hidden by the filters" }, "○");
-    const wrong = one.wrong ? `, ${number(one.wrong)} of ${number(one.checked)} wrong` : "";
+    const wrong = one.wrong ? `, ${number(one.wrong)} of ${number(one.judged)} wrong` : "";
     return statusCell(one.shown, one, `${one.id}: ${one.shown.word}${wrong}, ${one.coverage}`);
   };
   return h("div", { class: "scroll" }, h("table", { class: "split" },

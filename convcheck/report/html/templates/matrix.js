@@ -13,13 +13,13 @@ function cellsOf(family, chosen) {
     for (const one of spec.cases) {
       if (!one.shown) continue;
       const key = `${one.name.row}>${one.name.column}`;
-      if (!cells.has(key)) cells.set(key, { rank: 99, cases: 0, failing: 0, wrong: 0, checked: 0 });
+      if (!cells.has(key)) cells.set(key, { rank: 99, cases: 0, failing: 0, wrong: 0, judged: 0 });
       const cell = cells.get(key);
       cell.rank = Math.min(cell.rank, one.shown.rank);
       cell.cases += 1;
       cell.failing += one.shown.failing;
       cell.wrong += one.wrong;
-      cell.checked += one.checked;
+      cell.judged += one.judged;
     }
   }
   return cells;
@@ -52,10 +52,10 @@ function matrixOf(family, chosen) {
 function tableCell(name, row, column, cell) {
   if (!cell) return h("td", { role: "gridcell", "aria-label": "not asked" });
   const status = statuses[cell.rank];
-  const share = status.failing ? percent(cell.wrong, cell.checked) : "";
+  const share = status.failing ? percent(cell.wrong, cell.judged) : "";
   const said = `${row} to ${column}: ${status.word}, ${plural(cell.cases, "case")}` +
     (cell.failing ? `, ${number(cell.failing)} failing` : "") +
-    (cell.wrong ? `, ${number(cell.wrong)} of ${number(cell.checked)} wrong` : "");
+    (cell.wrong ? `, ${number(cell.wrong)} of ${number(cell.judged)} wrong` : "");
   const key = `${name}|${row}|${column}`;
   const button = h("button", { type: "button", tabindex: -1, title: said, "aria-label": said,
     "aria-haspopup": "dialog", "data-key": key, class: `st-${status.key} heat-${heat(cell)}`,
@@ -67,7 +67,7 @@ function tableCell(name, row, column, cell) {
 
 // Five shades: up to 1%, 5%, 20%, 50% wrong, and more; a failure without counts is the last.
 function heat(cell) {
-  const share = cell.wrong ? cell.wrong / cell.checked : 1;
+  const share = cell.wrong ? cell.wrong / cell.judged : 1;
   return 1 + [0.01, 0.05, 0.2, 0.5].filter((bound) => share > bound).length;
 }
 

@@ -31,9 +31,9 @@ const names = data.names.map(([signature, setting], index) => {
   };
 });
 
-const cases = data.cases.map(([spec, name, status, checked, coverage, message, profile], index) => {
+const cases = data.cases.map(([spec, name, status, judged, coverage, message, profile], index) => {
   const one = {
-    index, spec: specs[spec], name: names[name], status: statuses[status], checked,
+    index, spec: specs[spec], name: names[name], status: statuses[status], judged,
     coverage: text(coverage), message: text(message), shown: null, wrong: 0,
     id: `${specs[spec].id}/${names[name].name}`,
   };
