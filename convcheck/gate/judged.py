@@ -25,6 +25,7 @@ class JudgedName:
 
     #: The name as it stands there.
     name: str
+    #: The ids of the cases.
     ids: tuple[str, ...]
     place: Place
 
@@ -34,6 +35,7 @@ class JudgedTable:
     """A [[judged]] table of a list."""
 
     table: Table
+    #: The lines of it, in order.
     names: tuple[JudgedName, ...]
 
     @property

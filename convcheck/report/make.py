@@ -294,5 +294,5 @@ def _other_counts(result: RunResult, counts: CaseCounts) -> Iterator[str]:
         yield f"{number(counts.verdicts['undefined'])} undefined"
     if counts.verdicts["unsupported"]:
         held = result.known or result.selected is not None
-        free = "" if held else ", and nothing holds the backend to them"
+        free = "" if held else " (nothing holds the backend to them)"
         yield f"{number(counts.verdicts['unsupported'])} unsupported{free}"
