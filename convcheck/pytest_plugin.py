@@ -9,7 +9,6 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,12 +42,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
 
 
+LONGEST_TIMEOUT = 86_400.0  # seconds: a day
+
+
 def _seconds(text: str) -> float:
     """Return a time-out. Raises ArgumentTypeError for one that no backend could keep to."""
     with suppress(ValueError):
-        if 0.1 <= (seconds := float(text)) < inf:
+        if 0.1 <= (seconds := float(text)) <= LONGEST_TIMEOUT:
             return seconds
-    raise ArgumentTypeError(f"{text} is no time-out of 0.1 seconds or more")
+    raise ArgumentTypeError(f"{text} is no time-out of 0.1 seconds or more, and a day at most")
 
 
 def pytest_configure(config: pytest.Config) -> None:

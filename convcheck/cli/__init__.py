@@ -43,6 +43,8 @@ class LazyGroup(click.Group):
             return super().invoke(context)
         except BrokenPipeError as error:
             raise ClosedError from error
+        except SystemExit as error:  # something that a command called; it has not done its work
+            raise RuntimeError(f"the command was ended from within, with {error.code!r}") from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order in which they are most used."""

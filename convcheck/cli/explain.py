@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import catalog, complete_specs, complete_types
+from convcheck.cli.options import SECONDS, catalog, complete_specs, complete_types
 from convcheck.cli.options import complete_backends as complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
@@ -64,7 +64,7 @@ def _unmarked(
 )  # fmt: skip
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1),
+    type=SECONDS,
     default=30.0,
     show_default=True,
     help="Seconds that one call to the backend may take.",

@@ -62,6 +62,22 @@ def _configured() -> list[Path]:
     return [path.parent / folder for folder in folders]
 
 
+class _Seconds(click.FloatRange):
+    """Seconds: neither nothing, nor more than a day, nor no number at all."""
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        """Read them. A number that is none is in any range for click."""
+        found = float(super().convert(value, parameter, context))
+        if found != found:
+            self.fail(f"{value} is not a number of seconds.", parameter, context)
+        return found
+
+
+SECONDS = _Seconds(0.1, 86_400.0)
+
+
 def count_option(least: int, most: int) -> Callable[[click.Context, click.Parameter, str], int]:
     """Read a count within limits: 268435456, 2^28 or 1e9. Raises UsageError."""
 

@@ -12,7 +12,7 @@ import click
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.turns import writable
-from convcheck.errors import UsageError
+from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_text
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
 
 FAILED = 1
+STARTS = "starts"  # the first step
 SCHEME = "process:"
 EXAMPLE = """\b
 Examples:
@@ -46,7 +47,8 @@ def command(
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
     are not judged: that is for `convcheck run`. Without SPEC, all that there is is asked, with one
-    question for every combination of types. Exit codes: 0 all well, 1 something is wrong.
+    question for every combination of types. Exit codes: 0 all well, 1 something is wrong, 4 it
+    could not be started.
     """
     from rich.console import Console
 
@@ -65,15 +67,18 @@ def command(
     width = width_of(console)
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
     put(page.title(address), console)
-    wrong = False
+    wrong = missing = False
     with progress(len(asked), "probing") as advance:
         probe.advance = advance
         for step in probe.steps():
             put(page.step(step, width), console)
             wrong = wrong or bool(step.wrong)
+            missing = missing or (step.name == STARTS and wrong)
     put(_end(probe, wrong, width), console)
     if claims is not None and not wrong:
         _write_claims(probe, claims)
+    if missing:
+        return UnavailableError.exit_code
     return FAILED if wrong else 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import catalog, complete_backends
+from convcheck.cli.options import SECONDS, catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.turns import writable
 from convcheck.errors import UsageError
@@ -50,7 +50,7 @@ Examples:
 @click.option("--out", metavar="PATH", help="A file; - is stdout, the default. Of onnx a folder.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1),
+    type=SECONDS,
     default=30.0,
     show_default=True,
     help="Seconds that one call to the backend may take.",
@@ -138,8 +138,8 @@ def _chosen(groups: Sequence[Group], said: str) -> Group:
     """Choose a finding by number or digest, and name the others on stderr."""
     listed = [_line(number, group) for number, group in enumerate(groups, 1)]
     found = [g for g in groups if len(said) >= _SHORTEST and g.digest.startswith(said.lower())]
-    if not found and said.isdecimal() and 1 <= int(said) <= len(groups):
-        found = [groups[int(said) - 1]]
+    if not found:
+        found = [group for n, group in enumerate(groups, 1) if said == str(n)]
     if len(found) != 1:
         what = "several findings" if found else "no finding"
         raise UsageError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.options import count_option
+from convcheck.cli.options import SECONDS, count_option
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(0.1),
+        type=SECONDS,
         default=30.0,
         show_default=True,
         help="Seconds that one call to the backend may take.",

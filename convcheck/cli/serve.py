@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from convcheck.cli.options import catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
+from convcheck.errors import ConvcheckError, UnavailableError
+
+if TYPE_CHECKING:
+    from convcheck.backends.protocol import Backend
+    from convcheck.rules.load import Catalog
 
 ADAPTER_RAISED = 70
 EXAMPLE = """\b
@@ -29,12 +35,11 @@ def command(backend: str, specs: tuple[str, ...]) -> int:
     2 a bad request; 4 the backend could not be started; 70 the adapter raised, which is no answer.
     """
     from convcheck.backends.process.serve import AdapterError, serve
-    from convcheck.backends.protocol import open_backend
 
     answers = os.dup(1)
     os.dup2(2, 1)  # what a runtime prints is no answer
     loaded = catalog(specs)
-    opened = open_backend(backend, loaded)
+    opened = _opened(backend, loaded)
     with open(0, "rb", buffering=1 << 20, closefd=False) as requests:
         try:
             serve(opened, loaded, requests, answers)
@@ -42,3 +47,16 @@ def command(backend: str, specs: tuple[str, ...]) -> int:
             click.echo(f"convcheck: the adapter of {backend!r} raised: {error}", err=True)
             return ADAPTER_RAISED
     return 0
+
+
+def _opened(address: str, loaded: Catalog) -> Backend:
+    """Open a backend. Raises UnavailableError where it cannot start, whatever it raised."""
+    from convcheck.backends.protocol import last_words, open_backend
+
+    try:
+        return open_backend(address, loaded)
+    except ConvcheckError:
+        raise
+    except (Exception, SystemExit) as error:
+        message = f"backend {address!r} could not be started: {last_words(error)}"
+        raise UnavailableError(message) from error

@@ -10,6 +10,7 @@ import click
 
 from convcheck.cli.ask_run import dealt, kept_until_done, opened_journal
 from convcheck.cli.options import (
+    SECONDS,
     backends_option,
     catalog,
     selection_options,
@@ -73,7 +74,7 @@ _OPTIONS = (
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(0.1),
+        type=SECONDS,
         default=30.0,
         show_default=True,
         help="Seconds that one call to the backend may take.",

@@ -118,3 +118,13 @@ class ReturnsScalar(Honest):
 class SupportsBool(Honest):
     def support(self, case: Case) -> Any:
         return True
+
+
+class CannotStart(Honest):
+    def __init__(self) -> None:
+        raise ValueError("no such device")
+
+
+class ExitsAtStart(Honest):
+    def __init__(self) -> None:
+        raise SystemExit(0)

@@ -1,0 +1,39 @@
+"""Option values and addresses that are none: one error, the right exit code, nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import ROOT
+
+PLANTED = "tests.planted.untyped_backends"
+# command line, exit code, what is said
+LINES = (
+    ("run --backend reference onnx.Cast-21 --timeout nan", 2, "nan is not a number of seconds"),
+    ("run --backend reference onnx.Cast-21 --timeout inf", 2, "0.1<=x<=86400"),
+    ("run --backend reference onnx.Cast-21 --timeout 1e99", 2, "0.1<=x<=86400"),
+    ("survey --backend reference onnx.Cast-21 --timeout nan", 2, "nan is not a number of seconds"),
+    ("explain onnx.Cast-21/bool-to-float32 1 --timeout inf", 2, "0.1<=x<=86400"),
+    (f"repro onnx.Cast-21/float64-to-float16 --backend ort --group {'9' * 5000}", 2, "no finding"),
+    (f"serve {PLANTED}:CannotStart", 4, "could not be started: "),
+    (f"serve {PLANTED}:ExitsAtStart", 4, "could not be started: "),
+    ("probe --backend process:./not-there onnx.Cast-21", 4, "not-there"),
+)
+
+
+@pytest.mark.parametrize(("line", "code", "said"), LINES, ids=lambda value: str(value)[:60])
+def test_a_bad_option_is_one_error(line: str, code: int, said: str, tmp_path: Path) -> None:
+    done = convcheck(*line.split(), cwd=ROOT)
+    assert done.returncode == code, done.stderr[-2000:]
+    assert said in done.stdout + done.stderr
+    assert "fault of convcheck" not in done.stderr
+
+
+def test_a_command_that_is_ended_from_within_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*arguments: object) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setattr("convcheck.cli.list.command.callback", ends)
+    assert convcheck("list", "backends").returncode == 70
