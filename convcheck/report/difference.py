@@ -169,7 +169,7 @@ def _kind(failure: ComparedFailure, whole: bool) -> str:
         said = clean(f"refused: {group.examples[0].message}")
     if failure.verdict in EVER:
         said = f"{failure.verdict}: {said}"
-    where = f', only in placement "{group.placement}"' if group and group.placement else ""
+    where = f', in placement "{group.placement}"' if group and group.placement else ""
     return (said if whole else shorten(said, _LONG)) + where
 
 

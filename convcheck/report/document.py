@@ -183,6 +183,8 @@ class CaseFailure:
     reading: str = ""
     #: Where it shows, '' for everywhere.
     placement: str = ""
+    #: Whether another placement was asked, and every other was right.
+    only_there: bool = False
     #: How many values fail.
     count: int = 0
     #: How many values the row decided.
@@ -210,6 +212,8 @@ class Finding:
     cited: str
     #: In which way the values are wrong; of several ways, of what sort they are, or all of them.
     kind: str
+    #: In which placement it shows, '' where in all; and whether every other was right.
+    where: str
     #: What is wrong, under which reading, and in which placement if not in all.
     what: str
     #: What is wrong in a few words: the runtime's own where it did not answer.

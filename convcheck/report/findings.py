@@ -68,6 +68,7 @@ def _failure(
         sort=sort_of(first),
         reading=first.reading,
         placement=first.placement,
+        only_there=_only_there(case, first),
         count=sum(group.count for group in groups),
         of=sum(decided.values()),
         evidence=Evidence(first.digest, first.ranges, first.more_ranges, first.examples),
@@ -98,7 +99,8 @@ def _finding(members: tuple[CaseFailure, ...]) -> Finding:
     decisions = _decisions(members)
     short = compact if all(of_types(one.case) for one in members) else compact_ids
     kind, message = _kind(members), _message(first, evidence)
-    what = _what(first, kind, evidence) if by else ""
+    where = _where(members)
+    what = _what(first, kind, where, evidence) if by else ""
     seen = evidence if evidence and evidence.examples else None
     return Finding(
         members=members,
@@ -109,6 +111,7 @@ def _finding(members: tuple[CaseFailure, ...]) -> Finding:
         places=_places(members),
         cited=_cited(by) if by else "",
         kind=clean(kind),
+        where=where,
         what=what,
         gist=clean(_gist(first, what, message)) or first.verdict,
         message=message,
@@ -168,14 +171,36 @@ def _beside(before: str, place: str) -> str:
     return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
 
 
-def _what(first: CaseFailure, kind: str, evidence: Evidence | None) -> str:
+def _only_there(case: CaseResult, group: Group) -> bool:
+    """Return whether a group's inputs were asked in another placement, and are right in each."""
+    others = [
+        other
+        for other in case.groups
+        if other.decision.name == group.decision.name and other.placement != group.placement
+    ]
+    right = any(other.verdict in ("pass", "tolerated") for other in others)
+    return right and not any(other.verdict in FAILURES for other in others)
+
+
+def _where(members: Sequence[CaseFailure]) -> str:
+    """Return in which placement a finding shows, '' where in all."""
+    first = members[0]
+    if not first.placement:
+        return ""
+    if first.verdict == "inconsistent":
+        return f"seen with: {first.placement}"
+    only = "only " if all(one.only_there for one in members) else ""
+    return f'{only}in placement "{first.placement}"'
+
+
+def _what(first: CaseFailure, kind: str, where: str, evidence: Evidence | None) -> str:
     if first.verdict == "inconsistent" and evidence:
         return clean(f"{kind}: {evidence.examples[0].message}")  # both ways with what they give
     said = kind
     if first.reading:
         said += f", read as {first.reading}"
-    if first.placement:
-        said += f', only in placement "{first.placement}"'
+    if where:
+        said += f", {where}"
     return clean(said.lstrip(", "))  # a type in it is named by the backend
 
 

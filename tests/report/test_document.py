@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 
 import pytest
-from report_runs import RUNS
+from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
 
 from convcheck.judge.result import CaseResult, Group, Problem, RunResult
 from convcheck.plan.diff import diff_runs
 from convcheck.report.difference import difference_in_words
+from convcheck.report.html.data import data
 from convcheck.report.make import document
 
 
@@ -26,6 +27,26 @@ def within(thing: object) -> Iterator[object]:
         parts = iter(thing)
     for part in parts:
         yield from within(part)
+
+
+def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right() -> None:
+    one = case("onnx.Cast-19", "float32", "float16")
+    right, undefined = group(ELSE, "pass"), group(PARSE, "pass")
+    tail = group(ELSE, "fail", "zero", placement="odd tail")
+    alone = group(ELSE, "fail", "zero", placement="alone")
+    bulk = group(ELSE, "fail", "zero", placement="bulk")
+    for groups, where in (
+        ((right, tail), 'only in placement "odd tail"'),
+        ((right, tail, alone), 'in placement "odd tail"'),
+        ((group(ELSE, "fail", "one"), tail), 'in placement "odd tail"'),
+        ((bulk,), 'in placement "bulk"'),  # of a part of a sweep: nothing else was asked
+        ((undefined, bulk), 'in placement "bulk"'),
+        ((right, bulk), 'only in placement "bulk"'),
+    ):
+        found = document(run(answered(one, *groups))).findings
+        placed = next(each for each in found if each.members[0].placement == where.split('"')[1])
+        assert (placed.where, placed.what) == (where, f"zero, {where}")
+        assert data(document(run(answered(one, *groups))))["texts"].count(where) == 1
 
 
 def test_a_difference_is_of_words() -> None:

@@ -170,8 +170,8 @@ def _decision(page: _Page, by: Decision) -> int:
 
 
 def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[Any]:
-    """Return [status, kind, ids, rows, places, reading, placement, message, verdict, excuse,
-    members].
+    """Return [status, kind, ids, rows, places, reading, placement, where, message, verdict,
+    excuse, members].
 
     `ids` are short names of the cases, 0 of one case; of `members` each has six numbers.
     """
@@ -184,6 +184,7 @@ def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[A
         text(finding.places),
         text(first.reading),
         text(first.placement),
+        text(finding.where),
         text(finding.message),
         text(finding.verdict),
         page.excuses.index(_excuse(finding.excuse)) if finding.excuse else -1,

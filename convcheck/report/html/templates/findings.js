@@ -76,8 +76,8 @@ function detailsOf(one, members, body) {
   return [
     one.excuse && excuseOf(one.excuse),
     row && ruleOf(one, row),
-    (one.reading || one.placement) && h("p", {}, [one.reading && `read as ${one.reading}`,
-      one.placement && (one.verdict === "inconsistent" ? `seen with: ${one.placement}` : `only in placement "${one.placement}"`)].filter(Boolean).join(", ")),
+    (one.reading || one.where) && h("p", {}, [one.reading && `read as ${one.reading}`,
+      one.where].filter(Boolean).join(", ")),
     one.message && h("pre", { class: "message" }, one.message),
     chooser(one, members, place, body),
     place,
