@@ -8,4 +8,4 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
 EXAMPLES = ROOT / "docs" / "examples"
-KERNELS = EXAMPLES / "kernel"  # programs that speak the process protocol
+KERNELS = ROOT / "examples"  # programs that speak the process protocol

@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "Print a spec's rule tables, or what changed between two versions.",
     "export": "Write a case's vectors for other tools.",
     "verify": "Judge answers from a file, one per line.",
+    "example": "Print a program to start from, in C or Python, that convcheck can ask.",
     "serve": "Serve any backend over the process protocol.",
     "probe": "Check, step by step, that a program speaks the process protocol.",
     "generate": "Generate the test vectors from the specs, or check that they are up to date.",

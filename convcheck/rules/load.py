@@ -36,7 +36,7 @@ SPECS_VARIABLE = "CONVCHECK_SPECS"
 
 
 def data_dir(name: str) -> Path:
-    """Find `specs` or `vectors`: inside an installed package, else beside it in a checkout."""
+    """Find `specs`, `vectors` or `examples`: in an installed package, or beside it."""
     package = Path(convcheck.__file__).resolve().parent
     installed = package / "data" / name
     return installed if installed.is_dir() else package.parent / name

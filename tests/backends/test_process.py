@@ -54,23 +54,33 @@ needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 # The examples
 
 
-def compiled(folder: Path, source: str) -> str:
-    """Compile a C program without a warning; gives its path."""
+def compiled(folder: Path, source: str, *compiler: str) -> str:
+    """Compile a C program without a warning, beside what `c-header` prints; gives its path."""
     (folder / "mine.c").write_text(source)
-    command = [str(CC), "-Wall", "-Wextra", "-Werror", "-O2", "-o", "mine", "mine.c", "-lm"]
+    (folder / "convcheck.h").write_text(convcheck("example", "c-header").stdout)
+    options = ("-Wall", "-Wextra", "-Werror", "-O2", "-o", "mine", "mine.c", "-lm")
+    command = [*(compiler or (str(CC), "-std=c99", "-pedantic")), *options]
     subprocess.run(command, cwd=folder, check=True, timeout=60)
     return str(folder / "mine")
+
+
+TO = ("float8e4m3fn", "bfloat16")
 
 
 def judged(command: str) -> Execution:
     """Ask a program the edge tier of what the examples do, and one case that they do not."""
     chosen = [
-        *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), ("float8e4m3fn",), (), ())),
+        *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), TO, (), ())),
         *select(CATALOG, Selection(("onnx.Cast-21",), ("int32",), ("int8", "int16"), (), ())),
     ]
     corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
     return execute(f"process:{command}", chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
+
+
+def of_c(folder: Path, *compiler: str) -> Execution:
+    """Ask what `example c` prints."""
+    return judged(compiled(folder, convcheck("example", "c").stdout, *compiler))
 
 
 def verdicts(execution: Execution) -> dict[str, str]:
@@ -81,6 +91,8 @@ RIGHT = {
     "float32-to-float8e4m3fn/saturate=0": "pass",
     "float32-to-float8e4m3fn/saturate=1": "pass",
     "float32-to-float8e4m3fn/saturate=2": "undefined",
+    "float32-to-bfloat16": "pass",
+    "float32-to-bfloat16/saturate=0": "pass",
     "int32-to-int8": "pass",
     "int32-to-int16": "unsupported",
 }
@@ -88,16 +100,51 @@ RIGHT = {
 
 @needs_cc
 def test_the_example_in_c(tmp_path: Path) -> None:
-    execution = judged(compiled(tmp_path, (KERNELS / "cast.c").read_text()))
+    execution = of_c(tmp_path)
     assert verdicts(execution) == RIGHT
     assert execution.backend.name == f"process:{tmp_path}/mine"
     assert execution.backend.version == "cast.c 1.0"
     assert {r.message for r in execution.results} == {"", "no such kernel"}
 
 
-def test_the_example_in_python() -> None:
-    execution = judged(f"{PYTHON} {KERNELS / 'cast.py'}")
-    assert verdicts(execution) == RIGHT
+@needs_cc
+def test_the_example_in_c_is_cpp_too(tmp_path: Path) -> None:
+    assert verdicts(of_c(tmp_path, str(CC), "-x", "c++", "-std=c++11", "-pedantic")) == RIGHT
+
+
+@needs_cc
+def test_a_kernel_in_c_may_refuse(tmp_path: Path) -> None:
+    source = convcheck("example", "c").stdout
+    start = source.index("static const char *to_bfloat16")
+    refusing = source[start:].replace("(void)request;", '(void)request; return "not today";', 1)
+    found = judged(compiled(tmp_path, source[:start] + refusing)).results
+    [refused] = [result for result in found if result.case.name == "float32-to-bfloat16"]
+    assert refused.verdict == "refused"
+    said = [e.message for g in refused.groups for e in g.examples]
+    assert said
+    assert all(message.startswith("not today") for message in said)
+
+
+@needs_cc
+def test_a_kernel_in_c_reads_attributes(tmp_path: Path) -> None:
+    checks = (
+        'convcheck_is(r, "round_mode", "up")',
+        '!convcheck_is(r, "round_mode", "u")',
+        '!convcheck_is(r, "mode", "up")',
+        'convcheck_number(r, "saturate", 1) == 0',
+        'convcheck_number(r, "axis", 7) == 7',
+    )
+    line = json.dumps({"op": "Cast", "attributes": {"round_mode": "up", "saturate": 0}})
+    source = f"""#include "convcheck.h"
+int main(void) {{ const char *r = {json.dumps(line)}; return !({" && ".join(checks)}); }}"""
+    subprocess.run([compiled(tmp_path, source)], check=True, timeout=60)
+
+
+def test_the_example_in_python(tmp_path: Path) -> None:
+    (tmp_path / "cast.py").write_text(convcheck("example", "python").stdout)
+    execution = judged(f"{PYTHON} {tmp_path / 'cast.py'}")
+    right = {n: "unsupported" if "bfloat16" in n else verdict for n, verdict in RIGHT.items()}
+    assert verdicts(execution) == right
     assert execution.backend.version == "cast.py 1.0"
 
 
@@ -105,8 +152,9 @@ def test_the_example_in_python() -> None:
 def test_a_broken_example_fails(tmp_path: Path) -> None:
     source = (KERNELS / "cast.c").read_text()
     truncates = ("0x7ffff + (bits >> 20 & 1)", "0")
-    clamps = ("(int8_t)(uint8_t)x", "(int8_t)(x > 127 ? 127 : x)")
-    for right, broken in (truncates, clamps):
+    clamps = ("(int8_t)(uint8_t)x[i]", "(int8_t)(x[i] > 127 ? 127 : x[i])")
+    drops = ("(bits[i] + 0x7fff + (bits[i] >> 16 & 1))", "bits[i]")
+    for right, broken in (truncates, clamps, drops):
         assert source.count(right) == 1
         source = source.replace(right, broken)
     due = {name: "fail" if verdict == "pass" else verdict for name, verdict in RIGHT.items()}

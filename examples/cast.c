@@ -1,0 +1,75 @@
+/* A program that convcheck can ask: Cast of float32 to float8e4m3fn and to bfloat16, and of int32
+ * to int8, in C99 (or C++) and with convcheck.h alone.
+ *
+ *     convcheck example c > cast.c
+ *     convcheck example c-header > convcheck.h
+ *     cc -O2 -o mine cast.c -lm
+ *     convcheck probe --backend process:./mine
+ *     convcheck run --backend process:./mine onnx.Cast-21
+ *
+ * Put your kernels in the place of these three.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "convcheck.h"
+
+static uint8_t float8e4m3fn(float x, int saturate)
+{
+    uint8_t sign = signbit(x) ? 0x80 : 0;
+    float a = fabsf(x);
+    if (isnan(x) || (isinf(x) && !saturate)) return sign | 0x7f;
+    if (a >= 0.015625f) { /* normal, from 2^-6 on: keep 3 bits of the mantissa, ties to even */
+        uint32_t bits;
+        if (a > 1000) a = 1000;
+        memcpy(&bits, &a, 4);
+        bits += 0x7ffff + (bits >> 20 & 1);
+        bits = (bits >> 20) - (120 << 3); /* the exponent's bias is 7, not 127 */
+        if (bits <= 0x7e) return sign | (uint8_t)bits;
+        return sign | (saturate ? 0x7e : 0x7f);
+    }
+    return sign | (uint8_t)lrintf(a * 512); /* subnormal: multiples of 2^-9 */
+}
+
+static const char *to_float8e4m3fn(const char *request, const void *input, void *output,
+                                   size_t count)
+{
+    const float *x = (const float *)input;
+    uint8_t *code = (uint8_t *)output;
+    int saturate = (int)convcheck_number(request, "saturate", 1);
+    for (size_t i = 0; i < count; i++) code[i] = float8e4m3fn(x[i], saturate);
+    return NULL;
+}
+
+static const char *to_bfloat16(const char *request, const void *input, void *output, size_t count)
+{
+    const uint32_t *bits = (const uint32_t *)input;
+    uint16_t *code = (uint16_t *)output;
+    (void)request;
+    for (size_t i = 0; i < count; i++)
+        if ((bits[i] & 0x7fffffff) > 0x7f800000) /* a NaN stays one: the quiet bit is set */
+            code[i] = (uint16_t)(bits[i] >> 16 | 0x40);
+        else /* ties to even; beyond the largest it becomes infinity */
+            code[i] = (uint16_t)((bits[i] + 0x7fff + (bits[i] >> 16 & 1)) >> 16);
+    return NULL;
+}
+
+static const char *to_int8(const char *request, const void *input, void *output, size_t count)
+{
+    const int32_t *x = (const int32_t *)input;
+    int8_t *code = (int8_t *)output;
+    (void)request;
+    for (size_t i = 0; i < count; i++) code[i] = (int8_t)(uint8_t)x[i]; /* wraps around */
+    return NULL;
+}
+
+static const convcheck_kernel kernels[] = {
+    {"Cast", "float32", "float8e4m3fn", to_float8e4m3fn},
+    {"Cast", "float32", "bfloat16", to_bfloat16},
+    {"Cast", "int32", "int8", to_int8},
+};
+
+int main(void)
+{
+    return convcheck_serve("cast.c", "1.0", kernels, sizeof kernels / sizeof *kernels);
+}
