@@ -25,7 +25,7 @@ def locally(
     A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
     ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
     """
-    with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
+    with tempfile.TemporaryDirectory(prefix="convcheck-", ignore_cleanup_errors=True) as folder:
         batches = _batches(jobs, lanes)
         queue = WorkQueue(setup, Path(folder), timeout, batches)
         at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)

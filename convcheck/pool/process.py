@@ -50,6 +50,7 @@ class WorkerProcess:
     def __init__(self, folder: Path) -> None:
         memory: Any = _context.RawArray(c_int64, messages.ROOM)
         self.notes = messages.Notes(memory)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # a backend may have removed it
         self._log = folder / f"worker-{next(_numbers)}.log"
         self._closed = False
         self._codec: Codec[Message]

@@ -52,6 +52,7 @@ from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
+from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
     Conversions,
     Finished,
@@ -253,6 +254,7 @@ class _Worker:
         self.corpus: VectorSource = setup.corpus
         self.judge, self.consistency = setup.judge, setup.consistency
         self.backend, self.parent = backend, parent
+        self.limits = Limits()
 
     def serve(self, request: Sequence[Job] | Replay) -> bool:
         """Do one request; False where the backend is not to be used any more."""
@@ -272,8 +274,9 @@ class _Worker:
             result = CaseResult(job.case, "error", 0, "edge", (), f"no answer: {error}")
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
             result = CaseResult(job.case, "error", 0, "edge", (), bounded(last_words(error)))
-        self.parent.tell(Finished(result, leaving=self.backend.broken))
-        return not self.backend.broken
+        leaving = self.limits.were_lowered() or self.backend.broken
+        self.parent.tell(Finished(result, leaving=leaving))
+        return not leaving
 
     def result(self, job: Job) -> CaseResult | Tally:
         if job.span is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +60,28 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
     [case] = json.loads(text)["cases"]
     assert case["verdict"] == fault.verdict
     assert fault.said in json.dumps(json.loads(text), ensure_ascii=False)
+
+
+# what each does to its own case, bool to float32; the others are to be asked as ever
+BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
+          "RemovesTemporaryFolder": "crashed"}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BEYOND)
+def test_a_backend_does_not_reach_beyond_its_case(
+    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers to the other cases are zeros, of which some are wrong."""
+    folder, report = tmp_path / "temporary", tmp_path / "r.json"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    done = convcheck(
+        "run", "--backend", f"{PLANTED}:{backend}", "onnx.Cast-21", "--from", "bool",
+        "--to", "float32", "--to", "float16", "--to", "int8", "--jobs", "1",
+        "--json", str(report), cwd=ROOT, TMPDIR=str(folder),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    verdicts = {c["id"]: c["verdict"] for c in json.loads(report.read_text())["cases"]}
+    names = ("bool-to-float32", "bool-to-float16", "bool-to-int8")
+    assert [verdicts[f"onnx.Cast-21/{name}"] for name in names] == [BEYOND[backend], "fail", "fail"]
+    assert not folder.exists() or not list(folder.iterdir())

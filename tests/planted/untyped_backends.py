@@ -128,3 +128,45 @@ class CannotStart(Honest):
 class ExitsAtStart(Honest):
     def __init__(self) -> None:
         raise SystemExit(0)
+
+
+class LowersLimits(Honest):
+    """Leaves hardly any room to what comes after."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import resource
+
+        answer = super().answer(case, inputs)
+        if case.outputs[0].name == "float32":
+            for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
+                resource.setrlimit(limit, (0, 0))
+        return answer
+
+
+class LowersRecursion(Honest):
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import sys
+
+        answer = super().answer(case, inputs)
+        if case.outputs[0].name == "float32":
+            sys.setrecursionlimit(60)
+        else:
+            self.descend(200)
+        return answer
+
+    def descend(self, steps: int) -> None:
+        if steps:
+            self.descend(steps - 1)
+
+
+class RemovesTemporaryFolder(Honest):
+    """Removes what lies where convcheck keeps its logs, and dies."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import shutil
+        import tempfile
+
+        if case.outputs[0].name == "float32":
+            shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
+            os.abort()
+        return super().answer(case, inputs)
