@@ -60,7 +60,7 @@ def command(
 
     from convcheck.cli.progress import progress
     from convcheck.plan.select import select_specs
-    from convcheck.rules.load import data_dir
+    from convcheck.rules.load import data_dir, user_folders
     from convcheck.vectors.model import Tier
     from convcheck.vectors.store.write import Files, differing, write_folder
 
@@ -70,7 +70,10 @@ def command(
             hint="--out DIR",
         )
     folder = Path(out) if out else data_dir("vectors")
-    selected = select_specs(catalog(specs), patterns)
+    loaded = catalog(specs)
+    if not check:
+        _check_folder(folder, own=out is None and bool(user_folders()))
+    selected = select_specs(loaded, patterns)
     with progress(len(selected), f"{tier} vectors") as advance:
         files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
         if check:
@@ -81,6 +84,16 @@ def command(
         f"{changed:,} files changed"
     )
     return 0
+
+
+def _check_folder(folder: Path, own: bool) -> None:
+    """Refuse an installation, and of a user's `own` specs the folder of convcheck's vectors."""
+    if own:
+        hint = "--out DIR"
+        raise UsageError("which folder? the default one is not for your own specs", hint=hint)
+    if {"site-packages", "dist-packages"} & {*folder.resolve().parts}:
+        hint = "--out with a folder of yours"
+        raise UsageError(f"{folder} is part of an installation: not written", hint=hint)
 
 
 def _sets(

@@ -127,6 +127,10 @@ BAD = {
     "specs of nowhere": (("lint", "--specs", "/nonexistent"), "is not a folder"),
     "two sources": (("run", "--backend", "reference", "--inputs", "README.md"), "of one type"),
     "no such module": (("run", "--backend", "no.such:Thing"), "not available"),
+    "own vectors among ours": (("generate", "--specs", "docs/examples/specs"),
+                               "not for your own specs"),
+    "an installation": (("generate", "onnx.Cast-1", "--out", "/tmp/site-packages/v"),
+                        "is part of an installation: not written"),
     "a tier to nowhere": (("generate", "--tier", "boundary"), "which folder?"),
 }  # fmt: skip
 
