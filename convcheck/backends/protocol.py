@@ -43,6 +43,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol, cast
@@ -262,9 +263,12 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
             f"backend {address!r} is not available: {error}",
             hint="install what it needs; `convcheck list backends` says what",
         ) from error
+    close = [known for known in points if name and known.startswith(name)]
+    close = close or get_close_matches(name, points, 1)
     raise UsageError(
         f"unknown backend {address!r}",
-        hint=f"one of {', '.join(sorted(points))}, NAME:VARIANT, process:COMMAND, or "
+        hint=(f"did you mean {' or '.join(close)}? " if close else "")
+        + f"one of {', '.join(sorted(points))}, NAME:VARIANT, process:COMMAND, or "
         "package.module:Class",
     )
 

@@ -58,6 +58,17 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"convcheck.cli.{name}").command
         return command
 
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for one that is not there, suggest one."""
+        from difflib import get_close_matches
+
+        close = get_close_matches(args[0], COMMANDS, 1, 0.5) if args[0] not in COMMANDS else []
+        if close:
+            context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(context, args)
+
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines without importing them."""
         with formatter.section("Commands"):

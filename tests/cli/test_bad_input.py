@@ -129,3 +129,18 @@ def test_a_limit_that_is_none(said: str) -> None:
 def test_the_variable_is_the_option() -> None:
     done = convcheck("run", "--backend", "reference", *ONE, CONVCHECK_MAX_ELEMENTS="2")
     assert "an answer of more elements than" in done.stdout.replace("\n", " ").replace("      ", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rnu",), "Did you mean 'run'?"),
+        (("bseline", "--out", "k"), "Did you mean 'baseline'?"),
+        (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
+        (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(words: tuple[str, ...], said: str) -> None:
+    done = convcheck(*words)
+    assert done.returncode == 2
+    assert said in done.stderr
