@@ -9,6 +9,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -163,7 +164,8 @@ class Asker:
             timeout = self.config.getoption("convcheck_timeout")
             self.standing = Standing(self.address, self.corpus, timeout)
             self.config.add_cleanup(self.end)
-            self.info = self.standing.open(self.config.get_terminal_writer().line)
+            opened = self.standing.open(self.config.get_terminal_writer().line)
+            self.info = replace(opened, address=self.address)
         return self.standing
 
     def ask(self, case: Case) -> RunResult:

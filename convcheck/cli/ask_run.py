@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -55,6 +56,7 @@ def ask_run(
     heard = _Heard(gathering, most, left)
     heard.all(events, backend, options.no_progress)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
+    info = replace(info, address=backend)
     return RunResult(
         info, corpus.tier, options.level, corpus.digests(cases), gathering.results(),
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,

@@ -26,7 +26,12 @@ Examples:
     "--any-corpus", is_flag=True, help="Compare runs that asked other vectors: what kind fails."
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
-@click.option("--verbose", "-v", is_flag=True, help="Show every finding and case.")
+@click.option(
+    "--verbose",
+    "-v",
+    is_flag=True,
+    help="Show every finding and case, also on a terminal.",
+)
 @specs
 def command(
     old: str,
@@ -52,7 +57,7 @@ def command(
     from convcheck.files import write_text
     from convcheck.plan.diff import check_comparable, diff_runs
     from convcheck.report.difference import difference_in_words
-    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.console import is_terminal, put, width_of
     from convcheck.report.draw.diff import difference_lines
     from convcheck.report.json.decode import read
     from convcheck.report.json.diff import diff_text
@@ -63,7 +68,8 @@ def command(
         check_comparable(before, after, (old, new))
     found = diff_runs(before, after)
     console = Console(stderr=json_path == "-")
-    put(difference_lines(difference_in_words(found), width_of(console), verbose), console)
+    every = verbose or not is_terminal(console)  # of what is in a file nothing is cut
+    put(difference_lines(difference_in_words(found), width_of(console), every), console)
     if json_path:
         write_text(diff_text(found), json_path)
     return WORSE if exit_code and found.worse else 0

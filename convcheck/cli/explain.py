@@ -27,6 +27,7 @@ EXAMPLE = """\b
 Examples:
   convcheck explain onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25
   convcheck explain onnx.Cast-21/float32-to-bfloat16 0x3f808001 --backend ort
+  convcheck explain --report run.json --finding 3f2a91c4 --backend ort
   convcheck explain onnx.Cast-21/float32-to-int8 -0x1.9p6
   convcheck explain onnx.Cast-9/string-to-float16 1e400
   convcheck explain openvino.Range-4/float32-float32-float32-to-float16 0 1 0.1
@@ -51,7 +52,7 @@ def _unmarked(
 
 
 @click.command("explain", cls=_Command, epilog=EXAMPLE)
-@click.argument("name", metavar="SPEC|CASE", shell_complete=complete_specs)
+@click.argument("name", metavar="[SPEC|CASE]", required=False, shell_complete=complete_specs)
 @click.argument("values", metavar="[VALUE]...", nargs=-1, callback=_unmarked)
 @click.option(
     "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
@@ -62,6 +63,10 @@ def _unmarked(
     "--backend", "backends", multiple=True, metavar="NAME", shell_complete=complete_backends,
     help="Ask this backend, too. May be repeated.",
 )  # fmt: skip
+@click.option("--report", metavar="FILE", help="Explain a finding of this run's JSON.")
+@click.option(
+    "--finding", metavar="ID", help="With --report: the finding's id, as reports show it."
+)
 @click.option(
     "--timeout",
     type=SECONDS,
@@ -74,12 +79,14 @@ def _unmarked(
 )
 @specs
 def command(
-    name: str,
+    name: str | None,
     values: tuple[str, ...],
     source: str | None,
     target: str | None,
     where: tuple[str, ...],
     backends: tuple[str, ...],
+    report: str | None,
+    finding: str | None,
     timeout: float,
     verbose: bool,
     specs: tuple[str, ...],
@@ -95,22 +102,51 @@ def command(
     """
     from rich.console import Console
 
-    from convcheck.report.draw import explain
-    from convcheck.report.draw.console import put, width_of
     from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
+    if name is None:
+        name, values = _of_finding(loaded, report, finding)
+    elif report or finding:
+        raise UsageError("a finding and a case", hint=f"leave out {name}, or the finding")
     case = find_case(loaded, name, source, target, where)
     console = Console()
 
     if case.whole_calls:
         asked = _explain_call(loaded, case, values, console)
     else:
-        it = _explained(loaded, case, values)
-        put(explain.explained_lines(it, width_of(console), verbose), console)
-        asked = _vectors(it)
+        asked = _explain_value(loaded, case, values, verbose, console)
     codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
     return max(codes, default=0)
+
+
+def _explain_value(
+    loaded: Catalog, case: Case, values: tuple[str, ...], verbose: bool, console: Console
+) -> Vectors:
+    """Explain one input. Return it."""
+    from convcheck.report.draw import explain
+    from convcheck.report.draw.console import put, width_of
+
+    it = _explained(loaded, case, values)
+    put(explain.explained_lines(it, width_of(console), verbose), console)
+    return _vectors(it)
+
+
+def _of_finding(
+    loaded: Catalog, report: str | None, finding: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Return case and values of the first example of a finding of a report. Raises UsageError."""
+    from convcheck.judge.words import explain_values
+    from convcheck.plan.narrow import shown_example
+    from convcheck.report.examples import with_deciding_words
+    from convcheck.report.json.decode import read
+
+    if report is None or finding is None:
+        raise UsageError(
+            "which CASE?", hint="name it, or give --report FILE and --finding ID, both"
+        )
+    case, example = shown_example(read(report, loaded.types.types), finding)
+    return case.id, tuple(explain_values(case, with_deciding_words(example)))
 
 
 def _explained(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Explained:

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING
+
 import click
 
-from convcheck.cli.options import catalog
+from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.judge.result import RunResult
+    from convcheck.plan.select import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Level
 
 EXAMPLE = """\b
 Examples:
   convcheck report run.json
   convcheck report run.json --html run.html --junit run.xml
   convcheck report run.json --known known.toml --github
+  convcheck report run.json onnx.Cast-21 --to float8 --where saturate=0
+  convcheck report run.json --finding 3f2a91c4 -v
 """
 
 
 @click.command("report", epilog=EXAMPLE)
 @click.argument("path", metavar="FILE")
+@selection_options
+@click.option(
+    "--level",
+    type=click.Choice(["normative", "implied", "disputed"]),
+    help="Fail on rules of this level and stronger, in place of the run's level.",
+)
+@click.option("--finding", metavar="ID", help="Only this finding, by its id or its first digits.")
 @report_options
 @specs
-def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
+def command(
+    path: str,
+    selection: Selection,
+    level: Level | None,
+    finding: str | None,
+    reports: Reports,
+    specs: tuple[str, ...],
+) -> int:
     """Render the report of a run again, from the JSON that `run --json` wrote.
 
-    Nothing is asked. With --known, the run is held against that list. The exit code is the run's.
+    Nothing is asked. With --known, the run is held against that list. SPEC and the options that
+    select cases are those of `run`. The exit code is that of what is shown.
     """
     import gc
 
@@ -33,7 +60,25 @@ def command(path: str, reports: Reports, specs: tuple[str, ...]) -> int:
 
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
+    if "json" in reports.files and (finding or level or any(astuple(selection))):
+        hint = "leave out what selects: --json is the whole run, for `diff` and `merge`"
+        raise UsageError("--json of a part of a run", hint=hint)
     loaded = catalog(specs)
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     result = read(path, loaded.types.types, corpus.conversion)
-    return write_reports(hold_to_known(result, loaded, reports.known), reports)
+    held = hold_to_known(result, loaded, reports.known)
+    return write_reports(_part(held, loaded, selection, level, finding), reports)
+
+
+def _part(
+    result: RunResult, loaded: Catalog, selection: Selection, level: Level | None,
+    finding: str | None,
+) -> RunResult:  # fmt: skip
+    """Return what of a run is selected. Raises UsageError where that is nothing."""
+    from convcheck.plan.narrow import narrowed, of_finding
+
+    if any(astuple(selection)):
+        result = narrowed(result, loaded, selection)
+    if finding is not None:
+        result = of_finding(result, finding)
+    return replace(result, level=level) if level else result

@@ -108,7 +108,7 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     from rich.console import Console
 
     from convcheck.report.draw import terminal
-    from convcheck.report.draw.console import put, room
+    from convcheck.report.draw.console import is_terminal, put, room
     from convcheck.report.environment import environment
     from convcheck.report.make import document
 
@@ -116,8 +116,8 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in reports.files.values())
     made = document(result)
-    lines = terminal.report_lines(made, room(console), reports.verbose, reports.quiet)
-    put(lines, console)
+    whole, wide = not is_terminal(console), room(console)
+    put(terminal.report_lines(made, wide, reports.verbose, reports.quiet, whole), console)
     for name, path in reports.files.items():
         write_text(FORMATS[name].draw(result, made, command), path)
     if reports.github:

@@ -27,13 +27,14 @@ Examples:
   convcheck repro onnx.Cast-21/float64-to-float16 --backend ort --out repro.py
   python repro.py                      exits 1 while the answer is wrong, 0 once it is right
   convcheck repro onnx.Cast-21/float64-to-float16 --report run.json --emit c
+  convcheck repro --report run.json --finding 3f2a91c4 --out repro.py
   convcheck repro onnx.Cast-21/float64-to-float16 --backend ort --emit onnx --out /tmp/cast
   convcheck repro openvino.Range-4/int32-int32-int32-to-int32 --backend openvino --group 2
 """
 
 
 @click.command("repro", epilog=EXAMPLE)
-@click.argument("name", metavar="CASE")
+@click.argument("name", metavar="[CASE]", required=False)
 @click.option(
     "--backend", metavar="NAME", shell_complete=complete_backends,
     help="Ask this backend, and cut the finding down to the smallest inputs that show it.",
@@ -42,6 +43,10 @@ Examples:
 @click.option(
     "--group", metavar="N|DIGEST", default="1", show_default=True,
     help="Which finding of the case: its number, or the first digits of its digest.",
+)  # fmt: skip
+@click.option(
+    "--finding", metavar="ID",
+    help="The finding of that id, as reports show it; with --report, CASE may be left out.",
 )  # fmt: skip
 @click.option(
     "--emit", type=click.Choice(["python", "onnx", "c"]), default="python", show_default=True,
@@ -57,10 +62,11 @@ Examples:
 )
 @specs
 def command(
-    name: str,
+    name: str | None,
     backend: str | None,
     report: str | None,
     group: str,
+    finding: str | None,
     emit: str,
     out: str | None,
     timeout: float,
@@ -73,11 +79,12 @@ def command(
     2 bad input, or there is no such finding, 4 the backend could not be started.
     """
     from convcheck.reproduce.emit import check_backend
-    from convcheck.rules.find import find_case
     from convcheck.vectors.export.folder import check
 
     if (backend is None) == (report is None):
         raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
+    if name is None and (report is None or finding is None):
+        raise UsageError("which CASE?", hint="name it, or give --report FILE and --finding ID")
     if emit == "onnx" and out in (None, "-"):
         raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and emit == "python":
@@ -87,41 +94,62 @@ def command(
     else:
         writable(out)
     loaded = catalog(specs)
-    case = find_case(loaded, name, None, None, ())
     if backend is not None:
-        witness = _asked(loaded, case, backend, group, timeout)
+        witness = _asked(loaded, str(name), backend, group, finding, timeout)
     else:
-        witness = _reported(loaded, case, str(report), group)
+        witness = _reported(loaded, name, str(report), group, finding)
     _write(loaded, witness, emit, out)
     return 0
 
 
-def _asked(loaded: Catalog, case: Case, backend: str, group: str, timeout: float) -> Witness:
+def _asked(
+    loaded: Catalog, name: str, backend: str, group: str, finding: str | None, timeout: float
+) -> Witness:
     from dataclasses import replace
 
     from convcheck.cli.progress import progress
     from convcheck.reproduce.smallest import ask_case, smallest
+    from convcheck.rules.find import find_case
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
+    case = find_case(loaded, name, None, None, ())
     corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
     corpus.check([case])
     with progress(1, f"ask {backend}"):
         found = ask_case(backend, loaded.specs[case.spec], corpus.vectors(case), timeout)
-    chosen = _chosen(found.groups, group)
+    chosen = _chosen(_of_finding(found.groups, case, finding), group)
     with progress(1, "cut it down"):
         witness = smallest(found, chosen)
     named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
     return replace(witness, backend=named)
 
 
-def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
+def _of_finding(groups: Sequence[Group], case: Case, finding: str | None) -> Sequence[Group]:
+    """Return the groups of a case that are of a finding, if one is named. Raises UsageError."""
+    from convcheck.judge.failure import finding_of
+
+    if finding is None:
+        return groups
+    found = [g for g in groups if finding_of(g, case).startswith(finding.lower())]
+    if not found:
+        has = ", ".join(dict.fromkeys(finding_of(group, case) for group in groups))
+        raise UsageError(f"--finding {finding} is none of {case.id}", hint=f"it has {has}")
+    return found
+
+
+def _reported(
+    loaded: Catalog, name: str | None, path: str, group: str, finding: str | None
+) -> Witness:
+    from convcheck.plan.narrow import shown_example
     from convcheck.report.json.decode import read
     from convcheck.reproduce.shows import with_readings
     from convcheck.reproduce.smallest import does_not_fail
     from convcheck.reproduce.witness import failing, of_report
+    from convcheck.rules.find import find_case
 
     result = read(path, loaded.types.types)
+    case = find_case(loaded, name or shown_example(result, str(finding))[0].id, None, None, ())
     its = next((one for one in result.cases if one.case.id == case.id), None)
     if its is None:
         raise UsageError(
@@ -130,7 +158,7 @@ def _reported(loaded: Catalog, case: Case, path: str, group: str) -> Witness:
     groups = failing(its)
     if not groups:
         raise does_not_fail(its, f"{result.backend.name} in {path}")
-    witness = of_report(result.backend, case, _chosen(groups, group))
+    witness = of_report(result.backend, case, _chosen(_of_finding(groups, case, finding), group))
     return with_readings(loaded.specs[case.spec], witness)
 
 

@@ -250,7 +250,7 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from rich.console import Console
 
     from convcheck.report.draw import side_by_side as sidebyside
-    from convcheck.report.draw.console import put, room
+    from convcheck.report.draw.console import is_terminal, put, room
     from convcheck.report.json import reports as reports_json
     from convcheck.report.make import document
     from convcheck.report.short_names import short_names
@@ -262,7 +262,9 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")
-    put(sidebyside.side_by_side_lines(sides, room(console), reports.verbose), console)
+    whole = not is_terminal(console)
+    wide = room(console)
+    put(sidebyside.side_by_side_lines(sides, wide, reports.verbose, whole), console)
     if path:
         done = [turn.done for turn in turns if turn.done]
         not_started = {turn.address: turn.why_not for turn in turns if turn.error}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Verdict
 from convcheck.judge.words import clean
@@ -92,6 +95,27 @@ def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
     if types and _of_elements(group):
         return key.only("verdict", "rule", "row", "level", "placement")
     return failure_key_of_refusal(group.verdict, group, said=False)
+
+
+def failure_key_of_case(case: CaseResult) -> FailureKey:
+    """Return the key of a case that fails as a whole."""
+    return failure_key(case.verdict, None, clean(case.message))
+
+
+@lru_cache(4096)
+def finding_id(cause: FailureKey) -> str:
+    """Return the short id of the findings of a cause: eight digits, the same in every run.
+
+    Fields that do not count are left out, so that a new one changes no id of those without it.
+    """
+    said = {name: value for name, value in vars(cause).items() if value}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def finding_of(group: Group, case: Case) -> str:
+    """Return the id of the finding that a group of a case is of, '' where nothing is wrong."""
+    failing = group.verdict in FAILURES
+    return finding_id(failure_key_of_cause(group, case)) if failing else ""
 
 
 def fails_whole(case: CaseResult) -> bool:

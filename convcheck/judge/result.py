@@ -183,6 +183,8 @@ class BackendInfo:
     name: str
     #: Its version, and how it is set.
     version: str
+    #: What --backend was given, '' where not known.
+    address: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

@@ -88,16 +88,22 @@ def plural(count: int, noun: str) -> str:
 
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
+    words = explain_values(case, example)
+    dashes = ["--"] if any(word.startswith("-") for word in words) else []
+    return [*dashes, shlex.quote(case.id), *map(shell_word, words)]
+
+
+def explain_values(case: Case, example: Example | CallExample) -> list[str]:
+    """Return the values of an example as `convcheck explain` takes them."""
     from convcheck.judge.result import CallExample
 
     # of an input that only gives a type there is no word, and of a call there may be none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
-    words = [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
-    dashes = ["--"] if any(word.startswith("-") for word in words) else []
-    return [*dashes, shlex.quote(case.id), *map(_argument, words)]
+    return [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
 
 
-def _argument(text: str) -> str:
+def shell_word(text: str) -> str:
+    """Quote a text for a shell; what a terminal would obey is escaped."""
     return shlex.quote(text) if text.isprintable() else "$'" + "".join(map(_escape, text)) + "'"
 
 

@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from convcheck.errors import UsageError
-from convcheck.judge.failure import FailureKey, fails_whole, failure_key
+from convcheck.judge.failure import (
+    FailureKey,
+    fails_whole,
+    failure_key,
+    finding_id,
+    finding_of,
+)
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
+from convcheck.judge.words import clean
 from convcheck.rules.model import Case
 
 Change = Literal["new", "changed", "fixed", "not asked"]
@@ -46,6 +53,12 @@ class ComparedFailure:
         """What makes it the same failure in another run, whatever the level of its row."""
         return failure_key(self.verdict, self.group, self.message).without("level", "words")
 
+    def finding(self, case: Case) -> str:
+        """Return the id of the finding that it is of, as a failure of a case."""
+        if self.group:
+            return finding_of(self.group, case)
+        return finding_id(failure_key(self.verdict, None, clean(self.message)))
+
 
 @dataclass(frozen=True)
 class FailureChange:
@@ -57,6 +70,12 @@ class FailureChange:
     before: ComparedFailure | None
     #: The failure in the new run.
     after: ComparedFailure | None
+
+    @property
+    def finding(self) -> str:
+        """The id of the finding that it is of, or was."""
+        failure = self.after or self.before
+        return failure.finding(self.case) if failure else ""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,13 @@ class Selection:
 def select(catalog: Catalog, selection: Selection) -> list[Case]:
     """Return the selected cases in order. Raises UsageError for a pattern that matches nothing."""
     found = [case for spec in select_specs(catalog, selection.specs) for case in cases(spec)]
+    return select_of(catalog, found, selection)
+
+
+def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
+    """Return those of some cases of the selected specs that are selected, in order. Raises
+    UsageError for a pattern that matches none.
+    """
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]

@@ -28,6 +28,8 @@ class ChangedFinding:
     """The same change of the same failure in one or more cases."""
 
     change: Change
+    #: The ids of the findings of the new run that it is of, or else of the old one: mostly one.
+    ids: tuple[str, ...]
     #: The cases, those that differ in few places put together.
     cases: tuple[str, ...]
     #: How many values fail, or did and do, and in how many cases: 312 → 40 in 3 cases.
@@ -113,6 +115,7 @@ def _partial(which: str, run: RunResult) -> Iterator[str]:
 def _finding(same: Sequence[FailureChange], found: RunDifference) -> ChangedFinding:
     return ChangedFinding(
         change=same[0].change,
+        ids=tuple(dict.fromkeys(one.finding for one in same)),
         cases=tuple(compact_ids(_ids(same))),
         count=_counts(same),
         said=_said(same, whole=False),

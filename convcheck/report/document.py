@@ -6,14 +6,14 @@ Nothing here knows a medium: a piece of text has a role, and a format chooses ho
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Literal
 
 from convcheck.errors import Place
-from convcheck.judge.failure import FailureKey
+from convcheck.judge.failure import FailureKey, finding_id
 from convcheck.judge.result import (
     FAILURES,
     CallExample,
@@ -168,7 +168,7 @@ class CaseFailure:
     #: Why it does not fail the run, where a list says so.
     excuse: Excuse | None
     #: What it has in common with failures of other cases that look like the same cause.
-    cause: Hashable
+    cause: FailureKey
     #: What it has in common with failures of other backends.
     key: FailureKey
     #: The runtime's own words for the case as a whole, '' for none.
@@ -228,6 +228,11 @@ class Finding:
     more_ranges: int
     #: The command that explains the first example, in parts that are not to be broken.
     explain: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """What names it in this run and in others, and in every format."""
+        return finding_id(self.members[0].cause)
 
     @property
     def verdict(self) -> Verdict:
@@ -410,6 +415,8 @@ class RunHead:
     name: str
     #: The version, as the backend names it.
     version: str
+    #: What --backend was given, '' where not known.
+    address: str
     #: How many inputs were asked: edge, boundary or exhaustive.
     tier: str
     #: The gate: failures of rules at this level and stronger fail the run.

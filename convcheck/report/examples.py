@@ -256,7 +256,14 @@ def _rest(example: CallExample, due: Strip, got: Strip, count: int) -> str:
     return ""
 
 
-def deciding_words(example: CallExample) -> tuple[Word, ...]:
+def with_deciding_words(example: Example | CallExample) -> Example | CallExample:
+    """Return an example with the words that `convcheck explain` is to take of it."""
+    if isinstance(example, CallExample):
+        return replace(example, arguments=_deciding_words(example))
+    return example
+
+
+def _deciding_words(example: CallExample) -> tuple[Word, ...]:
     """Return a word an input: those that meet the element that differs, else those of its index in
     tensors of the output's shape, and the first of other tensors; none where one has no elements.
     """

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 from convcheck.judge.failure import (
+    FailureKey,
     fails_whole,
-    failure_key,
+    failure_key_of_case,
     failure_key_of_cause,
     failure_key_of_refusal,
     of_types,
     sort_of,
 )
-from convcheck.judge.result import FAILURES, CallExample, CaseResult, Group, Verdict, gates
-from convcheck.judge.words import GLUE, clean, explain_arguments, pair, plural
+from convcheck.judge.result import (
+    FAILURES,
+    CallExample,
+    CaseResult,
+    Excuse,
+    Group,
+    Verdict,
+    gates,
+)
+from convcheck.judge.words import GLUE, clean, explain_arguments, pair, plural, shell_word
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
-from convcheck.report.examples import call_in_words, deciding_words, element_in_words
+from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
 from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Level
@@ -33,24 +41,22 @@ _URGENT: tuple[Verdict, ...] = ("error", "crashed")
 
 def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
     """Yield the failures of a case of a run gated at `level`, groups of one cause as one."""
-    found: dict[Hashable, list[Group]] = {}
+    found: dict[tuple[FailureKey, Excuse | None], list[Group]] = {}
     for group in case.groups:
         if group.verdict in FAILURES:
-            cause: Hashable = (failure_key_of_cause(group, case.case), group.excuse)
-            found.setdefault(cause, []).append(group)
-    for cause, groups in found.items():
+            cause = failure_key_of_cause(group, case.case)
+            found.setdefault((cause, group.excuse), []).append(group)
+    for (cause, _), groups in found.items():
         yield _failure(case, cause, groups, level)
     if fails_whole(case):
-        message = clean(case.message)
-        key = failure_key(case.verdict, None, message)
-        gated = case.excuse is None
+        key, gated = failure_key_of_case(case), case.excuse is None
         yield CaseFailure(
-            case.case, case.verdict, gated, case.excuse, (key, case.excuse), key, message
+            case.case, case.verdict, gated, case.excuse, key, key, clean(case.message)
         )
 
 
 def _failure(
-    case: CaseResult, cause: Hashable, groups: Sequence[Group], level: Level
+    case: CaseResult, cause: FailureKey, groups: Sequence[Group], level: Level
 ) -> CaseFailure:
     """Return a case's groups of one cause as one failure; the first stands for all."""
     first = groups[0]
@@ -78,12 +84,15 @@ def _failure(
 # Findings ------------------------------------------------------------------------------------
 
 
-def findings_of(failures: Iterable[CaseFailure]) -> list[Finding]:
-    """Return the failures of some cases, those of one cause together, the gravest first."""
+def findings_of(failures: Iterable[CaseFailure], address: str) -> list[Finding]:
+    """Return the failures of some cases, those of one cause together, the gravest first. `address`
+    is that of the backend, '' where not known.
+    """
     found: dict[Hashable, list[CaseFailure]] = {}
     for failure in failures:
-        found.setdefault(failure.cause, []).append(failure)
-    return [_finding(tuple(same)) for same in sorted(found.values(), key=_gravity)]
+        found.setdefault((failure.cause, failure.excuse), []).append(failure)
+    ordered = sorted(found.values(), key=_gravity)
+    return [_finding(tuple(same), address) for same in ordered]
 
 
 def _gravity(members: Sequence[CaseFailure]) -> tuple[bool, bool, int, int, int]:
@@ -93,7 +102,7 @@ def _gravity(members: Sequence[CaseFailure]) -> tuple[bool, bool, int, int, int]
     return (not one.gated, one.excuse is not None, rank, -len(members), -count)
 
 
-def _finding(members: tuple[CaseFailure, ...]) -> Finding:
+def _finding(members: tuple[CaseFailure, ...], address: str) -> Finding:
     first, shown = members[0], _shown(members)
     by, evidence = first.decision, shown.evidence
     decisions = _decisions(members)
@@ -118,7 +127,7 @@ def _finding(members: tuple[CaseFailure, ...]) -> Finding:
         examples=_examples(shown, seen) if seen else (),
         ranges=tuple(pair(shown.case.inputs[0].format, s) for s in seen.ranges) if seen else (),
         more_ranges=seen.more_ranges if seen else 0,
-        explain=_explain(shown, seen) if seen else (),
+        explain=_explain(shown, seen, address) if seen else (),
     )
 
 
@@ -231,12 +240,12 @@ def _examples(shown: CaseFailure, evidence: Evidence) -> tuple[ElementInWords | 
     )
 
 
-def _explain(shown: CaseFailure, evidence: Evidence) -> tuple[str, ...]:
-    """Return the command that explains the first example, the values in one part."""
-    example = evidence.examples[0]
-    if isinstance(example, CallExample):
-        example = replace(example, arguments=deciding_words(example))
-    arguments = explain_arguments(shown.case, example)
+def _explain(shown: CaseFailure, evidence: Evidence, address: str) -> tuple[str, ...]:
+    """Return the command that explains the first example and asks the backend again, the values in
+    one part.
+    """
+    arguments = explain_arguments(shown.case, with_deciding_words(evidence.examples[0]))
     at = 2 if arguments[0] == "--" else 1
-    start = " ".join(["convcheck explain", *arguments[: at - 1]])
+    asked = ["--backend", shell_word(address)] if address else []
+    start = " ".join(["convcheck explain", *asked, *arguments[: at - 1]])
     return start, arguments[at - 1], " ".join(arguments[at:])

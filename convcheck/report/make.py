@@ -44,7 +44,8 @@ def document(result: RunResult) -> Document:
         spec: tuple(_case(case, result.level) for case in found)
         for spec, found in by_spec(result).items()
     }
-    found = findings_of(one for some in cases.values() for case in some for one in case.failures)
+    failures = (one for some in cases.values() for case in some for one in case.failures)
+    found = findings_of(failures, result.backend.address)
     matrices = {
         spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()
     }
@@ -75,6 +76,7 @@ def _head(result: RunResult) -> RunHead:
     return RunHead(
         name=clean(result.backend.name),
         version=clean(result.backend.version),
+        address=result.backend.address,
         tier=result.tier,
         level=result.level,
         outcome=result.outcome,

@@ -29,6 +29,11 @@ def room(console: Console) -> int:
     return console.width - (_WIDER if encodable("…", console.encoding) != "…" else 0)
 
 
+def is_terminal(console: Console) -> bool:
+    """Return whether someone looks on: colours in a log (FORCE_COLOR) make it no terminal."""
+    return console.file.isatty()
+
+
 def put(lines: Iterable[StyledText], console: Console) -> None:
     """Print lines; what is longer than the console is wide stays whole, to be copied.
 

@@ -32,9 +32,13 @@ _STYLES: dict[Role, str] = {
 }
 
 
-def finding_lines(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the lines of a finding; one that fails no run is dim, and short unless `verbose`."""
-    lines = [*_heading(finding, width, verbose), *_body(finding, width, verbose)]
+def finding_lines(
+    finding: Finding, width: int, verbose: bool, whole: bool = False
+) -> Iterator[StyledText]:
+    """Yield the lines of a finding; one that fails no run is dim, and short unless `verbose`. What
+    is long is cut unless it is to be shown `whole`.
+    """
+    lines = [*_heading(finding, width, verbose), *_body(finding, width, verbose, whole)]
     if not finding.gated:
         for line in lines:
             line.stylize("dim")
@@ -51,12 +55,13 @@ def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText
     first, *more = finding.cases if verbose else finding.few_cases
     *front, last = labelled(finding.label, style, first, width)
     yield from front
-    yield from to_margins(last, StyledText(finding.count), width)
+    count = StyledText.assemble((finding.id, "dim"), f"  {finding.count}".rstrip())
+    yield from to_margins(last, count, width)
     for name in more:
         yield from paragraph(name, width, hang=2, style="bold")
 
 
-def _body(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
+def _body(finding: Finding, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
     shown = finding.gated or verbose
     if finding.rule:
         *front, last = paragraph(finding.row, width, hang=2)
@@ -69,13 +74,14 @@ def _body(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]:
         yield from paragraph(f"{excuse.kind}: {clean(excuse.reason)}", width)
         yield StyledText(" " * INDENT + f"{excuse.place}  {clean(excuse.issue)}".rstrip())
     if finding.message:
-        yield from paragraph(finding.message if verbose else cut(finding.message, _LONG), width)
+        said = finding.message if verbose or whole else cut(finding.message, _LONG)
+        yield from paragraph(said, width)
     if finding.explain:
         for line in command_lines(finding.explain, width - INDENT):
             yield StyledText(" " * INDENT + line, "cyan")
         if shown:
             yield from _ranges(finding, width, verbose)
-            yield from example_lines(finding, width)
+            yield from example_lines(finding, width, whole)
 
 
 def command_lines(parts: Sequence[str], width: int) -> list[str]:
@@ -85,7 +91,9 @@ def command_lines(parts: Sequence[str], width: int) -> list[str]:
     lines = [whole]
     if len(whole) > width:
         room = width - len(" \\")
-        lines = halved if values and len(halved[0]) <= room else [start, name, values]
+        tail = f"{name} {values}".rstrip()
+        lines = [start, tail] if len(tail) <= room else [start, name, values]
+        lines = halved if values and len(halved[0]) <= room else lines
     lines = list(filter(None, lines))
     broken = [f"{line} \\" for line in lines[:-1]] + lines[-1:]
     return ["  " * bool(i) + line for i, line in enumerate(broken)]
@@ -103,11 +111,11 @@ def _ranges(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText]
     yield from paragraph(", ".join(spans), width)
 
 
-def example_lines(finding: Finding, width: int) -> Iterator[StyledText]:
+def example_lines(finding: Finding, width: int, whole: bool = False) -> Iterator[StyledText]:
     """Yield the examples of a finding, bit by bit, or a call element by element."""
     for i, example in enumerate(finding.examples):
         if isinstance(example, CallInWords):
-            yield from call_lines(example, width)
+            yield from call_lines(example, width, whole=whole)
             continue
         if i:  # the first example's input stands in the explain command
             yield StyledText.assemble((" " * INDENT + "extreme   ", "dim"), example.inputs)
@@ -184,7 +192,9 @@ def _value(row: CodeInWords, coded: int) -> StyledText:
 # Whole calls ---------------------------------------------------------------------------------
 
 
-def call_lines(example: CallInWords, width: int, indent: int = INDENT) -> Iterator[StyledText]:
+def call_lines(
+    example: CallInWords, width: int, indent: int = INDENT, whole: bool = False
+) -> Iterator[StyledText]:
     """Yield the lines of a call: types and shapes, then elements side by side."""
     for one in example.lines:
         head = StyledText(" " * indent + one.label.ljust(_LABEL), "dim")
@@ -195,7 +205,9 @@ def call_lines(example: CallInWords, width: int, indent: int = INDENT) -> Iterat
         yield from (StyledText.assemble(" " * (indent + _LABEL), line) for line in more)
     if example.elements:
         marked = not example.message
-        yield from _table(example.elements, width, max(indent, _ARROW), marked)
+        for line in _table(example.elements, width, max(indent, _ARROW), marked):
+            fits = whole or line.cell_len <= width
+            yield line if fits else StyledText(cut(line.plain, width))
 
 
 def _table(table: Elements, width: int, indent: int, marked: bool) -> Iterator[StyledText]:
@@ -210,7 +222,7 @@ def _table(table: Elements, width: int, indent: int, marked: bool) -> Iterator[S
         line = StyledText(" " * (indent - _ARROW) + f"{mark} " + _columns(row, widths))
         if marked and i in table.wrong:
             line.stylize("bold red", len(line.plain) - len(row[-1]))
-        yield StyledText(cut(line.plain, width)) if line.cell_len > width else line
+        yield line
     if table.rest:
         yield StyledText(" " * indent + table.rest, "dim")
 

@@ -48,7 +48,7 @@ def _problem(one: ProblemInWords) -> str:
 def _finding(finding: Finding) -> str:
     """Return what is wrong, and as the message the lines that the terminal prints."""
     count = plural(len(finding.members), "case")
-    title = f"{finding.label}: {cut(finding.gist, _LONG)} ({count})"
+    title = f"{finding.label} {finding.id}: {cut(finding.gist, _LONG)} ({count})"
     return _command("error", _NEW_LINE.join(plain_lines(finding, _WIDTH)), title=title)
 
 

@@ -42,7 +42,9 @@ def _sums(suites: Iterable[Element]) -> dict[str, str]:
 
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
-    return _suite_of(name, _properties(name, document), [_test(case) for case in cases])
+    return _suite_of(
+        name, _properties(name, document), [_test(case, document.head.address) for case in cases]
+    )
 
 
 def _suite_of(name: str, properties: dict[str, str], tests: Sequence[Element]) -> Element:
@@ -77,8 +79,8 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
 # A case --------------------------------------------------------------------------------------
 
 
-def _test(case: CaseReport) -> Element:
-    found = findings_of(case.failures)
+def _test(case: CaseReport, address: str) -> Element:
+    found = findings_of(case.failures, address)
     test = _named(case.case.spec, case.case.name)
     gated = [finding for finding in found if finding.gated]
     if gated:

@@ -84,7 +84,7 @@ def _problem(one: ProblemInWords) -> str:
 def _findings(found: Sequence[Finding]) -> Iterator[str]:
     """Yield the findings, the first in full and the others folded; below the gate all are."""
     for i, finding in enumerate(found):
-        title = f"{finding.label}: {cut(finding.line, _LONG)}"
+        title = f"{finding.label} {finding.id}: {cut(finding.line, _LONG)}"
         count = finding.count or "1 case"
         if i < _OPEN and finding.gated:
             yield "\n\n".join([f"### {escaped(title)} ({count})", *_finding(finding)])

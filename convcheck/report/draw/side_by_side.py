@@ -36,8 +36,10 @@ class Side:
     error: str = ""
 
 
-def side_by_side_lines(sides: Sequence[Side], width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the lines of the report."""
+def side_by_side_lines(
+    sides: Sequence[Side], width: int, verbose: bool, whole: bool = False
+) -> Iterator[StyledText]:
+    """Yield the lines of the report; what is long is cut unless it is to be shown `whole`."""
     ran = [(side.name, side.document) for side in sides if side.document is not None]
     text_width = min(width, MAX_WIDTH)
     yield from _title(sides, text_width)
@@ -48,9 +50,9 @@ def side_by_side_lines(sides: Sequence[Side], width: int, verbose: bool) -> Iter
         yield from matrices(ran, width, verbose)
         found = shared_findings(ran)
         for finding in found:
-            yield from _finding(finding, len(ran), text_width, verbose)
+            yield from _finding(finding, len(ran), text_width, verbose, whole)
             yield StyledText()
-        digest = list(_digest(found, [name for name, _ in ran], text_width, verbose))
+        digest = list(_digest(found, [name for name, _ in ran], text_width, verbose, whole))
         yield from (*digest, StyledText()) if digest else ()
         tolerated = list(_tolerated(ran, text_width))
         yield from (*tolerated, StyledText()) if tolerated else ()
@@ -133,12 +135,14 @@ def _cell(word: str) -> StyledText:
 # The findings.
 
 
-def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> Iterator[StyledText]:
+def _finding(
+    finding: SharedFinding, sides: int, width: int, verbose: bool, whole: bool
+) -> Iterator[StyledText]:
     """Yield a finding with the names of those that have it, and where theirs is another extent."""
     if sides > 1:
         names = ", ".join(name for name, _ in finding.sides)
         yield from paragraph(names, width, indent=0, style="bold cyan")
-    yield from finding_lines(finding.shown, width, verbose)
+    yield from finding_lines(finding.shown, width, verbose, whole)
     first = extent(finding.shown)
     for name, one in finding.sides:
         if (here := extent(one)) != first:
@@ -150,7 +154,7 @@ def _finding(finding: SharedFinding, sides: int, width: int, verbose: bool) -> I
 
 
 def _digest(
-    found: Sequence[SharedFinding], names: Sequence[str], width: int, verbose: bool
+    found: Sequence[SharedFinding], names: Sequence[str], width: int, verbose: bool, whole: bool
 ) -> Iterator[StyledText]:
     """Yield each finding a line, with the cases in which each backend has it."""
     if len(found) <= _FEW:
@@ -163,15 +167,16 @@ def _digest(
         yield from paragraph(order, width, indent=0, style="dim")
     else:
         heads = list(names)
-    shown = found if verbose else found[:_LINES]
+    shown = found if verbose or whole else found[:_LINES]
     counts = [{name: number(len(one.members)) for name, one in each.sides} for each in shown]
     rows = [[StyledText(), *(_cell(here.get(name, "0")) for name in names)] for here in counts]
     titles = cells(["", *(head.rjust(4) for head in heads)], "dim")
     first, *lines = table_lines([titles], rows, WHOLE, right=range(1, len(names) + 1))
     yield first
     for line, each in zip(lines, shown, strict=True):
-        said = cut(each.shown.labelled_line, width - line.cell_len - len(_GAP))
-        yield StyledText.assemble(line, _GAP, said)
+        line = StyledText.assemble(line, _GAP, (each.shown.id, "dim"), _GAP)
+        said = each.shown.labelled_line
+        yield StyledText.assemble(line, said if whole else cut(said, width - line.cell_len))
     if len(found) > len(shown):
         yield StyledText(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
 

@@ -40,23 +40,24 @@ _ENTRIES = 6  # of a list, of each kind
 
 
 def report_lines(
-    document: Document, width: int, verbose: bool, quiet: bool = False
+    document: Document, width: int, verbose: bool, quiet: bool = False, whole: bool = False
 ) -> Iterator[StyledText]:
     """Yield the lines of a report, as wide as `width`; `verbose` shows every matrix, case and
     message, `quiet` what is wrong with a list of known failures, a line a finding, and the verdict.
+    What is long is cut to the width unless it is to be shown `whole`, as in a file.
     """
-    return _brief(document, width) if quiet else _lines(document, width, verbose)
+    return _brief(document, width, whole) if quiet else _lines(document, width, verbose, whole)
 
 
-def _brief(document: Document, width: int) -> Iterator[StyledText]:
+def _brief(document: Document, width: int, whole: bool) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from _problems(document.problems, text_width)
     gated = [finding for finding in document.findings if finding.gated]
-    yield from _a_line_each(gated, text_width, verbose=False)
+    yield from _a_line_each(gated, WHOLE if whole else text_width, whole, named=True)
     yield from verdict_lines(document, text_width)
 
 
-def _lines(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
+def _lines(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from paragraph(document.backend, text_width, indent=0, hang=2, style="bold")
     yield from map(StyledText, document.setting)
@@ -67,12 +68,13 @@ def _lines(document: Document, width: int, verbose: bool) -> Iterator[StyledText
     yield from _matrices(document, width, verbose)
     found = [finding for finding in document.findings if not finding.excuse]
     for finding in document.findings if verbose else found:
-        yield from (*finding_lines(finding, text_width, verbose), StyledText())
+        yield from (*finding_lines(finding, text_width, verbose, whole), StyledText())
     yield from _problems(document.problems, text_width)
     if len(found) > _FEW:
         yield StyledText(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
-        yield from (*_a_line_each(found, text_width, verbose), StyledText())
-    rest = list(_rest(document, text_width, verbose))
+        room = WHOLE if whole else text_width
+        yield from (*_a_line_each(found, room, verbose or whole), StyledText())
+    rest = list(_rest(document, text_width, verbose, whole))
     yield from (*rest, StyledText()) if rest else ()
     yield from verdict_lines(document, text_width)
 
@@ -88,12 +90,19 @@ def _matrices(document: Document, width: int, verbose: bool) -> Iterator[StyledT
     yield from wrong_type_lines(wrong, min(width, MAX_WIDTH), verbose)
 
 
-def _a_line_each(found: Sequence[Finding], width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield a line a finding, and one for those that are left out if not `verbose`."""
-    shown = found if verbose else found[:_LINES]
+def _a_line_each(
+    found: Sequence[Finding], width: int, every: bool, named: bool = False
+) -> Iterator[StyledText]:
+    """Yield a line a finding, and one for those that are left out if it is not to be `every` one;
+    `named` has operator and types, too.
+    """
+    shown = found if every else found[:_LINES]
     for finding in shown:
         count = f"{plural(len(finding.members), 'case'):>10}  "
-        yield StyledText.assemble(count, cut(finding.labelled_line, width - len(count)))
+        room = width - len(count) - len(finding.id) - 2
+        of = f"{cut(', '.join(finding.cases), room // 2)}: " if named else ""
+        said = cut(of + finding.labelled_line, room)
+        yield StyledText.assemble(count, (finding.id, "dim"), f"  {said}")
     if len(found) > len(shown):
         rest = sum(len(finding.members) for finding in found[len(shown) :])
         yield StyledText(
@@ -182,12 +191,12 @@ def _entry(entry: Listed, width: int) -> Iterator[StyledText]:
 # What is not judged --------------------------------------------------------------------------
 
 
-def _rest(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
+def _rest(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
     yield from () if verbose else _excused(document.listed, width)
     for rule in document.rules:
         if verbose or rule.verdict == "tolerated":
             yield from _rule(rule, width, verbose)
-    yield from _unsupported(document.unsupported, width, verbose)
+    yield from _unsupported(document.unsupported, width, verbose, whole)
 
 
 def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[StyledText]:
@@ -204,7 +213,7 @@ def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[StyledText]:
 
 
 def _unsupported(
-    cases: Sequence[tuple[str, str]], width: int, verbose: bool
+    cases: Sequence[tuple[str, str]], width: int, verbose: bool, whole: bool
 ) -> Iterator[StyledText]:
     """Yield the runtime's own words for what it does not take, if they are few or asked for."""
     reasons: dict[str, list[tuple[str, str]]] = {}
@@ -216,14 +225,16 @@ def _unsupported(
         yield StyledText.assemble(("unsupported", "dim"), f"  {count} (-v says why)")
         return
     for some in reasons.values():
-        yield from _reason(some, width, verbose)
+        yield from _reason(some, width, verbose, whole)
 
 
-def _reason(cases: Sequence[tuple[str, str]], width: int, verbose: bool) -> Iterator[StyledText]:
+def _reason(
+    cases: Sequence[tuple[str, str]], width: int, verbose: bool, whole: bool
+) -> Iterator[StyledText]:
     messages = dict.fromkeys(message for _, message in cases)
     such = ", such as" if len(messages) > 1 else ""
     said = f"{plural(len(cases), 'case')}{such}: {next(iter(messages)) or 'no reason given'}"
     left = width - len("unsupported  ")
-    yield from labelled("unsupported", "dim", said if verbose else cut(said, left), width)
+    yield from labelled("unsupported", "dim", said if verbose or whole else cut(said, left), width)
     for name in compact_ids(case for case, _ in cases) if verbose else ():
         yield from paragraph(name, width, indent=13, hang=2, style="dim")

@@ -9,9 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import shlex
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -87,24 +85,13 @@ def _head(document: Document, command: str) -> dict[str, Any]:
         "others": [*document.reasons[1:], *document.setting],
         "name": head.name,
         "version": head.version,
-        "address": _address(head, command),
+        "address": head.address or head.name,
         "remarks": document.remarks,
         "known": head.known,
         "problems": document.problems,
         "facts": list(_facts(head, command)),
         "convcheck": __version__,
     }
-
-
-def _address(head: RunHead, command: str) -> str:
-    """Return the address of the backend: as the command has it, which may not be its name."""
-    try:
-        words = shlex.split(command)
-    except ValueError:  # no command of a shell
-        words = []
-    given = [word for option, word in pairwise(words) if option == "--backend"]
-    given += [word.removeprefix("--backend=") for word in words if word.startswith("--backend=")]
-    return given[0] if len(given) == 1 else head.name
 
 
 def _facts(head: RunHead, command: str) -> list[tuple[str, str]]:

@@ -170,10 +170,10 @@ def _decision(page: _Page, by: Decision) -> int:
 
 
 def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[Any]:
-    """Return [status, kind, ids, rows, places, reading, placement, where, message, verdict,
-    excuse, members].
+    """Return [status, kind, names, rows, places, reading, placement, where, message, verdict,
+    excuse, id, members].
 
-    `ids` are short names of the cases, 0 of one case; of `members` each has six numbers.
+    `names` are short ones of the cases, 0 of one case; of `members` each has six numbers.
     """
     members, text, first = finding.members, page.texts.index, finding.members[0]
     return [
@@ -188,6 +188,7 @@ def _finding(page: _Page, positions: dict[int, int], finding: Finding) -> list[A
         text(finding.message),
         text(finding.verdict),
         page.excuses.index(_excuse(finding.excuse)) if finding.excuse else -1,
+        finding.id,
         [number for one in members for number in _member(page, positions, finding, one)],
     ]
 

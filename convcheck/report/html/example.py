@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from convcheck.judge.result import CallExample, Example, Strip, Word
@@ -21,12 +20,12 @@ from convcheck.numerics.format import Bool, Float, Format, Text
 from convcheck.report.document import Elements
 from convcheck.report.examples import (
     LONG,
-    deciding_words,
     elements_of,
     few,
     forms,
     labels,
     shorten,
+    with_deciding_words,
 )
 from convcheck.report.html.line import Span, near
 from convcheck.rules.model import Case
@@ -59,9 +58,8 @@ def example_data(
 
 
 def _arguments(case: Case, shown: Example | CallExample) -> str:
-    if isinstance(shown, CallExample):
-        shown = replace(shown, arguments=deciding_words(shown))
-    return " ".join(explain_arguments(case, shown)).replace(shlex.quote(case.id), "@", 1)
+    words = explain_arguments(case, with_deciding_words(shown))
+    return " ".join(words).replace(shlex.quote(case.id), "@", 1)
 
 
 def _values(case: Case, ranges: Iterable[Span], shown: Example) -> list[Any]:

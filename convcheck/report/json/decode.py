@@ -63,7 +63,7 @@ def _upgraded(node: Any) -> Any:
 
 def _run(report: form.ReportJson, types: Types) -> RunResult:
     return RunResult(
-        judged.BackendInfo(report.backend.name, report.backend.version),
+        judged.BackendInfo(report.backend.name, report.backend.version, report.backend.address),
         report.tier,
         report.summary.level,
         tuple(report.corpus.specs.items()),

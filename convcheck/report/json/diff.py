@@ -12,6 +12,7 @@ from convcheck.plan.diff import Change, RunDifference
 from convcheck.report.json.codec import Count, Shape, plain
 from convcheck.report.json.encode import backend
 from convcheck.report.json.report import BackendJson, CorpusJson
+from convcheck.rules.model import Case
 
 FORMAT: Final = "convcheck-diff/1"
 
@@ -51,6 +52,8 @@ class DiffSummaryJson(Shape, frozen=True, kw_only=True):
 class FailureJson(Shape, frozen=True, kw_only=True):
     """A failure in one of the runs."""
 
+    #: The id of the finding that it is of.
+    finding: str
     verdict: Verdict
     #: Empty, as is the row, for a case that failed as a whole.
     rule: str
@@ -147,8 +150,8 @@ def encoded_diff(found: RunDifference) -> DiffJson:
             FindingJson(
                 change=f.change,
                 case=f.case.id,
-                before=_failure(f.before),
-                after=_failure(f.after),
+                before=_failure(f.before, f.case),
+                after=_failure(f.after, f.case),
             )
             for f in found.findings
         ),
@@ -170,12 +173,13 @@ def _run(run: RunResult) -> RunJson:
     )
 
 
-def _failure(failure: diff.ComparedFailure | None) -> FailureJson | None:
+def _failure(failure: diff.ComparedFailure | None, case: Case) -> FailureJson | None:
     if failure is None:
         return None
     rule, row = failure.row
     group = failure.group
     return FailureJson(
+        finding=failure.finding(case),
         verdict=failure.verdict,
         rule=rule,
         row=row,

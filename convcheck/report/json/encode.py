@@ -9,6 +9,7 @@ import msgspec
 from convcheck import __version__
 from convcheck.files import write_text
 from convcheck.judge import result as judged
+from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.result import CallExample, CaseResult, RunResult
 from convcheck.judge.words import code_text, value
 from convcheck.report.counts import by_spec, counts_of
@@ -59,7 +60,7 @@ def report(result: RunResult) -> form.ReportJson:
 
 def backend(info: judged.BackendInfo) -> form.BackendJson:
     """Return a backend as it names itself."""
-    return form.BackendJson(name=info.name, version=info.version)
+    return form.BackendJson(name=info.name, version=info.version, address=info.address)
 
 
 def _problem(problem: judged.Problem) -> form.ProblemJson:
@@ -98,6 +99,7 @@ def case(result: CaseResult) -> form.CaseJson:
         coverage=result.coverage,
         left_out=result.left_out,
         excuse=_excuse(result.excuse),
+        finding=finding_id(failure_key_of_case(result)) if fails_whole(result) else "",
         groups=tuple(group_json(result.case, one) for one in result.groups),
     )
 
@@ -137,6 +139,7 @@ def group_json(case: Case, found: judged.Group) -> form.GroupJson:
         more_ranges=found.more_ranges,
         examples=tuple(example(case, one) for one in found.examples),
         excuse=_excuse(found.excuse),
+        finding=finding_of(found, case),
     )
 
 

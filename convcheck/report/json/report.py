@@ -28,6 +28,8 @@ class BackendJson(Shape, frozen=True, kw_only=True):
     name: str
     #: Empty where it names none.
     version: str
+    #: What --backend was given; absent where not known.
+    address: str = ""
 
 
 class CorpusJson(Shape, frozen=True, kw_only=True):
@@ -213,6 +215,8 @@ class GroupJson(Shape, frozen=True, kw_only=True):
     examples: tuple[ExampleJson | CallJson, ...]
     #: Absent where the failure counts.
     excuse: ExcuseJson | None = None
+    #: The id of the finding that it is of; absent where nothing is wrong.
+    finding: str = ""
 
 
 class CaseHeadJson(Shape, frozen=True, kw_only=True):
@@ -250,6 +254,8 @@ class CaseJson(CaseHeadJson, frozen=True, kw_only=True):
     left_out: Count = 0
     #: Of a case that fails as a whole; absent where the failure counts.
     excuse: ExcuseJson | None = None
+    #: Of a case that fails as a whole, the id of the finding; else absent.
+    finding: str = ""
     groups: tuple[GroupJson, ...]
 
 

@@ -37,7 +37,8 @@ function findingOf(one, members, where) {
     h("span", { class: "top-line" }, tag(one.status),
       h("span", { class: "kind" }, one.kind || one.message || one.verdict),
       h("span", { class: "counts" }, of ? `${number(count)} of ${number(of)}` : "",
-        members.length > 1 ? `${of ? " in " : ""}${plural(members.length, "case")}` : "")),
+        members.length > 1 ? `${of ? " in " : ""}${plural(members.length, "case")}` : "",
+        h("code", { class: "finding-id", title: "its id, the same in every run" }, one.id))),
     h("span", { class: "ids" }, shortIds(one, members)),
     one.rows.length > 0 && h("span", { class: "row" }, one.rows[0].name,
       one.rows.length > 1 && `, and ${plural(one.rows.length - 1, "more row")}`));
@@ -136,7 +137,7 @@ function memberOf(one, entry, width) {
     ranges.length > 0 && rangesOf(ranges, left),
     examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
-      examples.length && `convcheck explain ${examples[0].words.replace("@", shell(id))}`,
+      examples.length && `convcheck explain --backend ${backend} ${examples[0].words.replace("@", shell(id))}`,
       `convcheck repro ${shell(id)} --backend ${backend} --group ${digest.slice(0, 8)}`,
     ].filter(Boolean)),
     h("p", { class: "digest" }, "digest of the failing inputs and answers ", h("code", {}, digest)),

@@ -46,9 +46,9 @@ const cases = data.cases.map(([spec, name, status, judged, coverage, message, pr
 
 const MEMBER = 6;
 
-const findings = data.findings.map(([rank, kind, ids, rows, places, reading, placement, where, message, verdict, excuse, members], index) => {
+const findings = data.findings.map(([rank, kind, ids, rows, places, reading, placement, where, message, verdict, excuse, id, members], index) => {
   const finding = {
-    index, ids, status: statuses[rank], kind: text(kind), rows: rows.map((row) => decisions[row]),
+    index, id, ids, status: statuses[rank], kind: text(kind), rows: rows.map((row) => decisions[row]),
     places: text(places), reading: text(reading), placement: text(placement), where: text(where), message: text(message), verdict: text(verdict),
     excuse: excuse < 0 ? null : data.excuses[excuse], members: [], visible: [],
   };

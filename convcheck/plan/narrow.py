@@ -1,0 +1,63 @@
+"""A part of a run's result: of some cases, or of one finding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from convcheck.errors import UsageError
+from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
+from convcheck.judge.result import CallExample, CaseResult, Example, RunResult, case_verdict
+from convcheck.plan.select import Selection, select_of, select_specs
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case
+
+
+def narrowed(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
+    """Return a run with the selected cases alone. Raises UsageError where it has none of them."""
+    specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
+    asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
+    if not asked:
+        raise UsageError(f"the run asked no case of {', '.join(selection.specs)}")
+    kept = {case.id for case in select_of(catalog, asked, selection)}
+    return replace(result, cases=tuple(one for one in result.cases if one.case.id in kept))
+
+
+def of_finding(result: RunResult, named: str) -> RunResult:
+    """Return a run with the failures of one finding alone, given its id, or the first digits of it.
+
+    Raises UsageError for the id of none or of several.
+    """
+    ids = {one for case in result.cases for one in _ids(case)}
+    found = sorted(one for one in ids if named and one.startswith(named.lower()))
+    if len(found) != 1:
+        what = f"several findings: {', '.join(found)}" if found else "no finding of this run"
+        hint = "an id stands in the heading of its finding, in every report of the run"
+        raise UsageError(f"--finding {named} names {what}", hint=hint)
+    cases = (_only(case, found[0]) for case in result.cases if found[0] in _ids(case))
+    return replace(result, cases=tuple(cases))
+
+
+def _ids(case: CaseResult) -> set[str]:
+    whole = {finding_id(failure_key_of_case(case))} if fails_whole(case) else set()
+    return whole | {one for group in case.groups if (one := finding_of(group, case.case))}
+
+
+def _only(case: CaseResult, finding: str) -> CaseResult:
+    """Return the result of a case with what is of a finding alone."""
+    groups = tuple(group for group in case.groups if finding_of(group, case.case) == finding)
+    if not groups:  # it fails as a whole
+        return replace(case, groups=())
+    message = "" if fails_whole(case) else case.message  # it has its own finding
+    return replace(case, groups=groups, verdict=case_verdict(groups), message=message)
+
+
+def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:
+    """Return the first example of a finding, and its case. Raises UsageError, also where there is
+    none.
+    """
+    for one in of_finding(result, named).cases:
+        for group in one.groups:
+            if group.examples:
+                return one.case, group.examples[0]
+    hint = "it is of cases that failed as a whole: `convcheck report --finding` shows them"
+    raise UsageError(f"the finding {named} has no example", hint=hint)

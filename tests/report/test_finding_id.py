@@ -1,0 +1,157 @@
+"""The id of a finding: in every format, in every run, and taken by commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from drawn import annotated, in_html, in_junit, in_markdown, print_report
+from report_runs import ELSE, RUNS, TABLE, TRUNCATED, answered, case, group, run
+from rich.console import Console
+
+from convcheck.judge.result import RunResult
+from convcheck.plan.diff import diff_runs
+from convcheck.report.difference import difference_in_words
+from convcheck.report.draw.diff import difference_lines
+from convcheck.report.json.diff import diff_text
+from convcheck.report.json.encode import text
+from convcheck.report.make import document
+
+TRUNCATING = "tests.planted.rounding_backends:Truncating"
+ONE = case("onnx.Cast-19", "float32", "bfloat16")
+OTHER = case("onnx.Cast-21", "float64", "float16")
+
+
+def printed(result: RunResult, quiet: bool = False) -> str:
+    console = Console(width=80, file=StringIO())
+    print_report(result, console, quiet=quiet)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def ids(result: RunResult) -> list[str]:
+    return [finding.id for finding in document(result).findings]
+
+
+@pytest.mark.parametrize("name", ["failing", "kinds", "calls"])
+def test_every_format_shows_it(name: str) -> None:
+    result = RUNS[name]()
+    gated = [finding.id for finding in document(result).findings if finding.gated]
+    assert gated
+    pages = [printed(result), in_markdown(result), in_junit(result), in_html(result), text(result)]
+    pages += [printed(result, quiet=True)]
+    pages += ["\n".join(annotated(result))] if len(gated) <= 10 else []
+    assert [one for page in pages for one in gated if one not in page] == []
+
+
+def test_the_difference_of_runs_shows_it() -> None:
+    good = run(answered(ONE, group(ELSE, "pass")))
+    bad = run(answered(ONE, TRUNCATED))
+    found, [its] = diff_runs(good, bad), ids(bad)
+    lines = [str(line) for line in difference_lines(difference_in_words(found), 80, False)]
+    assert any(line.startswith("NEW") and its in line for line in lines)
+    assert json.loads(diff_text(found))["findings"][0]["after"]["finding"] == its
+
+
+def test_it_is_that_of_the_same_failure_in_another_run() -> None:
+    few = replace(TRUNCATED, count=1, ranges=(), examples=(), digest="f" * 32)
+    first, second = ids(run(answered(ONE, TRUNCATED))), ids(run(answered(OTHER, few)))
+    assert first == second == ["d326e618"]  # it must not change from version to version
+    others = [
+        replace(TRUNCATED, kind="one ulp too large in magnitude"),
+        replace(TRUNCATED, decision=TABLE),
+        replace(TRUNCATED, placement="odd tail"),
+    ]
+    made = [*first, *(ids(run(answered(ONE, other)))[0] for other in others)]
+    assert len(set(made)) == len(made)
+
+
+def test_the_command_that_explains_asks_the_backend_again() -> None:
+    result = run(answered(ONE, TRUNCATED))
+    named = replace(result, backend=replace(result.backend, address="process:./mine -x"))
+    command = "convcheck explain --backend 'process:./mine -x' onnx.Cast-19/float32-to-bfloat16"
+    for page in (printed(named), in_markdown(named), in_junit(named)):
+        assert command in " ".join(page.replace("\\\n", " ").split())
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("id") / "run.json"
+    done = convcheck(
+        "run", "--backend", TRUNCATING, "onnx.Cast-21", "--from", "float32", "--to", "bfloat16",
+        "--to", "float16", "--json", path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert f"convcheck explain --backend {TRUNCATING}" in done.stdout
+    return path
+
+
+def named_in(report: Path) -> list[str]:
+    cases = json.loads(report.read_text())["cases"]
+    groups = (group for case in cases for group in case["groups"])
+    return list(dict.fromkeys(group["finding"] for group in groups if "finding" in group))
+
+
+def test_report_shows_one_finding(report: Path) -> None:
+    first, *others = named_in(report)
+    assert others
+    done = convcheck("report", report, "--finding", first)
+    assert done.returncode == 1
+    assert first in done.stdout
+    assert [one for one in others if one in done.stdout] == []
+    assert convcheck("report", report, "--finding", first[:5].upper()).stdout == done.stdout
+    wrong = convcheck("report", report, "--finding", "zz")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--finding zz names no finding of this run" in wrong.stderr
+
+
+def test_report_takes_the_selectors_of_a_run(report: Path, tmp_path: Path) -> None:
+    done = convcheck("report", report, "onnx.Cast-21", "--to", "bfloat16")
+    assert "float32-to-bfloat16" in done.stdout
+    assert "float32-to-float16" not in done.stdout
+    assert convcheck("report", report, "--case", "*-to-float16").stdout.count("FAIL") >= 2
+    assert convcheck("report", report, "--from", "int8").returncode == 2
+    assert convcheck("report", report, "onnx.Cast-13").returncode == 2
+    strict = convcheck("report", report, "--level", "normative").stdout
+    assert "gate: normative" in strict
+    assert "below the gate" in strict
+    part = convcheck("report", report, "--to", "bfloat16", "--json", tmp_path / "part.json")
+    assert part.returncode == 2
+    assert not (tmp_path / "part.json").exists()
+
+
+def test_explain_and_repro_take_it(report: Path) -> None:
+    first, *_ = named_in(report)
+    done = convcheck("explain", "--report", report, "--finding", first, "--backend", TRUNCATING)
+    assert done.returncode == 1
+    assert "onnx.Cast-21/float32-to-" in done.stdout
+    made = convcheck("repro", "--report", report, "--finding", first, "--emit", "c")
+    assert made.returncode == 0
+    assert "onnx.Cast-21/float32-to-" in made.stdout
+    assert convcheck("explain", "--finding", first).returncode == 2
+    assert convcheck("repro", "--finding", first, "--backend", TRUNCATING).returncode == 2
+    wrong = convcheck("repro", "--report", report, "--finding", "zz")
+    assert (wrong.returncode, "names no finding" in wrong.stderr) == (2, True)
+
+
+def test_nothing_is_cut_where_there_is_no_terminal(tmp_path: Path) -> None:
+    words = "no kernel for this pair of types " * 30
+    kinds = [group(ELSE, "fail", f"kind {i} of wrongness, {words}") for i in range(40)]
+    path = tmp_path / "run.json"
+    path.write_text(text(run(answered(ONE, *kinds))))
+    done = convcheck("report", path, "-q")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert len(lines) == 41
+    said = [f"{ONE.id}: kind {i} of wrongness, {words.strip()}" for i in range(40)]
+    assert [one for one in said if one not in done.stdout] == []
+    assert "…" not in done.stdout
+    empty = tmp_path / "none.json"
+    empty.write_text(text(run(answered(ONE, group(ELSE, "pass")))))
+    changed = convcheck("diff", empty, path)
+    assert changed.stdout.count("NEW") == 40
+    assert "…" not in changed.stdout
