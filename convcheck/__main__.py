@@ -1,15 +1,19 @@
 """The entry point: runs a command and turns every way of ending into its exit code.
 
 0 all well, 1 a finding, 2 bad input, 3 nothing was judged, 4 the backend could not be started,
-70 a fault of convcheck itself (a traceback must not look like a finding), 130 interrupted,
-141 nobody read all that was written to stdout (as a shell has it for SIGPIPE).
+70 a fault of convcheck itself (a traceback must not look like a finding), 74 the system refuses
+(a full device, too many open files), 130 interrupted, 141 nobody read all that was written to
+stdout (as a shell has it for SIGPIPE).
 """
 
 from __future__ import annotations
 
 import io
-import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
 
 FAULT, INTERRUPTED, CLOSED = 70, 130, 141
 
@@ -21,39 +25,74 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have a character
 
-    from convcheck.cli import ClosedError, group
     from convcheck.errors import ConvcheckError
+    from convcheck.streams import ClosedError, say, silence
 
     try:
-        code = group.main(prog_name="convcheck", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        code = _called()
     except ConvcheckError as error:
         _complain(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        error.show()
+        say(_of_click(error), err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except (BrokenPipeError, ClosedError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where what is left to flush may go
+        silence(sys.stdout)
         code = CLOSED
+    except OSError as error:
+        code = _system_fault(error)
     except Exception:
         code = _own_fault()
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _called() -> object:
+    """Call the command line, and return what its command does."""
+    from convcheck.cli import group
+
+    code: object = group.main(prog_name="convcheck", standalone_mode=False)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return code
+
+
+def _of_click(error: click.ClickException) -> str:
+    said = io.StringIO()
+    error.show(said)
+    return said.getvalue().rstrip("\n")
+
+
 def _complain(message: str) -> None:
-    print(f"convcheck: {message}", file=sys.stderr)
+    from convcheck.streams import say
+
+    say(f"convcheck: {message}", err=True)
+
+
+def _system_fault(error: OSError) -> int:
+    """Say what the system refused; what is not one of its limits is a fault of our own."""
+    from convcheck.errors import SystemLimitError
+    from convcheck.files import LIMITS
+    from convcheck.streams import silence
+
+    if error.errno not in LIMITS:
+        return _own_fault()
+    silence(sys.stdout)
+    file = f" {error.filename}" if error.filename else ""
+    hint = "is the device full, or is there a limit on files (`ulimit -a`)?"
+    refused = SystemLimitError(f"the system refuses{file}: {error.strerror}", hint=hint)
+    _complain(str(refused))
+    return refused.exit_code
 
 
 def _own_fault() -> int:
     import traceback
 
     from convcheck import __version__
+    from convcheck.streams import say
 
-    traceback.print_exc()
+    say(traceback.format_exc(), err=True)
     _complain(
         f"this is a fault of convcheck {__version__} itself, not a finding about a backend.\n"
         "  Please report it, with the command line and the lines above."

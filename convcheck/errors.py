@@ -62,6 +62,12 @@ class UnavailableError(ConvcheckError):
     exit_code = 4
 
 
+class SystemLimitError(ConvcheckError):
+    """The system refuses what was asked of it: a full device, too many open files."""
+
+    exit_code = 74  # as sysexits.h has it for input and output
+
+
 def install_hint(module: str) -> str:
     """Return how to get a module that is missing: by convcheck's extra of that name, else itself.
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import sys
-import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
-from convcheck.errors import UsageError
+from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
+from convcheck.streams import ClosedError, lost_stdout, silence
+
+# what is wrong with the machine, not with the name of a file
+LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE}
 
 
 def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
     """Write a file whole or not at all; with `folders`, make the folders to it.
 
-    A pipe or a device is written to, not replaced. Raises UsageError where it cannot be written.
+    A pipe or a device is written to, not replaced. Raises SystemLimitError where the device is
+    full, and UsageError where it cannot be written for another reason.
     """
     try:
         target = path.resolve()
@@ -23,21 +31,55 @@ def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
             target.write_bytes(content)
         else:
             _replace(target, content)
-    except OSError as error:
-        hint = "give a file in a folder that exists and can be written to"
-        raise UsageError(f"cannot write {path}: {error.strerror or error}", hint=hint) from error
+    except (OSError, RuntimeError) as error:  # a RuntimeError of links that go in a circle
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: OSError | RuntimeError) -> ConvcheckError:
+    said = f"cannot write {path}: {getattr(error, 'strerror', None) or error}"
+    if isinstance(error, OSError) and error.errno in LIMITS:
+        hint = "is the device full, or is there a limit on the size of files?"
+        return SystemLimitError(said, hint=hint)
+    return UsageError(said, hint="give a file in a folder that exists and can be written to")
 
 
 def write_text(text: str, path: str) -> None:
     """Write a text to a file, whole or not at all; '-' is standard output.
 
-    It is UTF-8, whatever a terminal has. Raises UsageError where it cannot be written.
+    It is UTF-8, whatever a terminal has. Raises what `write_whole` does, and ClosedError where
+    nobody reads stdout.
     """
     content = text.encode("utf-8", "backslashreplace")
     if path == "-":
         _write_stdout(content)
     else:
         write_whole(Path(path), content)
+
+
+def write_all(texts: Iterable[tuple[str, Callable[[], str]]], page: Callable[[], None]) -> None:
+    """Write texts to files, given as (path, what makes the text), then print a page.
+
+    Whatever cannot be written, all else is, and files come before what stdout has: so nothing is
+    lost that was asked for. Raises the first error, in which the others are named.
+    """
+    in_order = sorted(texts, key=lambda one: one[0] == "-")
+    failed: list[Exception] = []
+    tasks: list[Callable[[], None]] = [partial(_made, path, make) for path, make in in_order]
+    for task in (*tasks, page):
+        try:
+            task()
+        except (ConvcheckError, OSError, ClosedError) as error:
+            failed.append(error)
+    known = [error for error in failed if isinstance(error, ConvcheckError)]
+    if known:
+        said = "\n  and ".join(error.message for error in known)
+        raise type(known[0])(said, hint=known[0].hint) from known[0]
+    if failed:
+        raise failed[0]
+
+
+def _made(path: str, make: Callable[[], str]) -> None:
+    write_text(make(), path)
 
 
 def _write_stdout(content: bytes) -> None:
@@ -47,19 +89,19 @@ def _write_stdout(content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
     except OSError as error:
-        raise UsageError(f"cannot write to stdout: {error.strerror or error}") from error
+        silence(sys.stdout)
+        raise lost_stdout(error) from error
 
 
 def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    name = path.with_name(f".convcheck-{secrets.token_hex(8)}")
+    # not by tempfile, whose files are for their owner alone: the mode is as the umask has it
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise

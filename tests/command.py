@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from unittest.mock import patch
 
 from places import GOLDEN
@@ -21,17 +21,19 @@ from convcheck.__main__ import main
 Done = subprocess.CompletedProcess[str]
 
 
-def convcheck(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
+def convcheck(
+    *arguments: object, cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
+) -> Done:
     """Run the command line in this process; warnings in it are errors.
 
     It ends as a process would, and leaves nothing behind: what it sets of the environment is put
-    back. Its workers are processes, as they always are.
+    back. Its workers are processes, as they always are. Where stdout is given, it goes there.
     """
     words = ["convcheck", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         surroundings(cwd, environment),
-        patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=out, stderr=err),
+        patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=stdout or out, stderr=err),
     ):
         code = ended()
     return Done(words, code, text_of(out), text_of(err))

@@ -98,6 +98,16 @@ def test_imports_run_one_way() -> None:
         assert rooms & set(ROOMS) <= allowed, path
 
 
+def test_all_that_is_printed_goes_through_streams() -> None:
+    printing = {"print", "echo", "secho", "print_exc", "print_exception"}
+    for path, tree in files().items():
+        calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+        names = {f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in calls}
+        # a console draws what streams then prints
+        allowed = {"print"} if path.name == "console.py" else set()
+        assert not names & printing - allowed, path
+
+
 def test_runtimes_stay_in_their_own_files() -> None:
     for path, tree in files().items():
         used = tops(tree) & RUNTIMES

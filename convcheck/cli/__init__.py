@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
+from typing import Any
 
 import click
 
 from convcheck import __version__
+from convcheck.errors import UsageError
+from convcheck.streams import ClosedError
 
 # Command -> its one line in `convcheck --help`, kept here so that help imports no command.
 COMMANDS = {
@@ -31,8 +35,13 @@ COMMANDS = {
 }
 
 
-class ClosedError(Exception):
-    """Nobody reads stdout any more. An exception of our own, since click makes of it a failure."""
+def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
+    """Return what an option was given. Raises UsageError for an empty text: a variable of a script
+    that was not set.
+    """
+    if "" in (given if isinstance(given, tuple) else (given,)):
+        raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
+    return given
 
 
 class LazyGroup(click.Group):
@@ -41,8 +50,13 @@ class LazyGroup(click.Group):
     def invoke(self, context: click.Context) -> object:
         """Run a command. Raises ClosedError where what it prints has nowhere to go."""
         try:
+            os.getcwd()
+        except OSError as error:
+            hint = "change to a folder that exists"
+            raise UsageError("the working folder is gone", hint=hint) from error
+        try:
             return super().invoke(context)
-        except BrokenPipeError as error:
+        except BrokenPipeError as error:  # of click's own pages of help
             raise ClosedError from error
         except SystemExit as error:  # something that a command called; it has not done its work
             raise RuntimeError(f"the command was ended from within, with {error.code!r}") from error
@@ -56,6 +70,9 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"convcheck.cli.{name}").command
+        for option in command.params:
+            if isinstance(option, click.Option) and option.type is click.STRING:
+                option.callback = option.callback or _not_empty
         return command
 
     def resolve_command(
@@ -87,5 +104,6 @@ def group() -> None:
     The rules of the standards are in spec files; test vectors are made from them and put to a
     backend; the report says which rule it departs from, where the standard says so, and which
     bits. Exit codes: 0 pass, 1 a failure, 2 bad input, 3 nothing was judged, 4 no backend,
-    70 a fault of convcheck itself, 130 interrupted.
+    70 a fault of convcheck itself, 74 the system refuses (a full device, too many open files),
+    130 interrupted.
     """

@@ -11,6 +11,7 @@ import click
 
 from convcheck.cli.run_options import RunOptions
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ def opened_journal(
     click.get_current_context().call_on_close(journal.file.close)
     if journal.done:
         whole = "parts" if any(unit.codes for unit in plan) else "cases"
-        click.echo(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
+        say(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
     return journal
 
 
@@ -88,7 +89,7 @@ def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]
     """
     for journal in journals:
         if code in keeps:
-            click.echo(f"the same command goes on from {journal.path}", err=True)
+            say(f"the same command goes on from {journal.path}", err=True)
         else:
             journal.remove()
     return code

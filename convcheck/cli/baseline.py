@@ -10,9 +10,11 @@ import click
 from convcheck.cli.ask_run import ask_run
 from convcheck.cli.options import catalog, complete_backends, selection_options
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import every_id
 from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.gate.baseline import Written
@@ -68,13 +70,14 @@ def command(
     """
     loaded = catalog(specs)
     _check(backend, report, options)
-    _check_out(out, update, prune, claims)
+    _check_out(out, update, prune)
+    check_outputs({"--out": out, "--claims": claims}, {"--report": report})
     result = _result(loaded, selection, backend, report, options)
     if result.interrupted:
-        click.echo("interrupted: nothing was written", err=True)
+        say("interrupted: nothing was written", err=True)
         return INTERRUPTED
     if not any(case.verdict not in ("unsupported", "undefined") for case in result.cases):
-        click.echo("nothing was judged, and nothing was written", err=True)
+        say("nothing was judged, and nothing was written", err=True)
         return NOTHING_JUDGED
     _write(result, loaded, out, update, prune)
     if claims is not None:
@@ -107,9 +110,8 @@ def _options_of_a_run() -> str:
     return ""
 
 
-def _check_out(out: str, update: bool, prune: bool, claims: str | None) -> None:
+def _check_out(out: str, update: bool, prune: bool) -> None:
     """Refuse before the run what cannot be written after it, and a list that cannot be read."""
-    from convcheck.cli.turns import writable
     from convcheck.gate.known_file import read_known
 
     if update and prune:
@@ -120,10 +122,6 @@ def _check_out(out: str, update: bool, prune: bool, claims: str | None) -> None:
     elif out != "-" and os.path.isfile(out):  # no error of a name too long
         hint = "--update brings it up to date; --prune removes what no longer holds"
         raise UsageError(f"{out} already exists", hint=hint)
-    if claims == out:
-        raise UsageError(f"the list and the claims go to {out}", hint="name a file for each")
-    writable(out)
-    writable(claims)
 
 
 def _result(
@@ -161,7 +159,7 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
         written = baseline(result, every_id(loaded))
     write_text(written.text, out)
     for line in _said(written):
-        click.echo(line, err=out == "-")
+        say(line, err=out == "-")
 
 
 def _write_claims(result: RunResult, path: str) -> None:

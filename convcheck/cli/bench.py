@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,8 +16,10 @@ from convcheck.cli.options import (
     selection_options,
 )
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.turns import selected, writable
+from convcheck.cli.outputs import check_outputs
+from convcheck.cli.turns import selected
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
@@ -76,8 +79,8 @@ def command(
     cases, left_out = _streamed(
         selected(loaded, selection, [address]), bool(selection.where or selection.globs)
     )
-    writable(json_path)
-    prepare_backend(address, lambda text: click.echo(text, err=True))
+    check_outputs({"--json": json_path})
+    prepare_backend(address, partial(say, err=True))
     with one_core():  # before it is opened: its threads are kept there, too
         backend, spans = _open(address, loaded), spread_spans(values)
         bench = _bench(backend, loaded, cases, spans, left_out)
@@ -173,12 +176,15 @@ def _by_hand(loaded: Catalog) -> Backend | None:
 def _report(bench: Bench, json_path: str | None) -> None:
     from rich.console import Console
 
+    from convcheck.files import write_all
     from convcheck.report.draw import bench as page
     from convcheck.report.draw.console import put, room, width_of
-    from convcheck.report.json.bench import write_bench
+    from convcheck.report.json.bench import bench_text
 
     # With the JSON on stdout, the table for people goes to stderr.
     console = Console(stderr=json_path == "-")
-    put(page.bench_lines(bench, width_of(console), room(console)), console)
-    if json_path:
-        write_bench(bench, json_path)
+
+    def shown() -> None:
+        put(page.bench_lines(bench, width_of(console), room(console)), console)
+
+    write_all([(json_path, partial(bench_text, bench))] if json_path else [], shown)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
+
+if TYPE_CHECKING:
+    from convcheck.plan.diff import RunDifference
 
 WORSE = 1
 EXAMPLE = """\b
@@ -52,24 +59,32 @@ def command(
     Exit codes: 0 whatever changed; with --exit-code, 1 where anything is new or changed, or an
     added case fails; 2 where the runs cannot be compared.
     """
-    from rich.console import Console
-
-    from convcheck.files import write_text
     from convcheck.plan.diff import check_comparable, diff_runs
-    from convcheck.report.difference import difference_in_words
-    from convcheck.report.draw.console import is_terminal, put, width_of
-    from convcheck.report.draw.diff import difference_lines
     from convcheck.report.json.decode import read
-    from convcheck.report.json.diff import diff_text
 
+    check_outputs({"--json": json_path}, {"OLD": old, "NEW": new})
     types = catalog(specs).types.types
     before, after = read(old, types), read(new, types)
     if not any_corpus:
         check_comparable(before, after, (old, new))
     found = diff_runs(before, after)
+    _report(found, json_path, verbose)
+    return WORSE if exit_code and found.worse else 0
+
+
+def _report(found: RunDifference, json_path: str | None, verbose: bool) -> None:
+    from rich.console import Console
+
+    from convcheck.files import write_all
+    from convcheck.report.difference import difference_in_words
+    from convcheck.report.draw.console import is_terminal, put, width_of
+    from convcheck.report.draw.diff import difference_lines
+    from convcheck.report.json.diff import diff_text
+
     console = Console(stderr=json_path == "-")
     every = verbose or not is_terminal(console)  # of what is in a file nothing is cut
-    put(difference_lines(difference_in_words(found), width_of(console), every), console)
-    if json_path:
-        write_text(diff_text(found), json_path)
-    return WORSE if exit_code and found.worse else 0
+
+    def page() -> None:
+        put(difference_lines(difference_in_words(found), width_of(console), every), console)
+
+    write_all([(json_path, partial(diff_text, found))] if json_path else [], page)

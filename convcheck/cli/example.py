@@ -22,7 +22,8 @@ def command(which: str) -> int:
     `c` has three kernels, a function each, and includes what `c-header` prints: convcheck.h, one
     file for C99 and C++. `python` needs nothing but Python.
     """
+    from convcheck.files import write_text
     from convcheck.rules.load import data_dir
 
-    click.echo((data_dir("examples") / FILES[which]).read_text(encoding="utf-8"), nl=False)
+    write_text((data_dir("examples") / FILES[which]).read_text(encoding="utf-8"), "-")
     return 0

@@ -11,7 +11,9 @@ import click
 
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.numerics.format import Bits
@@ -72,6 +74,7 @@ def command(
     cases = _cases(loaded, selection)
     asked = _Asked(loaded, cases, form, tier, seed)
     if _is_one(asked, out):
+        check_outputs({"--out": out})
         _write_one(asked, out)
     elif out in (None, "-"):
         from convcheck.judge.words import plural
@@ -197,7 +200,7 @@ def _write_folder(asked: _Asked, path: Path) -> None:
     with progress(len(kept), f"export as {asked.form}") as advance:
         files = _files(asked, corpus, kept, counts, lambda: advance())
         folder.write_export(files, path, asked.form)
-    click.echo(counts.said(asked.form, path), err=True)
+    say(counts.said(asked.form, path), err=True)
 
 
 @dataclass

@@ -11,6 +11,7 @@ import click
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.rules.model import Spec
@@ -79,7 +80,7 @@ def command(
         if check:
             return _check(differing(files, folder), folder, partial=bool(patterns))
         changed = write_folder(files, folder)
-    click.echo(
+    say(
         f"{files.vectors:,} vectors, {files.size / 1e6:.1f} MB, in {folder}: "
         f"{changed:,} files changed"
     )
@@ -110,10 +111,10 @@ def _check(differ: list[str], folder: Path, partial: bool) -> int:
     # Of a selection of specs, files of other specs and the manifest say nothing.
     shown = [d for d in differ if not (partial and (d.endswith("left over)") or "MANIFEST" in d))]
     for name in shown:
-        click.echo(name)
+        say(name)
     if shown:
-        click.echo(f"{len(shown)} files in {folder} differ from what the specs give; "
+        say(f"{len(shown)} files in {folder} differ from what the specs give; "
                    "run `convcheck generate`", err=True)  # fmt: skip
         return DIFFERENT
-    click.echo(f"{folder} is up to date")
+    say(f"{folder} is up to date")
     return 0

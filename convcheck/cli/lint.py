@@ -6,6 +6,7 @@ import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.streams import say
 
 BAD_SPEC = 2
 EXAMPLE = """\b
@@ -33,13 +34,13 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     proofs = [lint_spec(spec) for spec in select_specs(loaded, patterns)]
     for proof in proofs:
         for diagnostic in proof.diagnostics:
-            click.echo(str(diagnostic), err=True)
+            say(str(diagnostic), err=True)
     count = sum(len(proof.diagnostics) for proof in proofs)
     if count:
-        click.echo(f"{plural(count, 'error')} in {plural(len(proofs), 'spec')}", err=True)
+        say(f"{plural(count, 'error')} in {plural(len(proofs), 'spec')}", err=True)
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
     asked = f"{plural(len(proofs), 'spec')}, {plural(cases, 'case')}"
-    click.echo(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
-    click.echo("every row, cell and reading decides some point; every example holds")
+    say(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
+    say("every row, cell and reading decides some point; every example holds")
     return 0

@@ -10,6 +10,7 @@ import click
 
 from convcheck.cli.options import catalog, selection_options, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.plan.select import Selection
@@ -92,7 +93,7 @@ def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
     for case in cases:
         count = corpus.count(case)
         total += count
-        click.echo(f"{count:>9}  {case.id}")
+        say(f"{count:>9}  {case.id}")
     return _echo([f"{total:>9}  in {plural(len(cases), 'case')}"])
 
 
@@ -136,5 +137,5 @@ def _version(name: str) -> str:
 
 def _echo(lines: Iterable[str]) -> int:
     for line in lines:
-        click.echo(line)
+        say(line)
     return 0

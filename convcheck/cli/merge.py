@@ -9,6 +9,7 @@ import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import (
     Reports,
     hold_to_known,
@@ -45,6 +46,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
+    check_outputs(reports.outputs, {f"shard {n}": path for n, path in enumerate(paths, 1)})
     loaded = catalog(specs)
     if _is_survey(paths[0]):
         return _merge_surveys(paths, reports, loaded)
@@ -64,8 +66,7 @@ def _is_survey(path: str) -> bool:
 
 
 def _merge_surveys(paths: tuple[str, ...], reports: Reports, loaded: Catalog) -> int:
-    from convcheck.cli.survey import print_survey
-    from convcheck.report.json.survey import write_survey
+    from convcheck.cli.survey import report_survey
     from convcheck.report.json.survey_decode import survey_of
     from convcheck.report.json.survey_merge import merge_surveys, read_shard
 
@@ -73,8 +74,4 @@ def _merge_surveys(paths: tuple[str, ...], reports: Reports, loaded: Catalog) ->
         said = "a merged survey is printed, and written as JSON; it has no other formats"
         raise UsageError(said, hint="--json survey.json, or no option")
     whole = merge_surveys([(path, read_shard(path)) for path in paths])
-    wanted = reports.files.get("json")
-    code = print_survey(survey_of(whole, loaded), loaded.types, aside=wanted == "-")
-    if wanted:
-        write_survey(whole, wanted)
-    return code
+    return report_survey(survey_of(whole, loaded), whole, loaded.types, reports.files.get("json"))

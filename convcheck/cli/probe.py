@@ -11,7 +11,7 @@ import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.turns import writable
+from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_text
 
@@ -60,7 +60,7 @@ def command(
     if not address.startswith(SCHEME) or not address.removeprefix(SCHEME).strip():
         hint = "--backend 'process:./mine --flag'; other backends need no probe"
         raise UsageError(f"{address!r} is not a program", hint=hint)
-    writable(claims)
+    check_outputs({"--claims": claims})
     loaded = catalog(specs)
     asked = _asked(loaded, patterns, every=claims is not None)
     console = Console()

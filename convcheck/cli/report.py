@@ -9,6 +9,7 @@ import click
 
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
 from convcheck.errors import UsageError
 
@@ -58,6 +59,7 @@ def command(
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
+    check_outputs(reports.outputs, {"the report": path})
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
     if "json" in reports.files and (finding or level or any(astuple(selection))):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from convcheck.cli.turns import writable
+from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
-from convcheck.files import write_text
+from convcheck.files import write_all
 from convcheck.report.formats import FORMATS
+from convcheck.streams import put_out
 
 if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
@@ -37,6 +39,11 @@ class Reports:
     #: Whether only what fails and the last line are printed.
     quiet: bool
 
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        """The files by their option."""
+        return {f"--{name}": path for name, path in self.files.items()}
+
 
 _OPTIONS = (
     click.option("--known", metavar="FILE", help="Known failures and waivers, TOML."),
@@ -52,7 +59,7 @@ def report_options(function: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(function)
     def packed(**given: Any) -> int:
-        files = {name: path for name in FORMATS if (path := given.pop(name))}
+        files = {name: path for name in FORMATS if (path := given.pop(name)) is not None}
         others = {name: given.pop(name) for name in ("github", "known", "verbose", "quiet")}
         reports = Reports(files, **others)
         _check(reports)
@@ -65,14 +72,7 @@ def report_options(function: Callable[..., int]) -> Callable[..., int]:
 
 def _check(reports: Reports) -> None:
     """Refuse before the run what cannot be written after it."""
-    paths = list(reports.files.values())
-    for path in paths:
-        writable(path)
-    double = next((path for path in paths if paths.count(path) > 1), None)
-    if double is not None:
-        raise UsageError(f"two reports go to {double}", hint="name a file for each")
-    if reports.known in paths:
-        raise UsageError(f"a report goes to the list {reports.known}", hint="name another file")
+    check_outputs(reports.outputs, {"--known": reports.known})
     if reports.verbose and reports.quiet:
         raise UsageError("--verbose and --quiet", hint="choose one")
 
@@ -116,15 +116,18 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     # With a file on stdout, the report for people goes to stderr.
     console = Console(stderr="-" in reports.files.values())
     made = document(result)
-    whole, wide = not is_terminal(console), room(console)
-    put(terminal.report_lines(made, wide, reports.verbose, reports.quiet, whole), console)
-    for name, path in reports.files.items():
-        write_text(FORMATS[name].draw(result, made, command), path)
-    if reports.github:
-        from convcheck.report.draw.github import annotation_lines
 
-        for line in annotation_lines(made):
-            click.echo(line, err=console.stderr)
+    def page() -> None:
+        whole, wide = not is_terminal(console), room(console)
+        put(terminal.report_lines(made, wide, reports.verbose, reports.quiet, whole), console)
+        if reports.github:
+            from convcheck.report.draw.github import annotation_lines
+
+            put_out("".join(f"{line}\n" for line in annotation_lines(made)), console.file)
+
+    texts = ((path, partial(FORMATS[name].draw, result, made, command))
+             for name, path in reports.files.items())  # fmt: skip
+    write_all(texts, page)
     return exit_code(result)
 
 

@@ -10,8 +10,9 @@ import click
 
 from convcheck.cli.options import SECONDS, catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.turns import writable
+from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.judge.result import Group
@@ -92,7 +93,7 @@ def command(
     if emit == "onnx":
         check(Path(str(out)), ONNX)
     else:
-        writable(out)
+        check_outputs({"--out": out}, {"--report": report})
     loaded = catalog(specs)
     if backend is not None:
         witness = _asked(loaded, str(name), backend, group, finding, timeout)
@@ -177,7 +178,7 @@ def _chosen(groups: Sequence[Group], said: str) -> Group:
     if others:
         shown = [_line(groups.index(found[0]) + 1, found[0]), "", "others, for --group:"]
         more = [f"  and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
-        click.echo("\n".join([*shown, *others[:_LISTED], *more]), err=True)
+        say("\n".join([*shown, *others[:_LISTED], *more]), err=True)
     return found[0]
 
 

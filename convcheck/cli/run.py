@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,7 @@ import click
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import (
     FAILED,
     INTERRUPTED,
@@ -26,6 +26,7 @@ from convcheck.cli.reports import (
 from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.gate.claims import Claims
@@ -91,6 +92,7 @@ def command(
     backend could not be started. Of several backends, the others are asked all the same, and
     the gravest exit code counts: 1 before 4 before 3.
     """
+    _check_files(reports, resume, options, capabilities)
     loaded = catalog(specs)
     cases = selected(loaded, selection, backends)
     claims, chosen = _claims(capabilities, loaded), len(cases)
@@ -104,7 +106,6 @@ def command(
     if len(set(backends)) > 1:
         _one_only(reports, resume, claims)
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
-    _check_files(resume, reports)
     known = _known(reports.known, options.inputs, fail_fast, max_failures)
     journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
@@ -112,10 +113,11 @@ def command(
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
 
 
-def _check_files(resume: str | None, reports: Reports) -> None:
-    """Refuse a report in the file of the results so far, which the run removes at its end."""
-    if resume and any(Path(resume).resolve() == Path(p).resolve() for p in reports.files.values()):
-        raise UsageError(f"--resume and a report go to {resume}", hint="name a file for each")
+def _check_files(
+    reports: Reports, resume: str | None, options: RunOptions, capabilities: str | None
+) -> None:
+    inputs = {"--known": reports.known, "--inputs": options.inputs, "--capabilities": capabilities}
+    check_outputs({**reports.outputs, "--resume": resume}, inputs)
 
 
 def _known(
@@ -194,11 +196,11 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None
     width = max(map(len, [*counts, "would ask"]))
     for spec, asked in counts.items():
         what = "calls" if whole[spec] else "values"
-        click.echo(f"{spec:<{width}}  {len(asked):>6,} cases  {sum(asked):>10,} {what}")
+        say(f"{spec:<{width}}  {len(asked):>6,} cases  {sum(asked):>10,} {what}")
     sums = {w: sum(sum(c) for spec, c in counts.items() if whole[spec] == w) for w in (False, True)}
     parts = ((sums[False], "values"), (sums[True], "calls"))
     total = " and ".join(f"{number:,} {what}" for number, what in parts if number)
-    click.echo(f"{'would ask':<{width}}  {sum(map(len, counts.values())):>6,} cases  {total}")
+    say(f"{'would ask':<{width}}  {sum(map(len, counts.values())):>6,} cases  {total}")
     return 0
 
 
@@ -249,6 +251,7 @@ def _side_by_side(
 def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from rich.console import Console
 
+    from convcheck.files import write_all
     from convcheck.report.draw import side_by_side as sidebyside
     from convcheck.report.draw.console import is_terminal, put, room
     from convcheck.report.json import reports as reports_json
@@ -262,10 +265,14 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")
-    whole = not is_terminal(console)
-    wide = room(console)
-    put(sidebyside.side_by_side_lines(sides, wide, reports.verbose, whole), console)
-    if path:
+
+    def page() -> None:
+        whole, wide = not is_terminal(console), room(console)
+        put(sidebyside.side_by_side_lines(sides, wide, reports.verbose, whole), console)
+
+    def made() -> str:
         done = [turn.done for turn in turns if turn.done]
         not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        reports_json.write_side_by_side(done, not_started, path)
+        return reports_json.side_by_side_text(done, not_started)
+
+    write_all([(path, made)] if path else [], page)

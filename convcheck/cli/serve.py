@@ -10,6 +10,7 @@ import click
 from convcheck.cli.options import catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
@@ -44,7 +45,7 @@ def command(backend: str, specs: tuple[str, ...]) -> int:
         try:
             serve(opened, loaded, requests, answers)
         except AdapterError as error:
-            click.echo(f"convcheck: the adapter of {backend!r} raised: {error}", err=True)
+            say(f"convcheck: the adapter of {backend!r} raised: {error}", err=True)
             return ADAPTER_RAISED
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -17,8 +18,9 @@ from convcheck.cli.options import (
     shard_option,
 )
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.cli.run_options import packed_options
-from convcheck.cli.turns import Turn, each, selected, writable
+from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from convcheck.plan.runner import Execution
     from convcheck.plan.select import Selection
     from convcheck.report.json.journal import Journal
+    from convcheck.report.json.survey import SurveyJson
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.rules.types import Types
@@ -56,6 +59,11 @@ class SurveyOptions:
     executor: str | None
     #: What the names of the files begin with that keep the results so far, None for none.
     resume: str | None
+
+    def kept(self, backends: Sequence[str]) -> list[str]:
+        """Return the files that keep the results so far, one a backend."""
+        numbers = range(1, len(set(backends)) + 1)
+        return [] if self.resume is None else [f"{self.resume}.{n}" for n in numbers]
 
 
 _OPTIONS = (
@@ -128,7 +136,8 @@ def command(
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck list backends`")
     cases = selected(loaded, selection, backends)
-    writable(json_path)
+    kept = {f"--resume {n}": path for n, path in enumerate(options.kept(backends), 1)}
+    check_outputs({"--json": json_path, **kept})
     corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))
     notes = corpus.check(cases)
     plan = _open(loaded, cases)
@@ -136,9 +145,7 @@ def command(
     asking = _Asking(asked, corpus, options, shard)
     turns = each(backends, asking.ask, lambda done: done.interrupted)
     found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))
-    code = print_survey(found, loaded.types, aside=json_path == "-")
-    if json_path:
-        survey_json.write_survey(survey_json.encoded(found), json_path)
+    code = report_survey(found, survey_json.encoded(found), loaded.types, json_path)
     return kept_until_done(asking.journals, code, [INTERRUPTED, NOT_STARTED])
 
 
@@ -226,19 +233,26 @@ def _survey(
     return Survey(columns, corpus.tier, corpora, rows, remarks, interrupted, shard, asked)
 
 
-def print_survey(survey: Survey, types: Types, aside: bool) -> int:
-    """Print a survey for people; `aside`, on stderr, where stdout has its JSON. Return the exit
-    code.
+def report_survey(survey: Survey, whole: SurveyJson, types: Types, json_path: str | None) -> int:
+    """Write a survey as JSON where that is asked for, print it for people (on stderr where stdout
+    has the JSON), and return the exit code.
     """
     from dataclasses import replace
 
     from rich.console import Console
 
+    from convcheck.files import write_all
     from convcheck.report.draw import survey as page
     from convcheck.report.draw.console import put, width_of
+    from convcheck.report.json.survey import survey_text
 
-    console = Console(stderr=aside)
-    put(page.survey_lines(replace(survey, rows=survey.taken), types, width_of(console)), console)
+    console = Console(stderr=json_path == "-")
+
+    def shown() -> None:
+        taken = replace(survey, rows=survey.taken)
+        put(page.survey_lines(taken, types, width_of(console)), console)
+
+    write_all([(json_path, partial(survey_text, whole))] if json_path else [], shown)
     if survey.interrupted:
         return INTERRUPTED
     if any(column.info is None for column in survey.columns):

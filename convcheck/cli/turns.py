@@ -1,12 +1,10 @@
-"""Several backends, one after the other, and the file that is written about them."""
+"""Several backends, one after the other."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from convcheck.errors import UnavailableError, UsageError
@@ -66,15 +64,6 @@ def _check(address: str) -> None:
 
     if address.partition(":")[0] not in backend_names() and not is_class(address):
         open_backend(address)  # says what names there are
-
-
-def writable(path: str | None) -> None:
-    """Refuse a report file that cannot be written before the run, not after it."""
-    folder = Path(path).absolute().parent if path not in (None, "-") and path else None
-    if path and os.path.isdir(path):
-        raise UsageError(f"cannot write {path}: it is a folder", hint="name a file")
-    if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")
 
 
 def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> list[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def command(
     """
     from convcheck.rules.find import find_case
 
+    check_outputs({"--json": json_path}, {"the answers": path})
     loaded = catalog(specs)
     case = find_case(loaded, name, None, None, ())
     if case.whole_calls:
@@ -138,15 +141,18 @@ def _run(
 def _report(result: RunResult, json_path: str | None, quiet: bool) -> int:
     from rich.console import Console
 
+    from convcheck.files import write_all
     from convcheck.report.draw import terminal
     from convcheck.report.draw.console import put, room
-    from convcheck.report.json.encode import write
+    from convcheck.report.json.encode import text
     from convcheck.report.make import document
 
     # With the JSON on stdout, the report for people goes to stderr.
     console = Console(stderr=json_path == "-")
-    lines = terminal.report_lines(document(result), room(console), verbose=False, quiet=quiet)
-    put(lines, console)
-    if json_path:
-        write(result, json_path)
+
+    def page() -> None:
+        made = document(result)
+        put(terminal.report_lines(made, room(console), verbose=False, quiet=quiet), console)
+
+    write_all([(json_path, partial(text, result))] if json_path else [], page)
     return {"fail": FAILED, "nothing": NOTHING_JUDGED}.get(result.outcome, 0)

@@ -8,7 +8,6 @@ is killed, the journal is handed in.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from convcheck.pool.local import locally
 from convcheck.pool.messages import Judge, Setup, VectorSource
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
+from convcheck.streams import say
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ResultStore(Protocol):
 
 def to_stderr(line: str) -> None:
     """Print a line for the user."""
-    print(line, file=sys.stderr, flush=True)
+    say(line, err=True)
 
 
 def run(

@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -37,6 +38,7 @@ from convcheck.pool.messages import Aborted, Setup, aborted, class_of_results
 from convcheck.pool.process import LEAVING
 from convcheck.pool.wire import Codec
 from convcheck.rules.load import SPECS_VARIABLE
+from convcheck.streams import say
 from convcheck.vectors.corpus import Corpus
 
 LOOKING = 0.5  # seconds between two looks at whether a batch is still wanted
@@ -170,7 +172,7 @@ def _done(setup: Setup, wanted: Order) -> BatchResult:
 def do_batch(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:
     """Do jobs with one backend and its replacements. Raises what `execute` raises."""
     max_elements()
-    prepare_backend(setup.address, lambda line: print(line, file=sys.stderr, flush=True))
+    prepare_backend(setup.address, partial(say, err=True))
     with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
         queue = WorkQueue(setup, Path(folder), timeout, deque([list(jobs)]))
         Lane(queue).run()  # by this thread: there is nothing else to do

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from convcheck.streams import no_commands
+
 if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
     from convcheck.report.document import Document
@@ -32,12 +34,12 @@ class ReportFormat:
 
     def draw(self, result: RunResult, document: Document, command: str) -> str:
         """Return the text of the report of a run, of which `document` was made. `command` is the
-        command line, '' where not known.
+        command line, '' where not known. It may be shown in the log of a CI system.
         """
         module = import_module(self.module)
         if self.whole:
             return cast(Writer, module.text)(result)
-        return cast(Drawer, module.render)(document, command)
+        return no_commands(cast(Drawer, module.render)(document, command))
 
 
 _FORMATS = (

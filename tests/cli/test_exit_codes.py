@@ -55,7 +55,7 @@ TABLE = [
     ("backend missing", ("run", "--backend", "nobody", *ONE), 2, "unknown backend"),
     ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "is not available"),
     ("two reports to one file", ("run", "--backend", RIGHT, *ONE, "--json", "-", "--html", "-"), 2,
-     "two reports go to -"),
+     "--json and --html go to one file"),
     ("a report that cannot be written", ("run", "--backend", RIGHT, "--html", "/no/such/x"), 2,
      "cannot write /no/such/x"),
     ("quiet and verbose", ("run", "--backend", RIGHT, "-q", "-v"), 2, "choose one"),
@@ -138,7 +138,7 @@ def test_no_report_over_the_list(known: Path) -> None:
     text = known.read_text()
     done = convcheck("run", "--backend", WRONG, *ONE, "--known", known, "--json", known)
     assert (done.returncode, known.read_text()) == (2, text)
-    assert f"a report goes to the list {known}" in done.stderr
+    assert f"--json would overwrite --known, {known}" in done.stderr
 
 
 def test_interrupted_with_partial_results(tmp_path: Path) -> None:

@@ -259,9 +259,8 @@ def test_colour_is_only_colour() -> None:
     console = Console(
         file=out, width=80, force_terminal=True, color_system="truecolor", no_color=False
     )
-    with console.capture() as capture:
-        print_report(failing(), console, False)
-    shown = capture.get()
+    print_report(failing(), console, False)
+    shown = out.getvalue()
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == rendered(failing(), 80)
 

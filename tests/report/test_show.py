@@ -28,9 +28,9 @@ from convcheck.rules.types import read_types
 
 
 def rendered(lines: Iterable[StyledText]) -> str:
-    console = Console(width=80, no_color=True, record=True, file=io.StringIO())
-    page.put(lines, console)
-    return console.export_text()
+    out = io.StringIO()
+    page.put(lines, Console(width=80, no_color=True, file=out))
+    return out.getvalue()
 
 
 def check(name: str, text: str) -> None:

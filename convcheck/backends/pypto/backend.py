@@ -15,7 +15,6 @@ import contextlib
 import ctypes
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.numerics.format import Bits, Codes, Float, Int
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.streams import say
 
 WORLD = "pypto"
 SCRATCH = "convcheck-pypto-"  # folders of this name have the process in theirs
@@ -223,4 +223,4 @@ def _alive(pid: int) -> bool:
 
 
 def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    say(line, err=True)

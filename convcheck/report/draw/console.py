@@ -10,6 +10,7 @@ from rich.text import Text
 
 from convcheck.report.draw.layout import MAX_WIDTH
 from convcheck.report.draw.styled import StyledText
+from convcheck.streams import no_commands, put_out, visible
 
 # What a terminal that is not of Unicode has instead, as wide where there is such a thing.
 _INSTEAD = {
@@ -37,12 +38,16 @@ def is_terminal(console: Console) -> bool:
 def put(lines: Iterable[StyledText], console: Console) -> None:
     """Print lines; what is longer than the console is wide stays whole, to be copied.
 
-    No character fails that the console's encoding has not: it is replaced, or escaped.
+    No character fails that the console's encoding has not: it is replaced, or escaped. Nothing in
+    them is obeyed, by a terminal or by a CI system.
     """
-    for line in lines:
-        line.rstrip()
-        fit = _fitting(Text.assemble(*line.pieces), console)
-        console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+    with console.capture() as drawn:
+        for line in lines:
+            line.rstrip()
+            pieces = ((visible(text), style) for text, style in line.pieces)
+            fit = _fitting(Text.assemble(*pieces), console)
+            console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+    put_out(no_commands(drawn.get()), console.file, needed=not console.stderr)
 
 
 def encodable(text: str, encoding: str) -> str:

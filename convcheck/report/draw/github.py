@@ -8,6 +8,7 @@ from convcheck.judge.words import plural
 from convcheck.report.document import Document, Finding, ProblemInWords
 from convcheck.report.draw.finding import plain_lines
 from convcheck.report.draw.layout import cut
+from convcheck.streams import no_commands, visible
 
 _MOST = 10  # errors of a step that are shown
 _WIDTH = 100
@@ -58,6 +59,7 @@ def _command(name: str, message: str, **properties: str) -> str:
 
 
 def _data(text: str) -> str:
+    text = no_commands(visible(text))
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

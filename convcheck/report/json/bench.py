@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.files import write_text
 from convcheck.judge.words import clean
 from convcheck.plan import bench
 from convcheck.plan.bench import Measured
@@ -101,9 +100,9 @@ class BenchJson(Shape, frozen=True, kw_only=True):
     cases: tuple[BenchCaseJson, ...]
 
 
-def write_bench(found: bench.Bench, path: str) -> None:
-    """Write the figures to a file, whole or not at all, a case a line; '-' is standard output."""
-    write_text(text_of(plain(encoded_bench(found))), path)
+def bench_text(found: bench.Bench) -> str:
+    """Return the figures as JSON text, a case a line."""
+    return text_of(plain(encoded_bench(found)))
 
 
 def encoded_bench(found: bench.Bench) -> BenchJson:

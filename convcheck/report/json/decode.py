@@ -9,7 +9,7 @@ from typing import Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.judge import result as judged
-from convcheck.judge.result import CallExample, CaseResult, RunResult
+from convcheck.judge.result import CallExample, CaseResult, RunResult, case_verdict
 from convcheck.plan.units import Rules
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import parse, plain, struct, word_of
@@ -19,6 +19,7 @@ from convcheck.semantics.expected import Decision
 
 Types = Mapping[str, DType]
 _BEFORE = "convcheck-report/1"  # its examples do not say whether a value or a call was asked
+_WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts of a case without groups
 _HINT = "a report is what `convcheck run --json FILE` writes"
 
 
@@ -34,9 +35,36 @@ def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
         said = f"{path} is not a {form.FORMAT}" + (f" but a {named}" if named is not None else "")
         raise UsageError(said, hint=_HINT)
     try:
-        return run_of(document, types, rules)
+        result = run_of(document, types, rules)
+        _check_agreement(document, result)
+        return result
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{path} is a damaged report: {error}", hint=_HINT) from None
+
+
+def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
+    """Hold what a report says of its groups to what they say. Raises ValueError."""
+    from convcheck.report.json.encode import summary
+
+    for case in result.cases:
+        _check_verdict(case)
+    if struct(document["summary"], form.SummaryJson) != summary(result):
+        raise ValueError("its summary is not that of its cases")
+    if document["corpus"]["sha256"] != result.corpus:
+        raise ValueError("its corpus is not that of its specs")
+
+
+def _check_verdict(case: CaseResult) -> None:
+    """Hold a verdict to that of the groups, or to one that a case may have as a whole."""
+    due = case_verdict(case.groups)
+    whole = ("error",) if case.groups else _WHOLE
+    if case.verdict != due and case.verdict not in whole:
+        raise ValueError(f"the verdict of {case.case.id} is {case.verdict}, of its groups {due}")
+    if case.checked and not case.groups:
+        raise ValueError(f"{case.case.id} has none of the {case.checked} that were asked")
+    if wrong := [group for group in case.groups if not 0 < group.count <= group.of]:
+        said = f"{wrong[0].count} of {wrong[0].of}"
+        raise ValueError(f"{case.case.id} has {said} under {wrong[0].decision.name}")
 
 
 def run_of(document: dict[str, Any], types: Types, rules: Rules | None = None) -> RunResult:

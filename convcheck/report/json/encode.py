@@ -52,7 +52,7 @@ def report(result: RunResult) -> form.ReportJson:
         selected=result.selected,
         own_inputs=result.own_inputs,
         known=form.KnownJson(file=result.known, problems=tuple(map(_problem, result.problems))),
-        summary=_summary(result),
+        summary=summary(result),
         cases=tuple(map(case, result.cases)),
         parts=tuple(map(encoded_part, result.parts)),
     )
@@ -79,7 +79,8 @@ def _excuse(excuse: judged.Excuse | None) -> form.ExcuseJson | None:
     return form.ExcuseJson(kind=excuse.kind, reason=excuse.reason, issue=excuse.issue, place=place)
 
 
-def _summary(result: RunResult) -> form.SummaryJson:
+def summary(result: RunResult) -> form.SummaryJson:
+    """Return the counts of a run, in all and by spec."""
     whole = _counts(result.cases, result.level)
     specs = {spec: _counts(cases, result.level) for spec, cases in by_spec(result).items()}
     return form.SummaryJson(**msgspec.structs.asdict(whole), level=result.level, specs=specs)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.files import write_text
 from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
 from convcheck.report.json.codec import Shape
@@ -36,15 +35,10 @@ class ReportsJson(Shape, frozen=True, kw_only=True):
     reports: tuple[ReportJson, ...]
 
 
-def write_side_by_side(
-    results: Sequence[RunResult], not_started: Mapping[str, str], path: str
-) -> None:
-    """Write reports, and the backends that could not be started with the reason, to a file."""
-    write_text(side_by_side_text(results, not_started), path)
-
-
 def side_by_side_text(results: Sequence[RunResult], not_started: Mapping[str, str]) -> str:
-    """Return the document as JSON text: a case a line, as in a single report."""
+    """Return the document as JSON text: a case a line, as in a single report. `not_started` has
+    the reason of each backend that could not be started.
+    """
     failed = [{"address": address, "error": why} for address, why in not_started.items()]
     head = {"format": FORMAT, "convcheck": __version__, "not_started": failed}
     reports = ",\n".join(encode.text(result).rstrip() for result in results)

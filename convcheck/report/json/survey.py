@@ -9,7 +9,6 @@ from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.files import write_text
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample
 from convcheck.report.environment import environment
@@ -158,9 +157,9 @@ class SurveyJson(Shape, frozen=True, kw_only=True):
     rows: tuple[SurveyRowJson, ...]
 
 
-def write_survey(survey: SurveyJson, path: str) -> None:
-    """Write the survey to a file, whole or not at all; '-' is standard output."""
-    write_text(text_of(plain(survey)), path)
+def survey_text(survey: SurveyJson) -> str:
+    """Return the survey as JSON text."""
+    return text_of(plain(survey))
 
 
 def encoded(survey: merge.Survey) -> SurveyJson:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from convcheck.errors import UsageError
 from convcheck.files import write_whole
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.rules.model import Case, Spec
@@ -210,8 +211,10 @@ def differing(files: Files, folder: Path) -> list[str]:
 def write_folder(files: Files, folder: Path) -> int:
     """Bring a folder to the files given, the manifest last; gives the number of files changed.
 
-    Raises UsageError where a file cannot be written; each file is whole, old or new.
+    Raises UsageError where a file cannot be written, and for a folder that holds something else;
+    each file is whole, old or new.
     """
+    _check_folder(folder)
     given, changed, before = set(), 0, _listed(folder)
     for name, text in files:
         given.add(name)
@@ -225,10 +228,26 @@ def write_folder(files: Files, folder: Path) -> int:
     return changed
 
 
-def _listed(folder: Path) -> set[str]:
-    """The files that the folder's manifest lists: ours to remove, and no others."""
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that has anything in it and no manifest."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder", hint="--out DIR")
+    if folder.is_dir() and any(folder.iterdir()) and _manifest_of(folder) is None:
+        said = f"{folder} is not empty, and holds no vectors"
+        raise UsageError(said, hint="give a new or an empty folder")
+
+
+def _manifest_of(folder: Path) -> Any:
+    """Return what a folder's manifest says, None where it has none of ours."""
     try:
-        files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
-    return {name for name in files if (folder / name).is_file()}
+        said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return said if isinstance(said, dict) and "convcheck-manifest" in said else None
+
+
+def _listed(folder: Path) -> set[str]:
+    """Return the files in a folder that its manifest lists: ours to remove, and no others."""
+    inside, said = folder.resolve(), _manifest_of(folder) or {}
+    paths = {str(name): (folder / str(name)).resolve() for name in said.get("files") or ()}
+    return {n for n, path in paths.items() if path.is_relative_to(inside) and path.is_file()}

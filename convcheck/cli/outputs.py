@@ -1,0 +1,59 @@
+"""Where a command writes to: what cannot be is refused before anything is asked, not after it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+
+from convcheck.errors import UsageError
+
+
+def check_outputs(
+    outputs: Mapping[str, str | None], inputs: Mapping[str, str | None] | None = None
+) -> None:
+    """Refuse outputs that cannot be written, two that are one file, and those over an input.
+
+    Both are given as the path by its option, None for none. What is one file is told by the file,
+    not by its name, so that links count.
+    """
+    written = {name: path for name, path in outputs.items() if path is not None}
+    for path in written.values():
+        _check_writable(path)
+    for (one, path), (other, also) in combinations(written.items(), 2):
+        if _is_one(path, also):
+            hint = "name a file for each"
+            raise UsageError(f"{one} and {other} go to one file, {also}", hint=hint)
+    for what, read in (inputs or {}).items():
+        for name, path in written.items():
+            if read is not None and path != "-" and _is_one(path, read):
+                said = f"{name} would overwrite {what}, {read}"
+                raise UsageError(said, hint="name another file")
+
+
+def _check_writable(path: str) -> None:
+    if path == "-":
+        return
+    if os.path.isdir(path):
+        raise UsageError(f"cannot write {path}: it is a folder", hint="name a file")
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # it is made; what its folder has to be is said below
+    except OSError as error:  # links that go in a circle, a name that is too long
+        raise UsageError(f"cannot write {path}: {error.strerror}", hint="name a file") from None
+    folder = Path(path).absolute().parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"cannot write {path}", hint=f"is {folder} a folder you may write to?")
+
+
+def _is_one(one: str, other: str) -> bool:
+    """Return whether two paths are of one file. A terminal and /dev/null may be written twice."""
+    if "-" in (one, other):
+        return one == other
+    try:
+        return os.path.samefile(one, other) and not stat.S_ISCHR(os.stat(one).st_mode)
+    except OSError:  # one is not there yet
+        return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,200 @@
+"""What is written: all that was asked for, or an error, and never over an input."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+from abuse_cases import ONE, RUN, Abuse, check_abuse, contents
+from command import convcheck
+
+CASE = "onnx.Cast-21/bool-to-float32"
+
+# An output over an input, two outputs to one file, outputs that cannot be -------------------------
+
+REFUSED = [
+    Abuse(f"{RUN} --known k.toml --json k.toml", 2, "--json would overwrite --known, k.toml"),
+    Abuse(f"{RUN} --known k.toml --json ./full/../k.toml", 2, "--json would overwrite --known"),
+    Abuse(f"{RUN} --inputs inputs --html inputs", 2, "--html would overwrite --inputs"),
+    Abuse(f"{RUN} --capabilities claims.toml --junit claims.toml", 2, "would overwrite --capa"),
+    Abuse(f"{RUN} --resume x --json x", 2, "--json and --resume go to one file"),
+    Abuse(f"{RUN} --resume k.toml --known k.toml", 2, "--resume would overwrite --known"),
+    Abuse(f"{RUN} --json x --html ./x", 2, "--json and --html go to one file"),
+    Abuse(f"{RUN} --json r.json --html link.json", 2, "--json and --html go to one file"),
+    Abuse(f"{RUN} --json - --markdown -", 2, "--json and --markdown go to one file"),
+    Abuse(f"{RUN} --json full", 2, "it is a folder"),
+    Abuse(f"{RUN} --json loop", 2, "cannot write loop"),
+    Abuse(f"{RUN} --json {'x' * 300}", 2, "cannot write xxx"),
+    Abuse(f"{RUN} --json no/such/x", 2, "cannot write no/such/x"),
+    Abuse(f"{RUN} --json inputs/x", 2, "cannot write inputs/x"),
+    Abuse("report r.json --html r.json", 2, "--html would overwrite the report"),
+    Abuse("report r.json --json link.json", 2, "--json would overwrite the report"),
+    Abuse("report link.json --json hard.json", 2, "--json would overwrite the report"),
+    Abuse("report r.json --known k.toml --json k.toml", 2, "--json would overwrite --known"),
+    Abuse("merge s1.json s2.json --json s2.json", 2, "--json would overwrite shard 2"),
+    Abuse("diff r.json failing.json --json r.json", 2, "--json would overwrite OLD"),
+    Abuse("diff r.json failing.json --json ./failing.json", 2, "--json would overwrite NEW"),
+    Abuse("baseline --report r.json --out link.json", 2, "already exists"),
+    Abuse(f"verify {CASE} answers --json answers", 2, "--json would overwrite the answers"),
+    Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
+    Abuse(f"survey --backend reference {ONE} --resume x --json x.1", 2, "go to one file"),
+    Abuse(f"export {CASE} --format text --out loop", 2, "cannot write loop"),
+    Abuse("generate onnx.Cast-1 --out full", 2, "full is not empty, and holds no vectors"),
+    Abuse("generate onnx.Cast-1 --out inputs", 2, "inputs is not a folder"),
+    Abuse("export onnx.Cast-1 --format json --out full", 2, "full is not empty"),
+    Abuse(f"{RUN} --json ''", 2, "--json is empty"),
+    Abuse(f"{RUN} --executor ''", 2, "--executor is empty"),
+    Abuse(f"{RUN} --resume=", 2, "--resume is empty"),
+    Abuse(f"{RUN} --known ''", 2, "--known is empty"),
+    Abuse(f"{RUN} --case ''", 2, "--case is empty"),
+    Abuse("baseline --report '' --out x", 2, "--report is empty"),
+]
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=str)
+def test_refused_before_anything_is_asked(case: Abuse, folder: Path) -> None:
+    assert check_abuse(case, folder).stdout == ""
+
+
+WRITTEN = [
+    Abuse(f"{RUN} --json /dev/null --html /dev/null", 0, "PASS"),
+    Abuse(f"{RUN} --json link", 0, "PASS", ("link",)),
+    Abuse("report r.json --json other.json", 0, "PASS", ("other.json",)),
+    Abuse(f"explain {CASE} 1", 0, "1"),
+]
+
+
+@pytest.mark.parametrize("case", WRITTEN, ids=str)
+def test_what_is_well(case: Abuse, folder: Path) -> None:
+    check_abuse(case, folder)
+
+
+# stdout that is closed, or full -------------------------------------------------------------------
+
+PRINTING = [
+    (f"{RUN} --json x", ("x",)),
+    (f"{RUN} -q --json x --html y", ("x", "y")),
+    (f"{RUN} --github --json x", ("x",)),
+    (f"{RUN} --json - --html y", ("y",)),
+    (f"run --backend reference --backend planted.rounding_backends:Truncating {ONE} --json x",
+     ("x",)),
+    ("report r.json --junit x", ("x",)),
+    ("merge s1.json s2.json --json x", ("x",)),
+    ("diff r.json failing.json --any-corpus --json x", ("x",)),
+    (f"survey --backend reference {ONE} --json x", ("x",)),
+    (f"verify {CASE} answers --json x", ("x",)),
+    ("baseline --report failing.json --out x", ("x",)),
+    ("generate onnx.Cast-1 --check", ()),
+    ("list types", ()), ("list cases onnx.Cast-1", ()), ("show onnx.Cast-1", ()),
+    (f"explain {CASE} 1", ()), (f"export {CASE} --format text", ()), ("lint onnx.Cast-1", ()),
+    ("run --help", ()), (f"run --dry-run {ONE}", ()),
+]  # fmt: skip
+
+
+@pytest.fixture
+def full() -> Iterator[IO[str]]:
+    """A stdout to which nothing can be written."""
+    with open("/dev/full", "w", encoding="utf-8") as stream:
+        yield stream
+
+
+@pytest.fixture
+def closed() -> Iterator[IO[str]]:
+    """A stdout that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        yield stream
+
+
+@pytest.mark.parametrize(("command", "written"), PRINTING, ids=[row[0] for row in PRINTING])
+def test_a_full_device_on_stdout(
+    command: str, written: tuple[str, ...], folder: Path, full: IO[str]
+) -> None:
+    check_abuse(Abuse(command, 74, "No space left on device", written), folder, full)
+
+
+@pytest.mark.parametrize(("command", "written"), PRINTING, ids=[row[0] for row in PRINTING])
+def test_nobody_reads_stdout(
+    command: str, written: tuple[str, ...], folder: Path, closed: IO[str]
+) -> None:
+    check_abuse(Abuse(command, 141, "", written), folder, closed)
+
+
+def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
+    """The whole way: a process, a shell, a reader that has gone."""
+    command = f"'{sys.executable}' -m convcheck {RUN} --json x | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
+    assert (folder / "x").read_bytes() == (folder / "r.json").read_bytes()
+
+
+# Reports that cannot be written -------------------------------------------------------------------
+
+FULL = [
+    Abuse(f"{RUN} --json /dev/full --html y", 74, "cannot write /dev/full: No space", ("y",)),
+    Abuse(f"{RUN} --html /dev/full --json y", 74, "PASS", ("y",)),
+    Abuse("report r.json --html /dev/full --junit y", 74, "cannot write /dev/full", ("y",)),
+    Abuse("diff r.json failing.json --any-corpus --json /dev/full", 74, "cannot write /dev/full"),
+    Abuse("baseline --report failing.json --out /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"export {CASE} --format text --out /dev/full", 74, "cannot write /dev/full"),
+    Abuse(f"survey --backend reference {ONE} --json /dev/full", 74, "cannot write /dev/full"),
+]
+
+
+@pytest.mark.parametrize("case", FULL, ids=str)
+def test_one_report_cannot_be_written(case: Abuse, folder: Path) -> None:
+    check_abuse(case, folder)
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
+def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> None:
+    before = os.umask(umask)
+    try:
+        assert convcheck("report", "r.json", "--json", "x", cwd=folder).returncode == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / "x").stat().st_mode) == mode
+
+
+# Limits of the system -----------------------------------------------------------------------------
+
+LIMITS = [
+    ("files open", resource.RLIMIT_NOFILE, 12, RUN, 74, "Too many open files"),
+    ("size of a file", resource.RLIMIT_FSIZE, 64, "report r.json --json x", 74, "File too large"),
+]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "command", "code", "said"), [row[1:] for row in LIMITS],
+    ids=[row[0] for row in LIMITS],
+)  # fmt: skip
+def test_limits(limit: int, most: int, command: str, code: int, said: str, folder: Path) -> None:
+    before = contents(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "convcheck", *command.split()], cwd=folder, capture_output=True,
+        text=True, check=False, preexec_fn=lambda: resource.setrlimit(limit, (most, most)),
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert contents(folder) == before
+
+
+def test_the_working_folder_is_gone(tmp_path: Path) -> None:
+    shell = f"mkdir gone && cd gone && rmdir ../gone && '{sys.executable}' -m convcheck list types"
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": ":".join(filter(None, sys.path))},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the working folder is gone" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,85 @@
+"""A report that was edited is refused: verdicts and sums are derived from its groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import convcheck, report_at
+
+Report = dict[str, Any]
+
+
+def passed(report: Report) -> None:
+    """Let a case whose groups fail pass."""
+    report["cases"][0]["verdict"] = "pass"
+
+
+def emptied(report: Report) -> None:
+    """Take the groups away from a case that was asked."""
+    report["cases"][0] |= {"groups": [], "verdict": "unsupported"}
+
+
+def without_failures(report: Report) -> None:
+    report["summary"]["gated"] = 0
+
+
+def without_a_spec(report: Report) -> None:
+    report["summary"]["specs"] = {}
+
+
+def counted_down(report: Report) -> None:
+    """Let a group have more than its row decided."""
+    report["cases"][0]["groups"][0]["count"] = 10**9
+
+
+def of_other_vectors(report: Report) -> None:
+    report["corpus"]["sha256"] = "0" * 64
+
+
+TAMPERED: list[tuple[Callable[[Report], None], str]] = [
+    (passed, "the verdict of onnx.Cast-21/float16-to-bfloat16 is pass, of its groups fail"),
+    (emptied, "that were asked"),
+    (without_failures, "its summary is not that of its cases"),
+    (without_a_spec, "its summary is not that of its cases"),
+    (counted_down, "has 1000000000 of"),
+    (of_other_vectors, "its corpus is not that of its specs"),
+]
+COMMANDS = (
+    "report t.json", "merge t.json", "diff t.json r.json", "diff r.json t.json",
+    "baseline --report t.json --out x", "repro onnx.Cast-21/float16-to-bfloat16 --report t.json",
+)  # fmt: skip
+
+
+def tampered(folder: Path, change: Callable[[Report], None]) -> None:
+    """Write t.json: the report of a wrong backend, changed."""
+    report = report_at(folder / "failing.json")
+    change(report)
+    (folder / "t.json").write_text(json.dumps(report))
+
+
+@pytest.mark.parametrize(("change", "said"), TAMPERED, ids=[row[0].__name__ for row in TAMPERED])
+def test_what_does_not_agree_is_refused(
+    change: Callable[[Report], None], said: str, folder: Path
+) -> None:
+    tampered(folder, change)
+    done = convcheck("report", "t.json", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"t.json is a damaged report: {said}" in done.stderr or said in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_it(command: str, folder: Path) -> None:
+    tampered(folder, passed)
+    done = convcheck(*command.split(), cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "t.json is a damaged report: the verdict of" in done.stderr
+    assert not (folder / "x").exists()
+
+
+def test_as_it_was_written_it_is_read(folder: Path) -> None:
+    tampered(folder, lambda report: None)
+    assert convcheck("report", "t.json", cwd=folder).returncode == 1
