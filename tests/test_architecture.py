@@ -14,6 +14,7 @@ from places import TESTS
 import convcheck
 
 PACKAGE = Path(convcheck.__file__).parent
+DATA = PACKAGE / "data"  # of an installed package: specs, vectors and examples
 # each room with those that it may import from; none is above itself
 MAY_IMPORT = {
     "numerics": set(),
@@ -56,8 +57,9 @@ SHARED = {"command", "render"}
 
 @cache
 def files(folder: Path = PACKAGE, names: str = "*.py") -> dict[Path, ast.Module]:
-    """Return the files below a folder, each parsed once."""
-    return {path: ast.parse(path.read_text()) for path in sorted(folder.rglob(names))}
+    """Return the files below a folder but programs that are data, each parsed once."""
+    paths = [p for p in sorted(folder.rglob(names)) if DATA not in p.parents]
+    return {path: ast.parse(path.read_text()) for path in paths}
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -116,7 +116,7 @@ def _tables(
     ends = [*(number for number, _ in starts), len(lines)][1:]
     return [
         Table(name, next(entries[name]), Place(path, start + 1),
-              tuple(_without_tail(lines[start:end])), _lead(lines[:start]))
+              tuple(_without_tail(lines[start:end])), _lead(lines, start))
         for (start, name), end in zip(starts, ends, strict=True)
     ]  # fmt: skip
 
@@ -129,11 +129,12 @@ def _without_tail(lines: list[str]) -> list[str]:
     return lines[:end]
 
 
-def _lead(before: list[str]) -> int:
-    count = 0
-    while count < len(before) and before[-1 - count].lstrip().startswith("#"):
-        count += 1
-    return count
+def _lead(lines: list[str], start: int) -> int:
+    """Count the comment lines right above a line."""
+    first = start
+    while first and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return start - first
 
 
 def close(word: str, known: Sequence[str]) -> str:

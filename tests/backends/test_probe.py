@@ -99,7 +99,7 @@ def test_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("python cast.py", 0),
         ("python bad.py text", 1),
         ("python bad.py good", 1),
-        ("./nowhere", 1),
+        ("./nowhere", 4),
     ):
         done = convcheck("probe", "--backend", f"process:{command}", "onnx.Cast-21")
         assert (done.returncode, done.stderr) == (code, "")

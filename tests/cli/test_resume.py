@@ -184,7 +184,7 @@ def test_a_report_does_not_go_into_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     done = convcheck(*arguments(path, tmp_path / "." / "run.json"), **environment(tmp_path / "d"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"--resume and a report go to {path}" in done.stderr
+    assert f"--json and --resume go to one file, {path}" in done.stderr
     assert not path.exists()
 
 

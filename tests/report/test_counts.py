@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
@@ -23,10 +24,9 @@ Table = dict[str, dict[str, str]]
 
 
 def in_terminal(result: RunResult) -> str:
-    console = Console(width=250, color_system=None)
-    with console.capture() as out:
-        print_report(result, console, verbose=True)
-    return out.get()
+    out = io.StringIO()
+    print_report(result, Console(file=out, width=250, color_system=None), verbose=True)
+    return out.getvalue()
 
 
 def table(lines: list[list[str]]) -> Table:

@@ -14,7 +14,7 @@ from catalogue import CATALOG
 from comparing import VERSIONS, cast, neighbours, numeric, pattern, type_names
 from oracle import boundaries
 
-from convcheck.errors import UsageError, VectorError
+from convcheck.errors import SystemLimitError, VectorError
 from convcheck.numerics.order import order_key
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
@@ -253,7 +253,7 @@ def test_a_write_that_fails_leaves_whole_files(
         really(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(UsageError if isinstance(failure, OSError) else KeyboardInterrupt):
+    with pytest.raises(SystemLimitError if isinstance(failure, OSError) else KeyboardInterrupt):
         write_folder(files_of(few, seed=1), folder)
     after = {n: t.encode() for n, t in wanted.items() if n in replaced}
     assert contents(folder) == before | after
