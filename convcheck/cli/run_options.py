@@ -45,6 +45,29 @@ class RunOptions:
     no_progress: bool
 
 
+JOBS = click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    help="Number of worker processes; one per core by default.",
+)
+TIMEOUT = click.option(
+    "--timeout",
+    type=SECONDS,
+    default=30.0,
+    show_default=True,
+    help="Seconds that one call to the backend may take.",
+)
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random part of the inputs.",
+)
+EXECUTOR = click.option(
+    "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
+)
 _OPTIONS = (
     click.option(
         "--tier",
@@ -61,26 +84,9 @@ _OPTIONS = (
         type=click.Choice(["normative", "implied", "disputed"]),
         help="Fail on rules of this level and stronger.",
     ),
-    click.option(
-        "--jobs",
-        "-j",
-        type=click.IntRange(1),
-        help="Number of worker processes; one per core by default.",
-    ),
-    click.option(
-        "--timeout",
-        type=SECONDS,
-        default=30.0,
-        show_default=True,
-        help="Seconds that one call to the backend may take.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Seed of the random part of the inputs.",
-    ),
+    JOBS,
+    TIMEOUT,
+    SEED,
     click.option(
         "--max-elements",
         type=click.IntRange(1),
@@ -100,9 +106,7 @@ _OPTIONS = (
         help="With --tier boundary: N samples as well of every source that is too wide to be asked "
         "whole, of each binade and near every tie.",
     ),
-    click.option(
-        "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
-    ),
+    EXECUTOR,
     click.option(
         "--consistency",
         is_flag=True,

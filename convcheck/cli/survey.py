@@ -11,7 +11,6 @@ import click
 
 from convcheck.cli.ask_run import dealt, kept_until_done, opened_journal
 from convcheck.cli.options import (
-    SECONDS,
     backends_option,
     catalog,
     selection_options,
@@ -19,7 +18,7 @@ from convcheck.cli.options import (
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
-from convcheck.cli.run_options import packed_options
+from convcheck.cli.run_options import EXECUTOR, JOBS, SEED, TIMEOUT, packed_options
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
 
@@ -74,29 +73,10 @@ _OPTIONS = (
         show_default=True,
         help="How many inputs, as for `run`.",
     ),
-    click.option(
-        "--jobs",
-        "-j",
-        type=click.IntRange(1),
-        help="Number of worker processes; one per core by default.",
-    ),
-    click.option(
-        "--timeout",
-        type=SECONDS,
-        default=30.0,
-        show_default=True,
-        help="Seconds that one call to the backend may take.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Seed of the random part of the inputs.",
-    ),
-    click.option(
-        "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
-    ),
+    JOBS,
+    TIMEOUT,
+    SEED,
+    EXECUTOR,
     click.option(
         "--resume",
         metavar="FILE",

@@ -6,11 +6,29 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
+from typing import Protocol, TypeVar
 
 from convcheck.errors import UsageError
 from convcheck.judge.part import Part
 from convcheck.judge.result import RunResult, Shard
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
+
+T = TypeVar("T")
+
+
+class NumberedShard(Protocol):
+    """Which shard something is, from 1 on, and of how many."""
+
+    @property
+    def index(self) -> int:
+        """The number of the shard."""
+        ...
+
+    @property
+    def of(self) -> int:
+        """How many there are."""
+        ...
+
 
 # What the shards of one run have in common, and how it is said.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
@@ -45,8 +63,8 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
         if result.interrupted:
             hint = "run it again with --resume, or from the start"
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
-    _same(parts)
-    shards = _in_order(parts)
+    check_alike(parts, _COMMON, "one run: same selection, specs, tier and backend")
+    shards = shards_in_order(parts, _shard)
     found = _in_plan_order(shards)
     whole = all(part.complete for part in found)
     if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
@@ -84,23 +102,31 @@ def _parts(shard: RunResult) -> list[Part]:
     return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
 
 
-def _same(parts: Sequence[tuple[str, RunResult]]) -> None:
-    (first, result), *others = parts
+def check_alike(
+    parts: Sequence[tuple[str, T]], common: Sequence[tuple[str, Callable[[T], object]]], whole: str
+) -> None:
+    """Check that what shards of `whole` have in common is the same in all, each with its file's
+    name. Raises UsageError.
+    """
+    (first, one), *others = parts
     for name, other in others:
-        for what, of in _COMMON:
-            if of(other) != of(result):
-                hint = "merge the shards of one run: same selection, specs, tier and backend"
+        for what, of in common:
+            if of(other) != of(one):
+                hint = f"merge the shards of {whole}"
                 raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
 
 
-def _in_order(parts: Sequence[tuple[str, RunResult]]) -> list[RunResult]:
-    of = _shard(parts[0][1]).of
-    found: dict[int, tuple[str, RunResult]] = {}
-    for name, result in parts:
-        index = _shard(result).index
+def shards_in_order(
+    parts: Sequence[tuple[str, T]], number: Callable[[T], NumberedShard]
+) -> list[T]:
+    """Return shards by their numbers. Raises UsageError unless every one is there, and once."""
+    of = number(parts[0][1]).of
+    found: dict[int, tuple[str, T]] = {}
+    for name, one in parts:
+        index = number(one).index
         if index in found:
             raise UsageError(f"{found[index][0]} and {name} are both shard {index}/{of}")
-        found[index] = (name, result)
+        found[index] = (name, one)
     missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
     if missing:
         few = ", ".join(missing[:8]) + (" …" if len(missing) > 8 else "")

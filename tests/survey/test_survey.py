@@ -424,8 +424,8 @@ def test_shards_merged_give_the_bytes_of_one_survey(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "has no other formats" in done.stderr
     refused = {
-        "a shard is missing: 2/3": shards[:2],
-        "a shard is given twice": [*shards, shards[0]],
+        "shard 2/3 missing": shards[:2],
+        "are both shard": [*shards, shards[0]],
         "is a whole survey": [*shards, tmp_path / "whole"],
     }
     for said, paths in refused.items():

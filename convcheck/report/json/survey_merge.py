@@ -13,7 +13,7 @@ from operator import itemgetter
 import msgspec
 
 from convcheck.errors import UsageError
-from convcheck.plan.merge import plan_digest
+from convcheck.plan.merge import check_alike, plan_digest, shards_in_order
 from convcheck.report.json.codec import parse, struct
 from convcheck.report.json.survey import (
     FORMAT,
@@ -58,8 +58,8 @@ def merge_surveys(parts: Sequence[tuple[str, SurveyJson]]) -> SurveyJson:
 
     Raises UsageError unless every shard is there once, and of the same survey.
     """
-    _same(parts)
-    shards = _in_order(parts)
+    check_alike(parts, _COMMON, "one survey: same selection, specs, tier and backends")
+    shards = shards_in_order(parts, _shard)
     names = _plan(shards)
     if plan_digest(names) != _shard(shards[0]).plan:
         raise UsageError("the shards do not have all cases of their plan", hint=_HINT)
@@ -102,25 +102,6 @@ def _plan(shards: Sequence[SurveyJson]) -> list[str]:
     """Return the ids of all cases, which were dealt out one by one."""
     dealt = zip_longest(*(_shard(shard).cases for shard in shards))
     return [name for name in chain.from_iterable(dealt) if name is not None]
-
-
-def _same(parts: Sequence[tuple[str, SurveyJson]]) -> None:
-    (first, survey), *others = parts
-    for name, other in others:
-        for what, of in _COMMON:
-            if of(other) != of(survey):
-                hint = "merge the shards of one survey: same selection, specs, tier and backends"
-                raise UsageError(f"{name} and {first} differ in their {what}", hint=hint)
-
-
-def _in_order(parts: Sequence[tuple[str, SurveyJson]]) -> list[SurveyJson]:
-    of = _shard(parts[0][1]).of
-    found = {_shard(survey).index: survey for _, survey in parts}
-    missing = [f"{index}/{of}" for index in range(1, of + 1) if index not in found]
-    if missing or len(found) < len(parts):
-        what = f"missing: {', '.join(missing[:8])}" if missing else "given twice"
-        raise UsageError(f"a shard is {what}", hint="name the file of every shard, once")
-    return [found[index] for index in range(1, of + 1)]
 
 
 def _shard(survey: SurveyJson) -> SurveyShardJson:
