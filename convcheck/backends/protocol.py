@@ -7,9 +7,10 @@ The life of a backend, and who calls what when:
    the user chose none.
 2. *Prepared.* In the parent, once a run and before any worker: `prepare_backend` calls `prepare`,
    if there is one. What takes long on a machine is done here, where people see why they wait.
-3. *Started.* A worker process makes the one instance that it has (`open_backend`, with the
-   catalogue of the specs that are asked) and tells the parent its `name` and `version`. What the
-   constructor raises ends the run with exit code 4: no other worker would do better.
+3. *Started.* A worker process, forked from one in which no runtime is loaded, makes the one
+   instance that it has (`open_backend`, with the catalogue of the specs that are asked) and tells
+   the parent its `name` and `version`. What the constructor raises ends the run with exit code 4:
+   no other worker would do better.
 4. *Asked what it supports.* `support(case)`, before the first question of a case. It is quick and
    builds no model. `Declined`: the case is unsupported, and no question of it is put.
 5. *Asked.* `answer(case, inputs)` for each call, one after the other: vectors in every placement,

@@ -26,6 +26,7 @@ from convcheck.cli.reports import (
 from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
+from convcheck.pool.fork_server import start_server
 from convcheck.streams import say
 
 if TYPE_CHECKING:
@@ -89,10 +90,11 @@ def command(
     Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
     'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
     (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
-    backend could not be started. Of several backends, the others are asked all the same, and
-    the gravest exit code counts: 1 before 4 before 3.
+    backend could not be started. Of several backends, all are asked, and the gravest exit code
+    counts: 1 before 4 before 3.
     """
     _check_files(reports, resume, options, capabilities)
+    _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
     cases = selected(loaded, selection, backends)
     claims, chosen = _claims(capabilities, loaded), len(cases)
@@ -111,6 +113,12 @@ def command(
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
     code = _report(_claimed(claims, result, chosen), loaded, reports, known)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
+
+
+def _start_early(backends: Sequence[str], options: RunOptions) -> None:
+    """Have the server of workers import what they need while the specs are read."""
+    if backends and not options.executor:
+        start_server()
 
 
 def _check_files(

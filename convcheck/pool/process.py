@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import multiprocessing
 import os
 import signal
 import threading
 import time
 from ctypes import c_int64
 from dataclasses import dataclass
-from multiprocessing.connection import wait
+from multiprocessing.connection import Pipe, wait
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
 from convcheck.pool import messages, worker
+from convcheck.pool.fork_server import start_process
 from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Opened, Setup, codec_for
 from convcheck.pool.wire import Cases, Codec
 
@@ -28,7 +29,6 @@ LONGEST_TAIL = 300
 LARGEST = 1 << 28  # bytes of a message
 
 _NO_CASES: Cases = {}
-_context = multiprocessing.get_context("spawn")
 _processes = threading.Lock()  # multiprocessing reaps every thread's children in start()
 _numbers = itertools.count()
 
@@ -48,17 +48,16 @@ class WorkerProcess:
     """A worker process, from its start to its end."""
 
     def __init__(self, folder: Path) -> None:
-        memory: Any = _context.RawArray(c_int64, messages.ROOM)
+        memory: Any = RawArray(c_int64, messages.ROOM)
         self.notes = messages.Notes(memory)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # a backend may have removed it
         self._log = folder / f"worker-{next(_numbers)}.log"
         self._closed = False
         self._codec: Codec[Message]
-        self._pipe, theirs = _context.Pipe()
+        self._pipe, theirs = Pipe()
         arguments = (theirs, memory, str(self._log))
-        self._process = _context.Process(target=worker.serve_parent, args=arguments, daemon=True)
         with _processes:
-            self._process.start()
+            self._process = start_process(worker.serve_parent, arguments)
         theirs.close()
 
     def open(self, setup: Setup) -> BackendInfo:

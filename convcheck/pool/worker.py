@@ -52,6 +52,7 @@ from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
+from convcheck.pool.fork_server import remove_socket, take_environment
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
     Conversions,
@@ -76,8 +77,11 @@ NOTICING = 0.02  # seconds
 _END = object()
 
 
-def serve_parent(connection: Connection, memory: Array[c_int64], log: str) -> None:
+def serve_parent(
+    environment: Mapping[str, str], connection: Connection, memory: Array[c_int64], log: str
+) -> None:
     """Serve a parent until it closes the connection, or what answers has died."""
+    take_environment(environment)
     _settle(log)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
         setup = connection.recv()
@@ -139,6 +143,7 @@ def _end_with_parent(log: Path, patience: float | None = None) -> None:
         with contextlib.suppress(OSError):
             log.unlink()
             log.parent.rmdir()  # the last worker's to do
+        remove_socket()
         os.killpg(0, signal.SIGKILL)
 
 

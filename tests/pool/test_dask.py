@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import socket
@@ -201,12 +202,14 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 
 
 class KillsTheWorker:
-    """A backend that ends the cluster's worker, its parent's parent."""
+    """A backend that ends the cluster's worker, the parent of the program that asks it."""
 
     name, version = "deadly", "1"
 
     def __init__(self) -> None:
-        status = Path(f"/proc/{os.getppid()}/stat").read_text()
+        program = multiprocessing.parent_process()
+        assert program is not None
+        status = Path(f"/proc/{program.pid}/stat").read_text()
         os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
         time.sleep(60)
 

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
+from convcheck.pool.fork_server import start_server
 from convcheck.pool.lane import Lane
 
 
@@ -32,10 +34,19 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def _workers(parent: int | str = "self") -> list[str]:
-    """Give the ids of a process's children, zombies included, but for Python's own helper."""
+    """Return the ids of a process's workers, zombies included: those that its server forked, and
+    what it started itself but for Python's own helpers.
+    """
+    said = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in _children(parent)}
+    servers = [pid for pid, words in said.items() if "forkserver" in words]
+    helpers = [*servers, *(pid for pid, words in said.items() if "resource_tracker" in words)]
+    forked = [pid for server in servers for pid in _children(server)]
+    return [*forked, *(pid for pid in said if pid not in helpers)]
+
+
+def _children(parent: int | str) -> list[str]:
     lists = [path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")]
-    pids = " ".join(lists).split()
-    return [p for p in pids if "resource_tracker" not in Path(f"/proc/{p}/cmdline").read_text()]
+    return " ".join(lists).split()
 
 
 def run(
@@ -279,6 +290,15 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
         parent.wait()
     assert _eventually(lambda: not Path(f"/proc/{worker[0]}").exists())
     assert _eventually(lambda: not list(tmp_path.iterdir()))
+
+
+def test_a_server_of_workers_that_cannot_be_reached_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a backend has removed every temporary file, the server's socket among them."""
+    start_server()
+    monkeypatch.setattr(forkserver._forkserver, "_forkserver_address", "/tmp/not/there")
+    assert [r.verdict for r in run("Good").results] == ["pass"] * 3
 
 
 def _eventually(ask: Callable[[], Any]) -> Any:
