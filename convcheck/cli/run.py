@@ -90,8 +90,7 @@ def command(
     Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
     'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
     (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
-    backend could not be started. Of several backends, all are asked, and the gravest exit code
-    counts: 1 before 4 before 3.
+    backend could not be started. Of several backends, the gravest counts: 1 before 4 before 3.
     """
     _check_files(reports, resume, options, capabilities)
     _start_early(() if dry_run else backends, options)
