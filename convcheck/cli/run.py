@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -117,7 +118,10 @@ def command(
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:
     """Have the server of workers import what they need while the specs are read."""
     if backends and not options.executor:
-        start_server()
+        with suppress(
+            OSError
+        ):  # whatever keeps it from running is met again, and told, by a worker
+            start_server()
 
 
 def _check_files(

@@ -8,13 +8,17 @@ is started.
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
+import resource
 import shutil
 from collections.abc import Callable, Mapping
 from multiprocessing import forkserver, util
 from multiprocessing.process import BaseProcess
 from typing import Any
+
+FEW_FILES = 64  # a server that may open no more has none left to hand over
 
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload(["convcheck.pool.worker"])
@@ -22,15 +26,20 @@ _starting = multiprocessing.get_context("spawn")
 
 
 def start_server() -> None:
-    """Start the server, if it does not run yet, and do not wait for its imports."""
+    """Start the server, if it does not run yet, and do not wait for its imports.
+
+    Raises OSError where the system does not let it run.
+    """
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < FEW_FILES:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     forkserver.ensure_running()
 
 
 def start_process(target: Callable[..., None], arguments: tuple[Any, ...]) -> BaseProcess:
     """Start `target` with the environment of this process, and then `arguments`, in a new one.
 
-    It is forked by the server. Where that cannot be reached, since a backend has removed its socket
-    with all other temporary files, a Python is started.
+    It is forked by the server. Where there can be none, or it cannot be reached since a backend has
+    removed its socket with all other temporary files, a Python is started.
     """
     given = (dict(os.environ), *arguments)
     try:

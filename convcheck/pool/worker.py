@@ -140,10 +140,10 @@ def _end_with_parent(log: Path, patience: float | None = None) -> None:
     """End with the parent, whose connection closes first. It removes the logs while it lives."""
     parent = parent_process()
     if parent is not None and wait([parent.sentinel], patience):
-        with contextlib.suppress(OSError):
-            log.unlink()
-            log.parent.rmdir()  # the last worker's to do
         remove_socket()
+        with contextlib.suppress(OSError):
+            log.unlink(missing_ok=True)  # two threads may be here, and each ends both
+            log.parent.rmdir()  # the last worker's to do
         os.killpg(0, signal.SIGKILL)
 
 
