@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -46,6 +47,17 @@ def _rebuild(
 
 class SpecError(ConvcheckError):
     """A spec file that cannot be read, or says something that the vocabulary does not know."""
+
+
+class SpecFaultsError(SpecError):
+    """All that is wrong with some spec files, each with its place."""
+
+    def __init__(self, errors: Iterable[SpecError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(map(str, self.errors)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SpecFaultsError, (self.errors,)
 
 
 class VectorError(ConvcheckError):

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from convcheck.wording import plural
+
 if TYPE_CHECKING:
     from convcheck.judge.result import BackendInfo, CaseResult, RunResult
     from convcheck.pool.standing import Standing
@@ -95,7 +97,7 @@ class _Conformance:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, and what there is to say of the vectors."""
-        about = f"convcheck: {self.address}, {len(self.cases):,} cases, edge tier"
+        about = f"convcheck: {self.address}, {plural(len(self.cases), 'case')}, edge tier"
         return [about, *(f"convcheck: {note}" for note in self.notes)]
 
     @pytest.hookimpl(wrapper=True)

@@ -27,6 +27,7 @@ from convcheck.judge.ranges import joining, outermost
 from convcheck.judge.result import Example, Word, entry_word
 from convcheck.numerics.format import Text
 from convcheck.vectors.model import VectorSet
+from convcheck.wording import plural
 
 ROTATIONS = (1, 3, 7, 13, 31)
 MISSING = (1, 3)
@@ -134,8 +135,7 @@ class ElementsAgain:
         if large:
             yield way(LENGTH, f"repeated to {LARGE:,} elements", np.resize(pool, LARGE))
         for offset in OFFSETS:
-            plural = "s" * (offset > 1)
-            words = f"{offset} element{plural} into the buffer"
+            words = f"{plural(offset, 'element')} into the buffer"
             yield way(ALIGNMENT, words, pool, offset=offset)
 
     def _cut(self, length: int) -> Iterator[Index]:

@@ -29,6 +29,7 @@ from convcheck.numerics.format import Bits, Text
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
+from convcheck.wording import plural
 
 Note = Callable[[str, Index], None]
 
@@ -281,7 +282,8 @@ class _Asking:
         """Keep an element's first answer; of later ones, those that differ from it."""
         strange = strangers(self.format, codes)
         if strange is not None:
-            message = f"{_shown(codes[strange][0])}, {int(strange.sum())} of {len(index)} elements"
+            share = f"{int(strange.sum())} of {plural(len(index), 'element')}"
+            message = f"{_shown(codes[strange][0])}, {share}"
             self._fault("not a code of the type", placement, message, index[strange])
             index, codes = index[~strange], codes[~strange]
         state = self.state[index]

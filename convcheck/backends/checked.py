@@ -14,6 +14,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.rules.model import Case
+from convcheck.wording import plural
 
 LONGEST = 4_000  # characters of what is said
 LONGEST_NAME = 200
@@ -26,7 +27,9 @@ class AnswerError(Exception):
 def bounded(text: str, most: int = LONGEST) -> str:
     """Return a text from outside, cut where it is too long, and marked as cut."""
     text = str.__getitem__(text, slice(None))  # of a class of one's own, the characters
-    return text if len(text) <= most else f"{text[:most]} … (cut, of {len(text):,} characters)"
+    return (
+        text if len(text) <= most else f"{text[:most]} … (cut, of {plural(len(text), 'character')})"
+    )
 
 
 def checked_answer(answer: object, case: Case) -> Answer:

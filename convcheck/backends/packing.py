@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import max_elements
 from convcheck.numerics.format import Bits, Bool, Codes, Numeric
+from convcheck.wording import plural
 
 
 def pack(fmt: Numeric, codes: Codes) -> NDArray[np.uint8]:
@@ -33,7 +34,9 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
         return memory.view(fmt.storage).reshape(shape).copy()
     count = int(np.prod(shape, dtype=np.int64))
     if memory.size != -(-count * fmt.bits // 8):
-        raise ValueError(f"{memory.size} bytes for {count} codes of {fmt.bits} bits")
+        raise ValueError(
+            f"{plural(memory.size, 'byte')} for {plural(count, f'{fmt.bits}-bit code')}"
+        )
     if fmt.bits in _SHARING:
         codes = np.empty(memory.size * (8 // fmt.bits), np.uint8)
         _spread(memory, fmt.bits, codes)

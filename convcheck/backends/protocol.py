@@ -44,7 +44,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Protocol, cast
@@ -54,6 +53,7 @@ import numpy as np
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case, Spec
+from convcheck.wording import meant
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
@@ -264,14 +264,9 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
             f"backend {address!r} is not available: {error}",
             hint="install what it needs; `convcheck list backends` says what",
         ) from error
-    close = [known for known in points if name and known.startswith(name)]
-    close = close or get_close_matches(name, points, 1)
-    raise UsageError(
-        f"unknown backend {address!r}",
-        hint=(f"did you mean {' or '.join(close)}? " if close else "")
-        + f"one of {', '.join(sorted(points))}, NAME:VARIANT, process:COMMAND, or "
-        "package.module:Class",
-    )
+    all_forms = f"one of {', '.join(sorted(points))}, process:COMMAND, or package.module:Class"
+    also = f": there is no module {name!r} either" if variant else ""
+    raise UsageError(f"unknown backend {address!r}{also}", hint=meant(name, points, all_forms))
 
 
 def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog | None) -> Backend:
@@ -325,8 +320,16 @@ def _see_working_folder() -> None:
 
 def _class(module: str, attribute: str) -> Callable[..., Backend]:
     _see_working_folder()
-    factory = getattr(importlib.import_module(module), attribute, None)
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # whatever a module raises that is somebody else's
+        telling = isinstance(error, ImportError | SyntaxError)
+        why = str(error) if telling else last_words(error)
+        said = f"module {module!r} cannot be imported: {why}"
+        hint = "it is looked for in the working folder, then where Python looks (PYTHONPATH)"
+        raise UnavailableError(said, hint=hint) from error
+    factory = getattr(found, attribute, None)
     if factory is None:
-        raise UsageError(f"{module} has no {attribute}", hint="write package.module:Class")
+        raise UsageError(f"{module} has no {attribute}", hint=meant(attribute, vars(found)))
     made: Callable[..., Backend] = factory
     return made

@@ -21,6 +21,7 @@ from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     import torch
@@ -55,7 +56,7 @@ class Torch:
             raise UsageError("torch has one option, threads", hint=f"one of {', '.join(known)}")
         other = copy.copy(self)
         other._threads = int(choice.get("threads", "1"))
-        threads = "1 thread" if other._threads == 1 else f"{other._threads} threads"
+        threads = plural(other._threads, "thread")
         other.version = f"{self.version.rpartition(', ')[0]}, {threads}"
         return other
 

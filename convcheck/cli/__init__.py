@@ -11,6 +11,7 @@ import click
 from convcheck import __version__
 from convcheck.errors import UsageError
 from convcheck.streams import ClosedError
+from convcheck.wording import meant
 
 # Command -> its one line in `convcheck --help`, kept here so that help imports no command.
 COMMANDS = {
@@ -79,11 +80,8 @@ class LazyGroup(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for one that is not there, suggest one."""
-        from difflib import get_close_matches
-
-        close = get_close_matches(args[0], COMMANDS, 1, 0.5) if args[0] not in COMMANDS else []
-        if close:
-            context.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UsageError(f"unknown command {args[0]!r}", hint=meant(args[0], COMMANDS))
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -97,12 +97,13 @@ def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]
 
 def _notes(options: RunOptions, corpus: Corpus, cases: Sequence[Case]) -> Iterator[str]:
     """Say what was asked beyond, or not in, the tier."""
-    from convcheck.judge.words import plural
     from convcheck.vectors.span import is_sampled
+    from convcheck.wording import plural
 
     if options.samples:
         number = sum(map(is_sampled, cases))
-        yield f"{options.samples:,} samples of {plural(number, 'case')}, seed {options.seed}"
+        samples = plural(options.samples, "sample")
+        yield f"{samples} of {plural(number, 'case')}, seed {options.seed}"
     spanned = sum(bool(corpus.spans(case)) for case in cases) if options.consistency else 0
     if spanned:
         cases_of = plural(spanned, "case")
@@ -174,6 +175,9 @@ def dealt(
 
     index, of = part
     if index > len(plan):
-        hint = f"at most {len(plan)} shards"
-        raise UsageError(f"shard {index}/{of} of {len(plan)} parts has none", hint=hint)
+        from convcheck.wording import plural
+
+        parts = plural(len(plan), "part")
+        hint = f"the run has {parts}: take N no greater"
+        raise UsageError(f"shard {index}/{of} of {parts} has none", hint=hint)
     return plan[index - 1 :: of], Shard(index, of, plan_digest(ids))

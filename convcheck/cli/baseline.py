@@ -174,24 +174,24 @@ def _write_claims(result: RunResult, path: str) -> None:
 
 def _said(written: Written) -> list[str]:
     """Say what was done."""
+    from convcheck.wording import plural
+
     kinds = {"new": written.new, "changed": written.changed, "narrowed": written.narrowed,
              "removed": written.removed}  # fmt: skip
     done = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-    lines = [f"{_entries(written.entries)}: {done or 'nothing changed'}"]
+    lines = [f"{plural(written.entries, 'entry', 'entries')}: {done or 'nothing changed'}"]
     if written.judged:
-        are = "1 case is" if written.judged == 1 else f"{written.judged:,} cases are"
-        lines.append(f"{are} to be judged: a run with this list fails where one is declined")
+        are = "is" if written.judged == 1 else "are"
+        cases = f"{plural(written.judged, 'case')} {are} to be judged"
+        lines.append(f"{cases}: a run with this list fails where one is declined")
     if written.late:
         places = ", ".join(map(str, written.late))
-        which = "1 is" if len(written.late) == 1 else f"{len(written.late)} are"
-        lines.append(f"{which} past the day set: {places}")
+        are = "is" if len(written.late) == 1 else "are"
+        entries = plural(len(written.late), "entry", "entries")
+        lines.append(f"{entries} {are} past the day set: {places}")
     if written.partly:
         were = "was" if written.partly == 1 else "were"
         which = "its" if written.partly == 1 else "their"
-        lines.append(f"{_entries(written.partly)} {were} left: the run has only some of {which} "
-                     "cases")  # fmt: skip
+        entries = plural(written.partly, "entry", "entries")
+        lines.append(f"{entries} {were} left: the run has only some of {which} cases")
     return lines
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"

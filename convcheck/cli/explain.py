@@ -11,6 +11,7 @@ from convcheck.cli.options import SECONDS, catalog, complete_specs, complete_typ
 from convcheck.cli.options import complete_backends as complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -264,7 +265,7 @@ def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tu
     if not values and not case.outputs:
         return ("0",) * len(names)
     if len(values) != len(names):
-        given = f"{len(values)} VALUE{'' if len(values) == 1 else 's'}" if values else "no VALUE"
+        given = plural(len(values), "VALUE") if values else "no VALUE"
         hint = f"convcheck explain {case.id} {' '.join(name.upper() for name in names)}"
         raise UsageError(f"{given} where {len(names)} are due: {', '.join(names)}", hint=hint)
     return values

@@ -77,7 +77,7 @@ def command(
         check_outputs({"--out": out})
         _write_one(asked, out)
     elif out in (None, "-"):
-        from convcheck.judge.words import plural
+        from convcheck.wording import plural
 
         said = f"which folder? {form} of {plural(len(cases), 'case')} is not for stdout"
         raise UsageError(said, hint="--out DIR")
@@ -213,7 +213,7 @@ class _Counts:
     left_out: int = 0  # vectors
 
     def said(self, form: str, folder: Path) -> str:
-        from convcheck.judge.words import plural
+        from convcheck.wording import plural
 
         parts = [f"in {folder}: {plural(self.cases, 'case')}, {plural(self.vectors, 'vector')}"]
         if self.skipped:

@@ -12,6 +12,7 @@ from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
 from convcheck.streams import say
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.rules.model import Spec
@@ -81,8 +82,8 @@ def command(
             return _check(differing(files, folder), folder, partial=bool(patterns))
         changed = write_folder(files, folder)
     say(
-        f"{files.vectors:,} vectors, {files.size / 1e6:.1f} MB, in {folder}: "
-        f"{changed:,} files changed"
+        f"{plural(files.vectors, 'vector')}, {files.size / 1e6:.1f} MB, in {folder}: "
+        f"{plural(changed, 'file')} changed"
     )
     return 0
 
@@ -113,8 +114,9 @@ def _check(differ: list[str], folder: Path, partial: bool) -> int:
     for name in shown:
         say(name)
     if shown:
-        say(f"{len(shown)} files in {folder} differ from what the specs give; "
-                   "run `convcheck generate`", err=True)  # fmt: skip
+        verb = "differs" if len(shown) == 1 else "differ"
+        say(f"{plural(len(shown), 'file')} in {folder} {verb} from what the specs "
+            "give; run `convcheck generate`", err=True)  # fmt: skip
         return DIFFERENT
     say(f"{folder} is up to date")
     return 0

@@ -26,18 +26,18 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
     2 an error.
     """
-    from convcheck.judge.words import plural
     from convcheck.plan.select import select_specs
-    from convcheck.semantics.lint import lint_spec
+    from convcheck.semantics.lint import faults, lint_spec
+    from convcheck.wording import plural
 
     loaded = catalog(specs, decided=False)  # all errors, not the first
     proofs = [lint_spec(spec) for spec in select_specs(loaded, patterns)]
-    for proof in proofs:
-        for diagnostic in proof.diagnostics:
-            say(str(diagnostic), err=True)
-    count = sum(len(proof.diagnostics) for proof in proofs)
-    if count:
-        say(f"{plural(count, 'error')} in {plural(len(proofs), 'spec')}", err=True)
+    found = faults(proofs)
+    for diagnostic, having in found.items():
+        say(diagnostic.of(having), err=True)
+    if found:
+        bad = len({name for having in found.values() for name in having})
+        say(f"{plural(len(found), 'error')} in {plural(bad, 'spec')}", err=True)
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
     asked = f"{plural(len(proofs), 'spec')}, {plural(cases, 'case')}"

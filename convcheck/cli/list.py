@@ -83,10 +83,10 @@ def _cases(
 def _count(loaded: Catalog, cases: list[Case], tier: str) -> int:
     from typing import cast
 
-    from convcheck.judge.words import plural
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
     from convcheck.vectors.model import Tier
+    from convcheck.wording import plural
 
     corpus = open_corpus(loaded, cast(Tier, tier), 0, data_dir("vectors"))
     total = 0

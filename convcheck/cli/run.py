@@ -29,6 +29,7 @@ from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
 from convcheck.pool.fork_server import start_server
 from convcheck.streams import say
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.gate.claims import Claims
@@ -165,7 +166,7 @@ def _applying(claims: Claims | None, cases: list[Case]) -> list[Case]:
     applying = claimed(claims, cases)
     if not applying:
         hint = "see `convcheck list cases`"
-        raise UsageError(f"none of the {len(cases)} selected cases is claimed", hint=hint)
+        raise UsageError(f"none of {plural(len(cases), 'selected case')} is claimed", hint=hint)
     return applying
 
 
@@ -206,12 +207,15 @@ def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None
         whole[case.spec] = case.whole_calls
     width = max(map(len, [*counts, "would ask"]))
     for spec, asked in counts.items():
-        what = "calls" if whole[spec] else "values"
-        say(f"{spec:<{width}}  {len(asked):>6,} cases  {sum(asked):>10,} {what}")
+        cases_of = plural(len(asked), "case")
+        values = plural(sum(asked), "call" if whole[spec] else "value")
+        say(f"{spec:<{width}}  {cases_of:>12}  {values:>17}")
     sums = {w: sum(sum(c) for spec, c in counts.items() if whole[spec] == w) for w in (False, True)}
-    parts = ((sums[False], "values"), (sums[True], "calls"))
-    total = " and ".join(f"{number:,} {what}" for number, what in parts if number)
-    say(f"{'would ask':<{width}}  {sum(map(len, counts.values())):>6,} cases  {total}")
+    parts = ((sums[False], "value"), (sums[True], "call"))
+    total = " and ".join(plural(number, what) for number, what in parts if number)
+    say(
+        f"{'would ask':<{width}}  {plural(sum(map(len, counts.values())), 'case'):>12}  {total:>17}"
+    )
     return 0
 
 

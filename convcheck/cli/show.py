@@ -7,6 +7,7 @@ import click
 from convcheck.cli.options import catalog, complete_specs
 from convcheck.cli.options import specs_option as specs
 from convcheck.errors import UsageError
+from convcheck.wording import plural
 
 EXAMPLE = """\b
 Examples:
@@ -35,7 +36,7 @@ def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     wanted = 2 if diff else 1
     if len(names) != wanted:
         raise UsageError(
-            f"`show{' --diff' if diff else ''}` takes {wanted} spec{'s' if diff else ''}",
+            f"`show{' --diff' if diff else ''}` takes {plural(wanted, 'spec')}",
             hint="convcheck show onnx.Cast-21, or convcheck show --diff onnx.Cast-23 onnx.Cast-24",
         )
     loaded = catalog(specs)

@@ -13,6 +13,7 @@ from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.errors import UsageError
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.judge.result import CaseResult, RunResult
@@ -117,10 +118,9 @@ def _judged(corpus: Corpus, case: Case, data: bytes, file: str) -> CaseResult:
     assert isinstance(vectors, VectorSet)  # noqa: S101 no whole call
     got, refused = read_answers(data, file, case.outputs[0].format)
     if len(got) != len(vectors):
-        count = f"{len(got):,} answers" if len(got) != 1 else "1 answer"
         raise UsageError(
-            f"{count}, but {case.id} has {len(vectors):,} inputs in the {corpus.tier} tier with "
-            f"seed {corpus.seed}",
+            f"{plural(len(got), 'answer')}, but {case.id} has {plural(len(vectors), 'input')} "
+            f"in the {corpus.tier} tier with seed {corpus.seed}",
             place=Place(file, min(len(got), len(vectors)) + (len(got) > len(vectors))),
             hint="one line for each line read; --tier and --seed as they were exported",
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from convcheck.errors import Place, UsageError
+from convcheck.wording import plural
 
 _WORD = re.compile(r"(-to-|[/=-])")
 _LIST = re.compile(r"\{([^{}]*)\}")
@@ -35,7 +36,7 @@ def ids_of(name: str, place: Place) -> Iterator[str]:
         count *= len(words)
     if count > _MOST:
         hint = f"a name stands for {_MOST:,} cases at most"
-        raise UsageError(f"{count:,} cases in one name", place=place, hint=hint)
+        raise UsageError(f"{plural(count, 'case')} in one name", place=place, hint=hint)
     return ("".join(words) for words in product(*lists))
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.case_names import compact_names, ids_of
-from convcheck.gate.toml import Table, check_keys, close, read_tables, texts_of
+from convcheck.gate.toml import Table, check_keys, read_tables, texts_of
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseResult, RunResult
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.wording import meant
 
 _CLAIM = "claim"
 Names = frozenset[str]
@@ -175,7 +176,7 @@ def _specs(table: Table, catalog: Catalog) -> list[Spec]:
     for glob in texts_of(table, "spec"):
         matching = {n: spec for n, spec in catalog.specs.items() if fnmatchcase(n, glob)}
         if not matching:
-            hint = close(glob, list(catalog.specs)) or "`convcheck list specs`"
+            hint = meant(glob, catalog.specs, "`convcheck list specs`")
             raise table.wrong("spec", f"no spec matches {glob!r}", hint)
         found |= matching
     return list(found.values())
@@ -189,7 +190,7 @@ def _types(table: Table, key: str, words: Iterable[str], catalog: Catalog) -> Na
     names: set[str] = set()
     for word in words:
         if word not in known:
-            hint = close(word, known) or "`convcheck list types`"
+            hint = meant(word, known, "`convcheck list types`")
             raise table.wrong(key, f"unknown type {word!r}", hint)
         names.update(catalog.types.sets.get(word, (word,)))
     return frozenset(names)
@@ -230,15 +231,13 @@ def _attributes(specs: Sequence[Spec]) -> dict[str, list[str]]:
 
 def _values(table: Table, name: str, given: Any, known: Mapping[str, Sequence[str]]) -> Names:
     if name not in known:
-        names = ", ".join(known) or "none"
-        hint = close(name, list(known)) or f"attributes: {names}"
-        raise table.wrong("where", f"no attribute {name!r} in these specs", hint)
+        raise table.wrong("where", f"no attribute {name!r} in these specs", meant(name, known))
     values = [str(v).lower() if isinstance(v, bool) else str(v)
               for v in (given if isinstance(given, list) else [given])]  # fmt: skip
     for value in values:
         if value not in known[name]:
-            hint = f"its values are {', '.join(dict.fromkeys(known[name]))}"
-            raise table.wrong("where", f"{name!r} cannot be {value!r}", hint)
+            said = f"{name!r} cannot be {value!r}"
+            raise table.wrong("where", said, meant(value, known[name]))
     if not values:
         raise table.wrong("where", f"no value of {name!r}")
     return frozenset(values)

@@ -11,7 +11,8 @@ from convcheck.gate.case_names import compact_names, ids_of
 from convcheck.gate.failures import Every
 from convcheck.gate.toml import Table, check_keys, texts_of
 from convcheck.judge.result import CaseResult, Problem, RunResult
-from convcheck.judge.words import clean, plural
+from convcheck.judge.words import clean
+from convcheck.wording import plural
 
 JUDGED = "judged"
 HEAD = "# What was judged. A run in which one of these cases is declined fails.\n"

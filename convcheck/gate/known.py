@@ -15,7 +15,7 @@ from convcheck.gate.known_file import KnownEntry, KnownList, read_known
 from convcheck.gate.repairs import ABOUT, notes, problem
 from convcheck.judge.failure import fails_whole
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, RunResult
-from convcheck.judge.words import plural
+from convcheck.wording import plural
 
 __all__ = ["KnownList", "hold", "read_known", "released"]
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from convcheck.errors import Place
 from convcheck.gate.judged import JUDGED, JudgedTable, read_judged
-from convcheck.gate.toml import Table, check_keys, close, read_tables, text_of, texts_of
+from convcheck.gate.toml import Table, check_keys, read_tables, text_of, texts_of
 from convcheck.judge.result import FAILURES, Tolerance, Verdict
+from convcheck.wording import meant, plural
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -124,7 +125,7 @@ def _rule(table: Table) -> str:
 def _one_of(table: Table, key: str, allowed: tuple[str, ...]) -> str:
     word = text_of(table, key)
     if key in table.values and word not in allowed:
-        hint = close(word, allowed) or f"one of {', '.join(allowed)}"
+        hint = meant(word, allowed)
         raise table.wrong(key, f"{key!r} cannot be {word!r}", hint)
     return word
 
@@ -132,7 +133,7 @@ def _one_of(table: Table, key: str, allowed: tuple[str, ...]) -> str:
 def _digits(table: Table, key: str, number: int) -> str:
     digits = text_of(table, key).lower()
     if key in table.values and not re.fullmatch(rf"[0-9a-f]{{{number}}}", digits):
-        said = f"{key!r} has {number} hexadecimal digits, in quotes"
+        said = f"{key!r} has {plural(number, 'hexadecimal digit')}, in quotes"
         raise table.wrong(key, said, _WRITES + (", or leave it out" if key == "digest" else ""))
     return digits
 

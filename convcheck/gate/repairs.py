@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from convcheck.gate.compare import CheckedEntry, Comparison
 from convcheck.judge.result import FAILURES, Fault, Problem
+from convcheck.wording import plural
 
 ABOUT = "known failures: "  # the notes begin so
 _SHOWN = 3
@@ -36,7 +37,7 @@ def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
     failing = sum(case.verdict in FAILURES for case in cases)
     silent = sum(case.verdict in ("unsupported", "undefined") for case in cases)
     if not failing and not silent:
-        return "passes now" + (f", in all {len(cases)} cases" if len(cases) > 1 else "")
+        return "passes now" + (f", in all {plural(len(cases), 'case')}" if len(cases) > 1 else "")
     of = f" of {len(cases)}" if len(cases) > 1 else ""
     parts = [(failing, "fail otherwise"), (silent, "give nothing to judge")]
     said = " and ".join(f"{count}{of} {what}" for count, what in parts if count)
@@ -66,10 +67,10 @@ def _expired(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
 def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     entry, now = finding.entry, finding.now
     if entry.count == now.count:
-        said = f"{_failures(now.count)} as listed, but other inputs or other answers"
+        said = f"{plural(now.count, 'failure')} as listed, but other inputs or other answers"
     else:
         few = f"in {_few(now.ids)}"
-        said = f"{_failures(entry.count or 0)} listed, {now.count:,} now, {few}"
+        said = f"{plural(entry.count or 0, 'failure')} listed, {now.count:,} now, {few}"
     if finding.by:
         said += f"; {finding.by.place} lists others of its cases"
     if finding.moved:
@@ -80,15 +81,11 @@ def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     return said, comparison.repaired(finding)
 
 
-def _failures(count: int) -> str:
-    return "1 failure" if count == 1 else f"{count:,} failures"
-
-
 def _too_broad(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     free = finding.free
-    what = "a case that does not fail so" if len(free) == 1 else f"{len(free)} cases that do not"
-    what += "" if len(free) == 1 else " fail so"
-    said = f"covers {what}: {_few(free)}; name only what fails, in {finding.entry.table.span}"
+    does = "does" if len(free) == 1 else "do"
+    said = f"covers {plural(len(free), 'case')} that {does} not fail so: {_few(free)}"
+    said += f"; name only what fails, in {finding.entry.table.span}"
     return said, comparison.repaired(finding)
 
 
@@ -107,18 +104,19 @@ def notes(comparison: Comparison, path: str, unversioned: int) -> tuple[str, ...
 def _notes(comparison: Comparison, path: str, unversioned: int) -> Iterable[str]:
     findings = comparison.findings
     if unversioned:
-        are = "entry is" if unversioned == 1 else "entries are"
-        yield f"{unversioned} {are} for some versions of the backend, and it does not say its own"
+        are = "is" if unversioned == 1 else "are"
+        entries = plural(unversioned, "entry", "entries")
+        yield f"{entries} {are} for some versions of the backend, and it does not say its own"
     if partly := sum(f.partly and bool(f.here) for f in findings):
-        what, whose = ("1 entry", "its") if partly == 1 else (f"{partly:,} entries", "their")
-        were = "was" if partly == 1 else "were"
-        yield f"{what} of {path} {were} compared in part: the run has only some of {whose} cases"
+        were, whose = ("was", "its") if partly == 1 else ("were", "their")
+        entries = plural(partly, "entry", "entries")
+        yield f"{entries} of {path} {were} compared in part: the run has only some of {whose} cases"
     for finding in findings:
         if finding.over:
-            listed, now = finding.entry.count or 0, finding.now.count
-            yield (f"{finding.entry.place} lists {_failures(listed)}, and some of its cases "
-                   f"have {now:,} already: not excused")  # fmt: skip
+            listed = plural(finding.entry.count or 0, "failure")
+            yield (f"{finding.entry.place} lists {listed}, and some of its cases have "
+                   f"{finding.now.count:,} already: not excused")  # fmt: skip
     if moved := sum(f.moved and f.fault is None and f.excused and not f.partly for f in findings):
-        whose = "1 entry" if moved == 1 else f"{moved:,} entries"
-        yield (f"the vectors of {whose} of {path} have changed, and the failures have not; "
+        entries = plural(moved, "entry", "entries")
+        yield (f"the vectors of {entries} of {path} have changed, and the failures have not; "
                "`convcheck baseline --update` writes that down")  # fmt: skip

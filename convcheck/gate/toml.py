@@ -6,11 +6,11 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from convcheck.errors import Place, UsageError
+from convcheck.wording import meant
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: st
     headers = " and ".join(f"[[{name}]]" for name in names)
     for key, value in document.items():
         if key not in names:
-            hint = close(key, names) or f"the file has {headers} tables"
+            hint = meant(key, names, f"the file has {headers} tables")
             raise UsageError(f"unknown key {key!r}", place=_line_of(key, path, text), hint=hint)
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             said = f"{key!r} is no table"
@@ -137,18 +137,12 @@ def _lead(lines: list[str], start: int) -> int:
     return start - first
 
 
-def close(word: str, known: Sequence[str]) -> str:
-    """Ask whether something was meant that is spelled nearly so, '' where nothing is."""
-    found = get_close_matches(word, known, 1, 0.5)
-    return f"did you mean {found[0]}?" if found else ""
-
-
 def check_keys(table: Table, required: Sequence[str], optional: Sequence[str]) -> None:
     """Refuse keys that are unknown or missing. Raises UsageError."""
     known = (*required, *optional)
     for key in table.values:
         if key not in known:
-            hint = close(key, known) or f"[[{table.name}]] has {', '.join(known)}"
+            hint = meant(key, known, f"[[{table.name}]] has {', '.join(known)}")
             raise table.wrong(key, f"unknown key {key!r} in [[{table.name}]]", hint)
     missing = [key for key in required if key not in table.values]
     if missing:

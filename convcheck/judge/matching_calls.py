@@ -17,6 +17,7 @@ from convcheck.numerics.format import Bits, Codes, Float, Numeric
 from convcheck.numerics.order import order_key
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.wording import plural
 
 Returned = Outputs | Oversized
 
@@ -44,10 +45,12 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
         return Difference("an answer where a refusal is due", (4, 0, 0))
     shapes = shapes_of(got)
     if len(shapes) != len(reading.outputs):
-        kind = f"{len(shapes)} outputs where {len(reading.outputs)} are due"
+        kind = f"{plural(len(shapes), 'output')} where {len(reading.outputs)} should be"
         return Difference(kind, (3, 0, 0))
     if len(got.types) != len(shapes):
-        return Difference(f"{len(shapes)} outputs of {len(got.types)} types", (3, 0, 0))
+        return Difference(
+            f"{plural(len(shapes), 'output')} of {plural(len(got.types), 'type')}", (3, 0, 0)
+        )
     pairs = zip(reading.outputs, got.types, shapes, strict=True)
     for output, (due, name, shape) in enumerate(pairs):
         if name != due.dtype.name:

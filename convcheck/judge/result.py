@@ -13,6 +13,7 @@ from convcheck.numerics.format import Format
 from convcheck.rules.model import LEVELS, Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.judge.part import Part
@@ -262,7 +263,7 @@ def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
 
 def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
     """Say how often the backend was restarted, and how many calls were not asked."""
-    said = [f"the backend was restarted {restarts} times"] if restarts else []
+    said = [f"the backend was restarted {plural(restarts, 'time')}"] if restarts else []
     if left := sum(case.left_out for case in cases):
         said.append(not_asked(left))
     return tuple(said)
@@ -270,8 +271,8 @@ def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
 
 def not_asked(count: int) -> str:
     """Say that calls were left out."""
-    calls = "1 call was" if count == 1 else f"{count} calls were"
-    return f"{calls} not asked: an answer of more elements than --max-elements allows"
+    calls = f"{plural(count, 'call')} {'was' if count == 1 else 'were'} not asked"
+    return f"{calls}: an answer of more elements than --max-elements allows"
 
 
 def gates(group: Group, level: Level) -> bool:

@@ -30,6 +30,7 @@ from convcheck.semantics.expected import EXACT, Decision, Reading
 from convcheck.semantics.outline import Flat, Shaped, Stretch
 from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
+from convcheck.wording import plural
 
 Piece = tuple[Stretch, int, int]  # a stretch, and what of it lies in the chunk
 _Compared = Flat | Shaped
@@ -242,7 +243,7 @@ class Weighing:
         one, answer = codes[[lowest]], got[[lowest]]
         expected = run_program(self.program, self.case, one)
         vectors = VectorSet(self.case, (one,), expected, "exhaustive", self.form)
-        message = f"{int(answer[0]):#x}, {len(got)} of {len(self.out)} elements"
+        message = f"{int(answer[0]):#x}, {len(got)} of {plural(len(self.out), 'element')}"
         fault = Fault("not a code of the type", "bulk", message, 0)
         return group_of_fault(vectors, _answered(answer), fault)
 

@@ -76,16 +76,6 @@ def clean(message: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())
 
 
-def number(count: int) -> str:
-    """Group a count's digits: 1,204,331."""
-    return f"{count:,}"
-
-
-def plural(count: int, noun: str) -> str:
-    """Count a noun: 1 case, 1,204 cases."""
-    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
-
-
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
     words = explain_values(case, example)

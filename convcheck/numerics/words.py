@@ -12,6 +12,7 @@ from convcheck.numerics.format import Bool, Float, Numeric
 from convcheck.numerics.neighbours import signed, top
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.wording import plural
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
@@ -44,7 +45,7 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
 def _bits(fmt: Numeric, word: str) -> int:
     code = int(word, 16)
     if code >> fmt.bits:
-        raise OutsideFormatError(f"{word} has more than {fmt.bits} bits")
+        raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
     return code
 
 

@@ -27,6 +27,7 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import WHOLE_SPAN, Span, is_swept
+from convcheck.wording import plural
 
 SPREAD = 16  # parts of the source, at the least, that values are taken from
 _SOURCE_BITS = 32
@@ -138,9 +139,9 @@ def why_not_swept(case: Case) -> str:
     if len(case.sources) > 1:
         return "it has several inputs, which are not streamed"
     if bits > _SOURCE_BITS:
-        return f"a source of {bits} bits has too many codes to be streamed"
+        return f"a source of {plural(bits, 'bit')} has too many codes to be streamed"
     if bits < _SOURCE_BITS:
-        return f"a source of {bits} bits is asked in one array, and not streamed"
+        return f"a source of {plural(bits, 'bit')} is asked in one array, and not streamed"
     return "it has a second input, for its type alone"
 
 

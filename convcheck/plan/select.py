@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
+from convcheck.rules.source import read_all
+from convcheck.wording import meant
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,10 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
     """Return the specs that match any of the globs, all without one. Raises UsageError."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in catalog.specs):
-            close = get_close_matches(pattern, catalog.specs, 3, 0.3) or list(catalog.specs)
-            hint = f"for example {', '.join(close)}; `convcheck list specs`"
+            hint = meant(pattern, catalog.specs, "`convcheck list specs`")
             raise UsageError(f"no spec matches {pattern!r}", hint=hint)
-    return [
-        catalog.specs[name]
-        for name in catalog.specs
-        if not patterns or any(fnmatchcase(name, p) for p in patterns)
-    ]
+    chosen = (n for n in catalog.specs if not patterns or any(fnmatchcase(n, p) for p in patterns))
+    return list(read_all(catalog.specs.__getitem__, chosen))
 
 
 def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -78,8 +75,7 @@ def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
     for word in words:
         known = [*catalog.types.types, *catalog.types.sets]
         if word not in known:
-            close = get_close_matches(word, known, 3, 0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else "`convcheck list types`"
+            hint = meant(word, known, "`convcheck list types`")
             raise UsageError(f"unknown type {word!r}", hint=hint)
         types[word] = frozenset(catalog.types.sets.get(word, (word,)))
     return types
@@ -100,11 +96,10 @@ def _is_like(pattern: str) -> Callable[[Case], bool]:
 def _has_value(catalog: Catalog, word: str) -> Callable[[Case], bool]:
     name, equals, value = word.partition("=")
     known = sorted({a.name for s in catalog.specs.values() for a in s.attributes if not a.carries})
-    if not equals or name not in known:
-        hint = (
-            f"attributes: {', '.join(known)}; write --where {known[0] if known else 'NAME'}=VALUE"
-        )
-        raise UsageError(f"--where {word}: not NAME=VALUE of a known attribute", hint=hint)
+    if name not in known:
+        raise UsageError(f"--where {word}: unknown attribute {name!r}", hint=meant(name, known))
+    if not equals:
+        raise UsageError(f"--where {word}: it has no value", hint=f"write --where {name}=VALUE")
     return lambda case: str(case.attribute(name)) == value
 
 
@@ -121,4 +116,7 @@ def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]
     specs = ", ".join(selection.specs) or "any spec"
     example = f", such as {found[0].id}" if found else ""
     hint = f"see `convcheck list cases`{example}"
+    if option == "--where":
+        name, _, value = word.partition("=")
+        hint = meant(value, (str(v) for case in found for n, v in case.attributes if n == name))
     return UsageError(f"{option} {word} matches no case of {specs}", hint=hint)

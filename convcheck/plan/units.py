@@ -19,6 +19,7 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.inputs import beyond_edge
 from convcheck.vectors.model import Coverage
 from convcheck.vectors.span import Span
+from convcheck.wording import plural
 
 Rules = Callable[[Case], tuple[Program, Decision]]
 
@@ -122,7 +123,8 @@ def _unaccounted(part: Part, tally: Tally, result: CaseResult) -> str:
     missing = _missing(part, tally)
     if not part.complete or not missing or result.verdict in FAILURES:
         return ""
-    return f"{missing:,} of {part.codes:,} inputs are unaccounted for: a damaged file, or a fault"
+    share = f"{missing:,} of {plural(part.codes, 'input')}"
+    return f"{share} are unaccounted for: a damaged file, or a fault"
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
@@ -130,7 +132,7 @@ def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
     accepted = is_accepted(part.case) or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
-    what = f"{tally.declined:,} inputs" if tally.declined else "the case's vectors"
+    what = plural(tally.declined, "input") if tally.declined else "the case's vectors"
     said = f"declined {what}, and answered others of the case"
     return (Group(form, "refused", said, 1, 1, ""),)
 

@@ -10,6 +10,7 @@ import numpy as np
 from convcheck.ask.jobs import Job
 from convcheck.judge.answers import EVERYWHERE, Fault, Index
 from convcheck.pool.messages import NotedCall
+from convcheck.wording import plural
 
 PIECE = 256  # of a call that is larger, the piece is found before the elements in it
 HOPELESS = 8  # so many deadly inputs, with none tried between them that is not
@@ -42,10 +43,14 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     culprits, hopeless = _culprits(inputs, replayer)
     job = replace(job, skip={**job.skip, **culprits})
     if hopeless:
-        message = f"{replayer.how} on each of the first {len(culprits)} inputs tried alone"
+        message = (
+            f"{replayer.how} on each of the first {plural(len(culprits), 'input')} tried alone"
+        )
         return give_up(job, call, message)
     if culprits and job.case.whole_calls and _none_survived(job, replayer):
-        return give_up(job, call, f"{replayer.how} on each of the first {len(job.skip)} calls")
+        return give_up(
+            job, call, f"{replayer.how} on each of the first {plural(len(job.skip), 'call')}"
+        )
     if culprits or replayer.spent:
         return job
     return _not_one_alone(job, call, replayer)
@@ -89,7 +94,7 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     inputs = call.index.reshape(-1)
     if len(inputs) > 1 and replayer.replay([inputs], fresh=True) is not None:
         together = _smallest(inputs, replayer)
-        message = f"{replayer.how}; needs {len(together)} inputs together"
+        message = f"{replayer.how}; needs {plural(len(together), 'input')} together"
         job = _with_fault(job, call.placement, message, together[0])
         sets = (*job.avoid.together, tuple(together))
         return replace(job, avoid=replace(job.avoid, together=sets))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from convcheck.judge.failure import of_types, sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
-from convcheck.judge.words import GLUE, clean, number, plural
+from convcheck.judge.words import GLUE, clean
 from convcheck.plan.diff import (
     CHANGES,
     Change,
@@ -19,6 +19,7 @@ from convcheck.plan.diff import (
 from convcheck.report.examples import shorten
 from convcheck.report.short_names import compact_ids
 from convcheck.rules.model import Case
+from convcheck.wording import number, plural
 
 _LONG = 200  # a message is cut here
 

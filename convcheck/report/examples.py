@@ -12,7 +12,6 @@ from convcheck.judge.words import (
     code_text,
     hexadecimal,
     pattern,
-    plural,
     quote,
     type_and_shape,
     value,
@@ -33,6 +32,7 @@ from convcheck.report.document import (
     line_of,
 )
 from convcheck.rules.model import Case
+from convcheck.wording import plural
 
 LONG = 400  # a text or message is cut here; the JSON report has it whole
 MOST = 8  # elements that stand side by side

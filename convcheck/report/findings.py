@@ -24,13 +24,14 @@ from convcheck.judge.result import (
     Verdict,
     gates,
 )
-from convcheck.judge.words import GLUE, clean, explain_arguments, pair, plural, shell_word
+from convcheck.judge.words import GLUE, clean, explain_arguments, pair, shell_word
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
 from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
 from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Level
 from convcheck.semantics.expected import Decision
+from convcheck.wording import plural
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")

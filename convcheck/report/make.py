@@ -16,7 +16,7 @@ from convcheck.judge.result import (
     Tolerance,
     Verdict,
 )
-from convcheck.judge.words import clean, number, plural
+from convcheck.judge.words import clean
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.document import (
     CaseReport,
@@ -35,6 +35,7 @@ from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, excuses_of, status_of
 from convcheck.report.wrong_types import wrong_types
 from convcheck.rules.model import Case, Level
+from convcheck.wording import number, plural
 
 
 def document(result: RunResult) -> Document:
@@ -169,8 +170,7 @@ def _to_repair(result: RunResult) -> str:
     """Return how many entries are wrong: 3 entries of known.toml to repair (2 stale, 1 changed)."""
     counts = Counter(problem.kind for problem in result.problems)
     each = ", ".join(f"{number(n)} {kind}" for kind, n in counts.items())
-    total = len(result.problems)
-    entry = "1 entry" if total == 1 else f"{number(total)} entries"
+    entry = plural(len(result.problems), "entry", "entries")
     file = clean(PurePath(result.known).name) or "the list"
     return f"{entry} of {file} to repair ({each})"
 

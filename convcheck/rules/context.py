@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from convcheck.rules.model import LEVELS, Cite, Level, Source
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
+from convcheck.wording import meant
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def read_cite(node: Node, context: Context) -> Cite:
         of = node.need("of")
         source = of.text()
         if source not in context.sources:
-            raise of.error(f"unknown source {source!r}", f"sources: {', '.join(context.sources)}")
+            raise of.error(f"unknown source {source!r}", meant(source, context.sources))
         says = node.get("says")
         text = says.text() if says else context.says[source]
     if not text.strip():

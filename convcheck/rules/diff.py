@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from convcheck.rules.model import Attribute, Cell, Rule, Spec
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,7 @@ def _rules(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
 
 
 def _summary(rule: Rule, types: Types) -> str:
-    rows = f"{len(rule.rows)} row{'s' if len(rule.rows) > 1 else ''}"
-    return f"{condition(rule, types)}; {rows}"
+    return f"{condition(rule, types)}; {plural(len(rule.rows), 'row')}"
 
 
 def condition(rule: Rule, types: Types) -> str:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from convcheck.errors import Place, SpecError
 from convcheck.rules.source import Node
+from convcheck.wording import meant, plural
 
 T = TypeVar("T")
 
@@ -70,7 +71,8 @@ def parse_expression(
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     if len(text) > _LONGEST:
         raise reader.error(
-            f"an expression of {len(text)} characters", f"{_LONGEST} are enough for a rule"
+            f"an expression of {plural(len(text), 'character')}",
+            f"{_LONGEST} are enough for a rule",
         )
     try:
         with warnings.catch_warnings():
@@ -134,7 +136,7 @@ def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
 
 def _name(node: ast.Name, reader: _Reader) -> Expression:
     if node.id not in reader.names:
-        raise reader.error(f"unknown name {node.id!r}", f"known: {', '.join(reader.names)}")
+        raise reader.error(f"unknown name {node.id!r}", meant(node.id, reader.names))
     return Expression(NAME, name=node.id)
 
 
@@ -150,10 +152,11 @@ def _call(node: ast.Call, reader: _Reader, depth: int) -> Expression:
     name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
     wanted = 1 if name in reader.types else FUNCTIONS.get(name)
     if wanted is None:
-        raise reader.error(f"unknown function {name!r}", f"known: {', '.join(FUNCTIONS)}")
+        raise reader.error(f"unknown function {name!r}", meant(name, [*FUNCTIONS, *reader.types]))
     if node.keywords or len(node.args) != wanted:
         raise reader.error(
-            f"{name} takes {wanted} arguments", f"write {name}({'x, y'[: wanted * 3 - 2]})"
+            f"{name} takes {plural(wanted, 'argument')}",
+            f"write {name}({'x, y'[: wanted * 3 - 2]})",
         )
     parts = tuple(_read(part, reader, depth + 1) for part in node.args)
     if name in reader.types:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from convcheck.rules.source import Node
+from convcheck.wording import meant
 
 _MERGED = ("sources", "literals")
 
@@ -63,9 +64,8 @@ def _types(before: Node, node: Node) -> Node:
     for verb, changes in verbs.items():
         for variable, types in changes.items().items():
             if variable not in entries:
-                raise types.error(
-                    f"the parent has no type variable {variable!r}", f"it has {', '.join(entries)}"
-                )
+                said = f"the parent has no type variable {variable!r}"
+                raise types.error(said, meant(variable, entries))
             entries[variable] = _changed(entries[variable], types, verb)
     return replace(before, value=entries)
 
@@ -74,11 +74,11 @@ def _changed(before: Node, node: Node, verb: str) -> Node:
     if verb == "add":
         return replace(before, value=[*before.elements(), *node.elements()])
     gone = {element.text() for element in node.elements()}
-    missing = gone - {element.text() for element in before.elements()}
-    if missing:
-        raise node.error(
-            f"the parent does not list {', '.join(sorted(missing))}", "see its `types`"
-        )
+    listed = [element.text() for element in before.elements()]
+    for element in node.elements():
+        if element.text() not in listed:
+            said = f"the parent does not list {element.text()}"
+            raise element.error(said, meant(element.text(), listed))
     return replace(before, value=[e for e in before.elements() if e.text() not in gone])
 
 
@@ -86,8 +86,10 @@ def _attributes(before: Node, node: Node) -> Node:
     entries = dict(before.items())
     changes = dict(node.items())
     for gone in changes.pop("remove", replace(node, value=[])).elements():
-        if entries.pop(gone.text(), None) is None:
-            raise gone.error(f"the parent has no attribute {gone.text()!r}", "see its `attributes`")
+        if gone.text() not in entries:
+            said = f"the parent has no attribute {gone.text()!r}"
+            raise gone.error(said, meant(gone.text(), entries))
+        del entries[gone.text()]
     for name, attribute in changes.items():
         entries[name] = _update(entries[name], attribute) if name in entries else attribute
     return replace(node, value=entries)
@@ -129,5 +131,5 @@ def _place(rules: list[Node], rule: Node) -> None:
 def _position(rules: list[Node], name: Node) -> int:
     known = [r.need("name").text() for r in rules]
     if name.text() not in known:
-        raise name.error(f"there is no rule {name.text()!r} here", f"rules: {', '.join(known)}")
+        raise name.error(f"there is no rule {name.text()!r} here", meant(name.text(), known))
     return known.index(name.text())

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Attribute, Case, DType, Spec, Value
 from convcheck.rules.rule import OTHER
+from convcheck.wording import meant
 
 
 def find_spec(catalog: Catalog, name: str) -> Spec:
     """Find a spec by its id. Raises UsageError with close matches."""
     if name not in catalog.specs:
-        hint = f"{_close(name, catalog.specs)}; `convcheck list specs`"
+        hint = meant(name, catalog.specs, "`convcheck list specs`")
         raise UsageError(f"there is no spec {name!r}", hint=hint)
     return catalog.specs[name]
 
@@ -56,8 +56,8 @@ def _listed(spec: Spec, name: str) -> Case:
     known = list(cases(spec))
     found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
     if found is None or found.id.split("/")[1] != parts[1]:
-        hint = f"{_close(name, [c.id for c in known])}; `convcheck list cases {spec.id}`"
-        raise UsageError(f"{name!r} is not a case", hint=hint[:400])
+        hint = meant(name, (c.id for c in known), f"`convcheck list cases {spec.id}`")
+        raise UsageError(f"{name!r} is not a case", hint=hint)
     return found
 
 
@@ -86,9 +86,7 @@ def _type(catalog: Catalog, spec: Spec, name: str, tensors: tuple[tuple[str, str
     if name in catalog.types.types:
         hint = f"its {tensors[0][0]} may be {', '.join(known)}"
         raise UsageError(f"{spec.id} has no {name} as its {tensors[0][0]}", hint=hint)
-    raise UsageError(
-        f"unknown type {name!r}", hint=f"{_close(name, known)}; `convcheck list types`"
-    )
+    raise UsageError(f"unknown type {name!r}", hint=meant(name, known))
 
 
 def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
@@ -97,7 +95,8 @@ def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
     for word in where:
         name, equals, value = word.partition("=")
         if not equals or name not in attributes:
-            hint = f"{spec.id} has {', '.join(attributes) or 'no attributes to choose'}"
+            has = f"{spec.id} has {', '.join(attributes) or 'no attributes to choose'}"
+            hint = meant(name, attributes, has)
             raise UsageError(f"{word!r} is not NAME=VALUE of an attribute", hint=hint)
         if name in said:
             raise UsageError(f"{name} is given twice", hint="one value makes one case")
@@ -126,12 +125,5 @@ def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
 
 
 def _outside(attribute: Attribute, word: str) -> UsageError:
-    values = ", ".join(map(str, attribute.values))
-    return UsageError(f"{attribute.name} cannot be {word!r}", hint=f"its values are {values}")
-
-
-def _close(word: str, known: Iterable[str]) -> str:
-    """Name what is spelled nearly so, else everything."""
-    names = list(known)
-    close = get_close_matches(word, names, 3, 0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(names)}"
+    hint = meant(word, map(str, attribute.values))
+    return UsageError(f"{attribute.name} cannot be {word!r}", hint=hint)

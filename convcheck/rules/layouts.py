@@ -9,6 +9,7 @@ from convcheck.rules.cases import OUTPUT
 from convcheck.rules.model import Layout
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 
 def read_layouts(node: Node | None, inputs: Sequence[str]) -> tuple[Layout, ...]:
@@ -36,6 +37,9 @@ def read_combinations(node: Node | None, inputs: int, types: Types) -> tuple[tup
     for row in node.elements() if node else ():
         words = tuple(e.word((*types.types, OUTPUT), "type") for e in row.elements())
         if len(words) != inputs:
-            raise row.error(f"{len(words)} types, the operator has {inputs} inputs", "one each")
+            raise row.error(
+                f"{plural(len(words), 'type')}, the operator has {plural(inputs, 'input')}",
+                "one each",
+            )
         rows.append(words)
     return tuple(rows)

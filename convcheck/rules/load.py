@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import convcheck
-from convcheck.errors import SpecError
+from convcheck.errors import Place, SpecError
 from convcheck.rules.attributes import read_attribute
 from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.checks import check_spec
@@ -20,10 +20,11 @@ from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts
 from convcheck.rules.model import DType, Source, Spec
 from convcheck.rules.rule import read_rule
-from convcheck.rules.source import Node, read_yaml
+from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.spellings import read_spellings
 from convcheck.rules.supported import read_pairs, read_shapes
 from convcheck.rules.types import Types, read_types
+from convcheck.wording import meant
 
 _KEYS = (
     "op", "version", "extends", "sources", "inputs", "outputs", "type-only", "shape", "types",
@@ -71,10 +72,15 @@ class _File:
     path: Path
     shown: str  # as people know it
     root: Path
-    head: Node  # the entries of the file up to its op and version
+
+    @cached_property
+    def head(self) -> Node:
+        """The entries of the file up to its op and version."""
+        return read_yaml(self.path, self.shown, _HEAD)
 
     @cached_property
     def node(self) -> Node:
+        """All of the file."""
         node = read_yaml(self.path, self.shown)
         node.only(*_KEYS)
         return node
@@ -127,8 +133,8 @@ class _Specs(Mapping[str, Spec]):
         name, file = extends.text(), chain[-1]
         named = [f for f in self._files if f.path.stem == name]
         if not named:
-            known = ", ".join(sorted(f.path.stem for f in self._files))
-            raise extends.error(f"there is no spec {name!r} to extend", f"known: {known}")
+            known = sorted(f.path.stem for f in self._files)
+            raise extends.error(f"there is no spec {name!r} to extend", meant(name, known))
         op = _op(file.head)
         parent = min(named, key=lambda f: (f.root != file.root, _op(f.head) != op))
         if parent in chain:
@@ -142,15 +148,17 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
 
     A folder may have a dtypes.yaml of its own, whose types and families add to the built-in ones.
     Specs of these folders are all built at once, so that what is wrong with them is said first.
-    Raises SpecError.
+    Raises SpecError: for every file that is no YAML or has unknown keys, else for every rule that
+    cannot be read.
     """
     built_in = data_dir("specs")
-    types = _all_types([built_in, *folders])
     files = [file for root in (built_in, *folders) for file in _files(root)]
+    added = [file for file in files if file.root != built_in]
+    read_all(lambda file: file.node, added)
+    types = _all_types([built_in, *folders])
     specs = _Specs(types, files)
-    own = tuple(_id(file.head) for file in files if file.root != built_in)
-    for name in own:
-        specs[name]
+    own = tuple(_id(file.head) for file in added)
+    read_all(specs.__getitem__, own)
     return Catalog(types, specs, own)
 
 
@@ -195,9 +203,16 @@ def _shown(path: Path, root: Path) -> str:
 def _files(root: Path) -> list[_File]:
     if not root.is_dir():
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
+    refuse(
+        SpecError(
+            "would not be read: the name of a spec file ends in .yaml",
+            place=Place(_shown(path, root), 0),
+            hint=f"rename it to {path.stem}.yaml",
+        )
+        for path in sorted(root.rglob("*.yml"))
+    )
     paths = sorted(p for p in root.rglob("*.yaml") if p.name != DTYPES)
-    shown = [_shown(path, root) for path in paths]
-    return [_File(p, s, root, read_yaml(p, s, _HEAD)) for p, s in zip(paths, shown, strict=True)]
+    return [_File(path, _shown(path, root), root) for path in paths]
 
 
 def _op(node: Node) -> str:
@@ -237,7 +252,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         outputs=_pairs(node.need("outputs")),
         attributes=tuple(read_attribute(n, a, context) for n, a in attributes.items()),
         literals=read_spellings(node.get("literals")),
-        rules=tuple(read_rule(rule, context) for rule in rules_of(node)),
+        rules=read_all(lambda rule: read_rule(rule, context), rules_of(node)),
         body=read_body(node, context),
         notes=_words(node, "notes"),
         place=node.place,

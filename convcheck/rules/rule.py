@@ -15,7 +15,8 @@ from convcheck.rules.model import (
     TypeNames,
     Value,
 )
-from convcheck.rules.source import Node
+from convcheck.rules.source import Node, read_all
+from convcheck.wording import plural
 
 _RULE_KEYS = (
     "name", "level", "cite", "when", "round", "columns", "table", "before", "after",
@@ -35,9 +36,7 @@ def read_rule(node: Node, context: Context) -> Rule:
     table = node.need("table")
     if not table.items():
         raise table.error("the table has no rows", "at least `else: OUTCOME`")
-    rows = tuple(
-        _row(label, cells, width, (level, cite), context) for label, cells in table.items().items()
-    )
+    rows = read_all(lambda row: _row(*row, width, (level, cite), context), table.items().items())
     when, same = _when(node.need("when"), context)
     rounding = _rounding(node.get("round"), context)
     name = node.need("name").text()
@@ -105,7 +104,8 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
         cells *= width
     if len(cells) != width:
         raise node.error(
-            f"row {label!r} has {len(cells)} cells, the rule has {width} columns",
+            f"row {label!r} has {plural(len(cells), 'cell')}, the rule has "
+            f"{plural(width, 'column')}",
             "one cell a column, or a single one for all",
         )
     return Row(label, tuple(cells), node.place)

@@ -7,14 +7,18 @@ so are tags and aliases, which a data file has no use for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import yaml
 
-from convcheck.errors import Place, SpecError
+from convcheck.errors import Place, SpecError, SpecFaultsError
+from convcheck.wording import meant
 
+T = TypeVar("T")
+R = TypeVar("R")
 _DEEPEST = 20
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
@@ -67,7 +71,7 @@ class Node:
     def word(self, allowed: tuple[str, ...], what: str) -> str:
         """Return a scalar. Raises SpecError where it is not one of the allowed words."""
         if self.text() not in allowed:
-            raise self.error(f"unknown {what} {self.text()!r}", f"one of {', '.join(allowed)}")
+            raise self.error(f"unknown {what} {self.text()!r}", meant(self.text(), allowed))
         return self.text()
 
     @property
@@ -92,11 +96,35 @@ class Node:
 
     def only(self, *allowed: str) -> None:
         """Refuse unknown keys of a mapping, so that a misspelled one is not ignored."""
-        for key in self.items():
-            if key not in allowed:
-                place = (self.keys or {}).get(key, self.place)
-                hint = f"known here: {', '.join(allowed)}"
-                raise SpecError(f"unknown key `{key}`", place=place, hint=hint)
+        places = self.keys or {}
+        refuse(
+            SpecError(
+                f"unknown key `{key}`", place=places.get(key, self.place), hint=meant(key, allowed)
+            )
+            for key in self.items()
+            if key not in allowed
+        )
+
+
+def refuse(errors: Iterable[SpecError]) -> None:
+    """Raise what is wrong, if anything is: each fault once, though several files may have it."""
+    flat = [e for error in errors for e in getattr(error, "errors", (error,))]
+    found = list({str(error): error for error in flat}.values())
+    if found:
+        raise found[0] if len(found) == 1 else SpecFaultsError(found)
+
+
+def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
+    """Return what is read of each thing. Raises SpecError for all that cannot be read."""
+    found: list[R] = []
+    errors: list[SpecError] = []
+    for thing in things:
+        try:
+            found.append(read(thing))
+        except SpecError as error:
+            errors.append(error)
+    refuse(errors)
+    return tuple(found)
 
 
 def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:

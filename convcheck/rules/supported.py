@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from convcheck.rules.context import Context, read_cite
 from convcheck.rules.model import Pairs, Shapes, TypeNames
-from convcheck.rules.source import Node
+from convcheck.rules.source import Node, refuse
+from convcheck.wording import meant
 
 
 def read_pairs(node: Node | None, context: Context) -> Pairs | None:
@@ -19,11 +20,12 @@ def read_pairs(node: Node | None, context: Context) -> Pairs | None:
     listed = {
         source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
     }
-    unknown = [source for source in rows.items() if source not in context.types.types]
-    if unknown:
-        raise rows.error(
-            f"unknown dtype {unknown[0]!r}", f"known: {', '.join(context.types.types)}"
-        )
+    known = context.types.types
+    refuse(
+        rows.error(f"unknown type {source!r}", meant(source, known))
+        for source in rows.items()
+        if source not in known
+    )
     return Pairs(listed, read_cite(node.need("cite"), context))
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.rules.model import DType
-from convcheck.rules.source import Node
+from convcheck.rules.source import Node, read_all
+from convcheck.wording import meant
 
 GRAPHS = ("onnx", "openvino", "pypto")  # have operators
 LIBRARIES = ("torch", "ml_dtypes")  # have functions
@@ -27,17 +28,18 @@ class Types:
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Resolve a word or list of types and families; raises SpecError for an unknown one."""
-        found: list[str] = []
-        for element in node.elements():
-            word = element.text()
-            if word in self.sets:
-                found += self.sets[word]
-            elif word in self.types or word in pseudo:
-                found.append(word)
-            else:
-                known = ", ".join([*self.types, *self.sets, *pseudo])
-                raise element.error(f"unknown dtype {word!r}", f"known: {known}")
-        return tuple(dict.fromkeys(found))
+        found = read_all(lambda element: self._members(element, pseudo), node.elements())
+        return tuple(dict.fromkeys(name for members in found for name in members))
+
+    def _members(self, node: Node, pseudo: tuple[str, ...]) -> tuple[str, ...]:
+        """Resolve one word."""
+        word = node.text()
+        if word in self.types or word in pseudo:
+            return (word,)
+        if word in self.sets:
+            return self.sets[word]
+        known = [*self.types, *self.sets, *pseudo]
+        raise node.error(f"unknown type {word!r}", meant(word, known))
 
     def folded(self, names: Iterable[str]) -> list[str]:
         """Return names of types, a whole family as the family's name, the largest family first."""
@@ -60,7 +62,7 @@ def read_types(root: Node) -> Types:
         section = root.get(kind)
         for name, node in section.items().items() if section else ():
             if name in types:
-                raise node.error(f"dtype {name!r} is defined twice", "keep one of them")
+                raise node.error(f"type {name!r} is defined twice", "keep one of them")
             names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
             types[name] = DType(name, reader(node), names, node.place)
     return Types(types, _sets(root.get("sets"), types))
@@ -97,7 +99,7 @@ def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[s
     sets: dict[str, tuple[str, ...]] = {}
     for name, node in section.items().items() if section else ():
         if name in types:
-            raise node.error(f"{name!r} is a dtype already", "choose another name")
+            raise node.error(f"{name!r} is a type already", "choose another name")
         # Families are resolved in order, so a family may name those before it, and none itself.
         sets[name] = Types(types, sets).names(node)
     return sets

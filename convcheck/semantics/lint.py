@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 
-from convcheck.rules.cases import cases
+from convcheck.errors import SpecError
+from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics.body import compile_calls
-from convcheck.semantics.body.table_lint import Proof
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.body.table_lint import Diagnostic, Proof
+from convcheck.semantics.program import compile_case, unknown_words
 
 # Body -> its lint, imported when used.
 LINTS: Mapping[str, str] = {
@@ -25,13 +26,31 @@ def check_decided(spec: Spec) -> None:
     """Raise SpecError for the first case that the spec does not decide."""
     decide = compile_calls if spec.body.whole_calls else compile_case
     for case in cases(spec):
-        decide(spec, case)
+        try:
+            decide(spec, case)
+        except SpecError as error:
+            said, place = f"{spec.id}: {error.message}", error.place or spec.place
+            raise SpecError(said, place=place, hint=error.hint) from None
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Return what linting a spec found, whatever its body."""
+    """Return what linting a spec found, whatever its body; of unknown words, these alone."""
+    unknown = {Diagnostic(e.place or spec.place, e.message, e.hint): 0 for e in unknown_words(spec)}
+    if unknown:
+        return Proof(spec.id, count_cases(spec), diagnostics=list(unknown))
     check: Callable[[Spec], Proof] = resolve_name(LINTS[spec.body.name])
     return check(spec)
+
+
+def faults(proofs: Iterable[Proof]) -> dict[Diagnostic, list[str]]:
+    """Return what is wrong, each once, with the ids of the specs that have it: of a rule all that
+    extend it.
+    """
+    found: dict[Diagnostic, list[str]] = {}
+    for proof in proofs:
+        for diagnostic in proof.diagnostics:
+            found.setdefault(diagnostic, []).append(proof.spec)
+    return found
 
 
 def lint(catalog: Catalog) -> list[Proof]:

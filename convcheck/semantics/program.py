@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from convcheck.errors import SpecError
+from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
@@ -32,6 +32,7 @@ from convcheck.semantics.vocabulary import (
     known_outcomes,
     possible,
 )
+from convcheck.wording import meant
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
         what += " with " + ", ".join(f"{k}={v}" for k, v in subject.attributes)
     place = entries[-1].rule.place if entries else subject.spec.place
     return SpecError(
-        f"{subject.spec.id}: no rule decides every input of {what}",
+        f"no rule decides every input of {what}",
         place=place,
         hint="end the last table that applies with an `else` row, or add a rule",
     )
@@ -204,10 +205,7 @@ def _entry(
     if row.label != ELSE:
         test = case_word(row.label, subject.spec.literals)
         if test is None:
-            known = ", ".join(known_cases(subject.spec.literals))
-            raise SpecError(
-                f"unknown case word {row.label!r}", place=row.place, hint=f"known: {known}"
-            )
+            raise _unknown_case(row, subject.spec)
     mode = _mode(subject, rule, row.label, cell)
     steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
     decision = _decision(subject, rule, row, cell)
@@ -222,8 +220,7 @@ def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -
         value = dict(subject.attributes).get(rule.rounding.by, "")
         mode = dict(rule.rounding.modes).get(value, "")
     if mode and mode not in MODES:
-        known = ", ".join(MODES)
-        raise SpecError(f"unknown rounding mode {mode!r}", place=rule.place, hint=f"known: {known}")
+        raise _unknown_mode(mode, rule.place)
     if not mode and label in ROUNDING_WORDS:
         raise SpecError(
             f"{label!r} needs a rounding mode", place=cell.place, hint="round: nearest-even"
@@ -251,11 +248,7 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
         return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
         return CompiledOutcome(0, program=_as(subject, cell, outcome.argument))
-    raise SpecError(
-        f"unknown outcome word {f'{word} {outcome.argument}'.strip()!r}",
-        place=cell.place,
-        hint=f"known: {', '.join(known_outcomes())}",
-    )
+    raise _unknown_outcome(outcome, cell)
 
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
@@ -280,9 +273,9 @@ def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
     named = next((r for r in subject.spec.rules if r.name == name), None)
     chain = (*subject.chain, rule.name)
     if named is None or name in chain:
-        known = ", ".join(r.name for r in subject.spec.rules)
         problem = "goes in a circle" if named else "is not a rule"
-        raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=known)
+        hint = meant(name, (r.name for r in subject.spec.rules if r.name not in chain))
+        raise SpecError(f"`by {name}`: {name} {problem}", place=cell.place, hint=hint)
     bare = replace(named, when=(), same_type=False)
     return _program(replace(subject, chain=chain), (bare,))
 
@@ -294,12 +287,48 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
     link = f"{AS} {change}"
     if value not in [str(v) for v in values] or link in subject.chain:
         problem = "goes in a circle" if link in subject.chain else "is not a value"
-        known = ", ".join(f"{name}={v}" for v in values)
-        hint = f"known: {known}" if known else f"an attribute: `{AS} ATTRIBUTE=VALUE`"
+        known = [f"{a.name}={v}" for a in subject.spec.attributes for v in a.values]
+        hint = meant(change, known) if known else "the operator has no attributes"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
     attributes = tuple({**dict(subject.attributes), name: value}.items())
     again = replace(subject, attributes=attributes, chain=(*subject.chain, link))
     return _program(again, subject.spec.rules)
+
+
+# Words -----------------------------------------------------------------------------------------
+
+
+def unknown_words(spec: Spec) -> Iterator[SpecError]:
+    """Return an error for every word of a spec's tables that is not in the vocabulary."""
+    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, BY, AS}
+    for rule in spec.rules:
+        modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
+        yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)
+        for row in rule.rows:
+            if row.label != ELSE and case_word(row.label, spec.literals) is None:
+                yield _unknown_case(row, spec)
+            for cell in row.cells:
+                yield from (_unknown_outcome(o, cell) for o in cell.outcomes if o.word not in known)
+                own = (o.round for o in cell.outcomes)
+                yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
+
+
+def _unknown_case(row: Row, spec: Spec) -> SpecError:
+    hint = meant(row.label, known_cases(spec.literals))
+    return SpecError(f"unknown case word {row.label!r}", place=row.place, hint=hint)
+
+
+def _unknown_outcome(outcome: Outcome, cell: Cell) -> SpecError:
+    said = f"{outcome.word} {outcome.argument}".strip()
+    hint = meant(said, known_outcomes())
+    return SpecError(f"unknown outcome word {said!r}", place=cell.place, hint=hint)
+
+
+def _unknown_mode(mode: str, place: Place) -> SpecError:
+    return SpecError(f"unknown rounding mode {mode!r}", place=place, hint=meant(mode, MODES))
+
+
+# Decisions -------------------------------------------------------------------------------------
 
 
 def weaker(a: Level, b: Level) -> Level:

@@ -33,6 +33,7 @@ from convcheck.vectors.store.read import (
 )
 from convcheck.vectors.store.read_calls import read_calls
 from convcheck.vectors.store.write import MANIFEST
+from convcheck.wording import plural
 
 
 @dataclass(frozen=True)
@@ -180,5 +181,5 @@ def _checked(word: str, fmt: Format, place: Place) -> str:
         raise UsageError(f"not a bit pattern: {word!r}", place=place, hint=hint)
     code = int(word, 16)
     if code >= 1 << fmt.bits:
-        raise UsageError(f"{word} has more than {fmt.bits} bits", place=place)
+        raise UsageError(f"{word} has more than {plural(fmt.bits, 'bit')}", place=place)
     return f"{code:x}"

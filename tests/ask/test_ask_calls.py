@@ -173,9 +173,9 @@ def test_codes_of_another_storage(name: str) -> None:
 WRONG = {
     "Wide": ("codes as uint32", (7,)),
     "AnotherType": ("int33 where int8 is due", (7,)),
-    "TwoOutputs": ("2 outputs where 1 are due", (7,)),
-    "NoOutputs": ("0 outputs where 1 are due", None),
-    "NoTypes": ("1 outputs of 0 types", None),
+    "TwoOutputs": ("2 outputs where 1 should be", (7,)),
+    "NoOutputs": ("0 outputs where 1 should be", None),
+    "NoTypes": ("1 output of 0 types", None),
     "OneTooMany": ("one element too many", (8,)),
     "OneTooFew": ("one element too few", (6,)),
     "Empty": ("empty where elements are due", (0,)),

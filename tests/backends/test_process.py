@@ -196,7 +196,7 @@ WRONG = {
     "no_type": 'output 1 has no `type`, a string; "type": "…"',
     "unknown_type": "output 1 has the unknown type 'float7'; `convcheck list types` has the names",
     "no_shape": 'output 1 has no `shape`, a list of whole numbers; "shape": [] is a scalar',
-    "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) are 60 bytes; "
+    "wrong_bytes": "output 1 is 30 bytes, but 30 elements of int16 (shape [30]) take 60 bytes; "
     "`bytes` is the number of elements times the size of one",
     "no_values": "output 1 has no `values`, a list of strings; strings are sent in the header",
     "no_words": 'the answer has no `refused`, a string; "refused": "…"',
@@ -270,7 +270,7 @@ def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
     assert words.startswith(
         "no answer within 0.4 s (--timeout SECONDS allows more): it has not read the request: "
     )
-    taken, total = (int(word) for word in words.split() if word.isdigit())
+    taken, total = (int(w) for w in words.replace(",", "").split() if w.isdigit())
     assert 0 < taken < 4_000_000 < total
 
 

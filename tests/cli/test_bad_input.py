@@ -134,13 +134,41 @@ def test_the_variable_is_the_option() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("rnu",), "Did you mean 'run'?"),
-        (("bseline", "--out", "k"), "Did you mean 'baseline'?"),
+        (("rnu",), "did you mean run?"),
+        (("bseline", "--out", "k"), "did you mean baseline?"),
         (("run", "--backend", "onnx", "onnx.Cast-21"), "did you mean onnx-reference?"),
         (("run", "--backend", "opnvino", "onnx.Cast-21"), "did you mean openvino?"),
+        (("list", "cases", "onnx.cast-21"), "did you mean onnx.Cast-21?"),
+        (("list", "cases", "onnx.Cats-21"), "did you mean onnx.Cast-21 or "),
+        (("show", "CastLike"), "did you mean onnx.CastLike-"),
+        (("list", "cases", "--from", "flaot32"), "did you mean float32?"),
+        (("list", "cases", "--to", "Float8E4M3FN"), "did you mean float8e4m3fn?"),
+        (("list", "cases", "--where", "satruate=1"), "did you mean saturate?"),
+        (("list", "cases", "--where", "round_mode=dwn"), "did you mean down?"),
+        (("list", "cases", "--where", "saturate"), "write --where saturate=VALUE"),
+        (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
+        (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
     ],
 )
 def test_a_slip_is_answered_with_what_was_meant(words: tuple[str, ...], said: str) -> None:
     done = convcheck(*words)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("class Mine\n")
+    (tmp_path / "half.py").write_text("import no_such_runtime\n")
+    (tmp_path / "mine.py").write_text("class Thing:\n    pass\n")
+    said = {
+        "no.such:Thing": (4, "module 'no.such' cannot be imported: No module named 'no'"),
+        "half:Thing": (4, "'half' cannot be imported: No module named 'no_such_runtime'"),
+        "broken:Mine": (4, "'broken' cannot be imported: expected ':' (broken.py, line 1)"),
+        "nosuch:Thing": (2, "unknown backend 'nosuch:Thing': there is no module 'nosuch' either"),
+        "mine:Thign": (2, "mine has no Thign\n  hint: did you mean Thing?"),
+    }
+    for address, (code, words) in said.items():
+        done = convcheck("run", "--backend", address, *ONE, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (code, ""), address
+        assert words in done.stderr, address
+        assert "\n  hint: " in done.stderr, address

@@ -34,14 +34,15 @@ HOLES = {
     "undecided": (GOOD, '      else:      "[x]"\nexamples', "examples",
                   ":34: acme.Convert-1: no rule decides every input of float32 to int8"),
     "outcome word": (GOOD, "nan:          nan", "nan:          top",
-                     ":20: unknown outcome word 'top'"),
+                     ":20: acme.Convert-1: unknown outcome word 'top'"),
     "case word": (GOOD, '"[x] > max":  +max', '"[x] >> max":  +max',
-                  ":21: unknown case word '[x] >> max'"),
+                  ":21: acme.Convert-1: unknown case word '[x] >> max'"),
     "matrix": (MATRIX, "i16: [i16!, i16]", "i8x: [i16!, i16]", ":23: unknown type 'i8x'"),
     "formula": (FORMULA, "when: {to: fixed}", "when: {to: int8}",
-                ":16: no rule of acme.Count-1 is for int16-int16-to-int16"),
+                ":16: acme.Count-1: no rule is for int16-int16-to-int16"),
     "negative length": (FORMULA, "max(last - first, 0)", "last - first", ":16: a length of -"),
-    "steps": (STEPS, "by: to-float8", "by: to-float9", ":18: no rule is named 'to-float9'"),
+    "steps": (STEPS, "by: to-float8", "by: to-float9",
+              ":18: acme.Halve-1: no rule is named 'to-float9'"),
 }  # fmt: skip
 
 

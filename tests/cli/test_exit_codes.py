@@ -53,7 +53,7 @@ TABLE = [
     ("no such spec", ("run", "--backend", RIGHT, "onnx.Caste-21"), 2, "no spec matches"),
     ("no backend", ("run", *ONE), 2, "which backend?"),
     ("backend missing", ("run", "--backend", "nobody", *ONE), 2, "unknown backend"),
-    ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "is not available"),
+    ("module missing", ("run", "--backend", "no.such:Thing", *ONE), 4, "module 'no.such' cannot"),
     ("two reports to one file", ("run", "--backend", RIGHT, *ONE, "--json", "-", "--html", "-"), 2,
      "--json and --html go to one file"),
     ("a report that cannot be written", ("run", "--backend", RIGHT, "--html", "/no/such/x"), 2,

@@ -398,7 +398,7 @@ def without(key: str) -> str:
     (ENTRY.replace('"float-to-float / else"', "1"), 3, "'rule' is a text, in quotes", ""),
     (ENTRY.replace(" / ", "/"), 3, "no rule and row: 'float-to-float/else'", "RULE / ROW"),
     (ENTRY.replace('"fail"', '"fial"'), 4, "'verdict' cannot be 'fial'", "did you mean fail?"),
-    (ENTRY.replace('"fail"', '"pass"'), 4, "'verdict' cannot be 'pass'", "one of crashed, error"),
+    (ENTRY.replace('"fail"', '"pass"'), 4, "'verdict' cannot be 'pass'", "known: crashed, error"),
     (ENTRY.replace('"edge"', '"egde"'), 5, "'tier' cannot be 'egde'", "did you mean edge?"),
     (ENTRY.replace(CORPUS, "1"), 6, "'corpus' has 16 hexadecimal digits", "baseline` writes it"),
     (ENTRY.replace("21", "0"), 7, "'count' is a whole number, from 1", "baseline` writes it"),

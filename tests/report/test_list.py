@@ -17,7 +17,7 @@ LINES = {
 BAD = {
     ("cases", "onnx.Cast-2"): "no spec matches 'onnx.Cast-2'",
     ("cases", "--to", "flot32"): "did you mean float32",
-    ("cases", "--where", "clamp=1"): "not NAME=VALUE of a known attribute",
+    ("cases", "--where", "clamp=1"): "unknown attribute 'clamp'",
     ("cases", "--case", "*complex*"): "matches no case",
     ("cases", "--tier", "huge"): "'huge' is not one of",
     ("specs", "acme.*"): "no spec matches 'acme.*'",

@@ -89,7 +89,7 @@ REFUSED = {
         ),
         "one output": (
             "outputs: {p: C, q: C}", "outputs: {p: C}",
-            "1 outputs where two are due", 6,
+            "1 output where there have to be two", 6,
         ),
         "output types given": (
             "outputs: {p: C, q: C}", "outputs: {p: A, q: A}",
@@ -141,7 +141,7 @@ REFUSED = {
         ),
         "comb width": (
             "  - [output, output]", "  - [output]",
-            "1 types, the operator has 2 inputs", 14,
+            "1 type, the operator has 2 inputs", 14,
         ),
         "comb unknown": ("  - [output, output]", "  - [output, int33]", "unknown type 'int33'", 14),
         "comb of a type outside": (
@@ -158,7 +158,7 @@ REFUSED = {
         ),
         "two outputs": (
             "outputs: {y: U}", "outputs: {y: U, z: U}",
-            "2 outputs where one is due", 6,
+            "2 outputs where there has to be one", 6,
         ),
         "expr unknown name": ("element: first + i", "element: first + j", "unknown name 'j'", 17),
         "expr syntax": (
@@ -176,7 +176,7 @@ REFUSED = {
         "bool types": (
             "  T: [int8, int16]\n  U: [int8, int16]",
             "  T: [int8, int16, bool]\n  U: [int8, int16, bool]",
-            "no rule of acme.Count-1 is for bool-bool-to-bool", 16,
+            "no rule is for bool-bool-to-bool", 16,
         ),
         "calls width": ("[5, 5]", "[5, 5, 5]", "a call with another number of arguments", 32),
         "calls bad": ("[5, 5]", "[5, five]", "'five' is not a number", 32),
@@ -186,7 +186,7 @@ REFUSED = {
         ),
         "no rule applies": (
             "when: {to: fixed}", "when: {to: float}",
-            "no rule of acme.Count-1 is for int8-int8-to-int8", 16,
+            "no rule is for int8-int8-to-int8", 16,
         ),
         "rules empty readings": (
             "        - {length: {in: exact}, element: {in: exact}, cite: \"One more each time.\"}",
@@ -274,9 +274,8 @@ def test_attributes_that_a_child_removes(said: str, message: str, tmp_path: Path
     folder = write_spec(write_spec(tmp_path / "mine"), child, "convert-2")
     with pytest.raises(SpecError) as caught:
         load([folder])
-    assert message in caught.value.message
-    assert caught.value.place is not None
-    assert caught.value.hint
+    assert f": {message}" in str(caught.value)
+    assert "\n  hint: " in str(caught.value)
 
 
 def test_the_command_line_ends_with_2(tmp_path: Path) -> None:

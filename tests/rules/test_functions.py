@@ -30,7 +30,7 @@ BAD = {
         "unknown key `clasp`",
         5,
     ),
-    "calls: {torch: {function: to, where: [{from: float33}]}}": ("unknown dtype 'float33'", 1),
+    "calls: {torch: {function: to, where: [{from: float33}]}}": ("unknown type 'float33'", 1),
 }
 
 

@@ -37,7 +37,7 @@ REFUSED = {
     "not YAML": ("op: acme.Convert", "op: [acme.Convert", "not YAML", 2),
     "duplicate key": ("version: 1", "version: 1\nversion: 2", "duplicate key `version`", 3),
     "unknown key": ("version: 1", "version: 1\nverzion: 2", "unknown key `verzion`", 3),
-    "unknown dtype": ("T: [float32, int8]", "T: [float33, int8]", "unknown dtype 'float33'", 9),
+    "unknown dtype": ("T: [float32, int8]", "T: [float33, int8]", "unknown type 'float33'", 9),
     "no citation": ('    cite: "Without clamp they are undefined."\n', "", "missing `cite`", 34),
     "empty citation": ('"Without clamp they are undefined."', '""', "an empty citation", 36),
     "unknown level": ("level: normative", "level: normal", "unknown level 'normal'", 15),

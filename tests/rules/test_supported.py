@@ -85,8 +85,8 @@ def test_a_case_knows_the_supported_shapes(spec: Spec) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("{float32: [int8]", "{float99: [int8]", 14, "unknown dtype 'float99'"),
-        ("{float32: [int8]", "{float32: [int99]", 14, "unknown dtype 'int99'"),
+        ("{float32: [int8]", "{float99: [int8]", 14, "unknown type 'float99'"),
+        ("{float32: [int8]", "{float32: [int99]", 14, "unknown type 'int99'"),
         ("ranks: [1, 2]", "ranks: [one]", 8, "expected a whole number"),
         ("empty: no", "empty: never", 8, "expected yes or no"),
         ("supported: {", "supported: {sizes: 3, ", 8, "unknown key `sizes`"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from convcheck.errors import UsageError
+from convcheck.wording import plural
 
 THREADS, OPTIMISATION = "threads", "optimisation"
 OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -40,5 +41,5 @@ def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None
 
 def describe_options(choice: Mapping[str, str]) -> str:
     """Say how a backend is set, as it stands in its version."""
-    threads = "1 thread" if choice[THREADS] == "1" else f"{choice[THREADS]} threads"
+    threads = plural(int(choice[THREADS]), "thread")
     return f"optimisation {choice[OPTIMISATION]}, {threads}"

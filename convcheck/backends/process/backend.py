@@ -28,6 +28,7 @@ from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits, Text
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType
+from convcheck.wording import plural
 
 AHEAD = 1 << 15  # bytes of requests that are sent before an answer is read
 ROOM = 1 << 9  # bytes of a header
@@ -136,7 +137,7 @@ def _among(error: DiedError, count: int) -> DiedError:
     """Say that it died of one of several requests: it may have read more than its own."""
     if count == 1:
         return error
-    how = f"{error.how}, {count} requests sent at once"
+    how = f"{error.how}, {plural(count, 'request')} sent at once"
     return DiedError(how, timed_out=error.timed_out, printed=error.printed)
 
 
@@ -255,6 +256,6 @@ def _too_much(extra: bytes, run: int) -> ProtocolError:
         message = f"{after} is answered twice: {wire.quoted_line(line)}"
         return ProtocolError(message, hint="answer each request exactly once")
     hint = "send exactly `bytes` bytes, and print to stderr"
-    count = f"{len(extra)} byte{'' if len(extra) == 1 else 's'}"
+    count = plural(len(extra), "byte")
     message = f"{count} too many after the answer to {after}: {wire.quoted_line(line)}"
     return ProtocolError(message, hint=hint)

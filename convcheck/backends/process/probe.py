@@ -27,6 +27,7 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.wording import plural
 
 PATIENCE = 10.0  # seconds for an answer
 ENDING = 2.0  # seconds that a program may take to end after its input
@@ -147,7 +148,7 @@ class Probe:
                 self.supported.append(case)
             self.advance()
         if not self.supported:
-            raise ProtocolError(f"it gave outputs to none of {len(self.asked):,} questions",
+            raise ProtocolError(f"it gave outputs to none of {plural(len(self.asked), 'question')}",
                                 hint="match `op`, `type` and `outputs` as `convcheck list types` "
                                 "spells them")  # fmt: skip
         return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
@@ -206,8 +207,9 @@ class Probe:
         if status:
             raise ProtocolError(f"it ended with status {status}", hint="return 0 from main")
         if extra := self._program.rest():
-            raise ProtocolError(f"after its input had ended it wrote {len(extra)} bytes to stdout: "
-                                f"{extra[:60]!r}", hint="print diagnostics to stderr")  # fmt: skip
+            wrote = f"it wrote {plural(len(extra), 'byte')} to stdout: {extra[:60]!r}"
+            raise ProtocolError(f"after its input had ended {wrote}",
+                                hint="print diagnostics to stderr")  # fmt: skip
         return f"after {(time.monotonic() - begun) * 1000:,.0f} ms"
 
     def _element_case(self) -> Case | None:

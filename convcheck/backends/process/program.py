@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from convcheck.backends.process.wire import NOISE, after, looks_like_json, quoted_line
 from convcheck.backends.protocol import DiedError, ProtocolError, time_of_call
 from convcheck.errors import UnavailableError, UsageError
+from convcheck.wording import number, plural
 
 PIPE_SIZE = 1 << 20  # bytes: what Linux allows everybody
 LEAST_PIPE = 1 << 12  # bytes: what is there where that was not to be had
@@ -109,7 +110,7 @@ class RunningProgram:
             done += wrote
             left = after(left, wrote)
             if left and not wrote and not self._deaf:
-                self._wait_to_write(f"{done} of {total} bytes taken", deadline)
+                self._wait_to_write(f"{number(done)} of {plural(total, 'byte')} taken", deadline)
 
     def _write(self, parts: list[bytes | memoryview]) -> int:
         try:
@@ -149,9 +150,9 @@ class RunningProgram:
 
     def _noise(self) -> ProtocolError:
         if looks_like_json(self._waiting):
-            start, count = quoted_line(self._waiting), len(self._waiting)
+            start, count = quoted_line(self._waiting), plural(len(self._waiting), "byte")
             return ProtocolError(
-                f"a header line has no end: {start}, {count} bytes",
+                f"a header line has no end: {start}, {count}",
                 hint="end each header line with a line feed",
             )
         return ProtocolError(
@@ -171,7 +172,8 @@ class RunningProgram:
         self._waiting = b""
         view = memory.data
         while done < size:
-            done += self._fill(view[done:], f"{done} of the {size} bytes of {what} came", deadline)
+            came = f"{number(done)} of the {plural(size, 'byte')} of {what} came"
+            done += self._fill(view[done:], came, deadline)
         return memory
 
     def drop(self, size: int, what: str, deadline: Deadline) -> None:

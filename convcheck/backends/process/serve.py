@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
+from convcheck.wording import number, plural
 
 _CASE, _INPUTS = b' "case": ', b', "inputs": '
 
@@ -169,9 +170,13 @@ def _take(requests: IO[bytes], tensor: wire.WireTensor) -> Bits:
         data = bytearray(requests.read(tensor.size))
         if len(data) == tensor.size:
             return tensor.bits(np.frombuffer(data, np.uint8))
-        wire.wrong(f"the input ends after {len(data)} of the {tensor.size} bytes of a tensor",
-                   "send exactly `bytes` bytes")  # fmt: skip
+        _ended_early(len(data), tensor.size)
     return tensor.bits(_large(requests, tensor.size))
+
+
+def _ended_early(done: int, size: int) -> NoReturn:
+    came = f"{number(done)} of the {plural(size, 'byte')} of a tensor"
+    wire.wrong(f"the input ends after {came}", "send exactly `bytes` bytes")
 
 
 def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
@@ -180,8 +185,7 @@ def _large(requests: IO[bytes], size: int) -> NDArray[np.uint8]:
     while done < size:
         count = requests.readinto(view[done:])  # type: ignore[attr-defined]  # not in IO
         if not count:
-            wire.wrong(f"the input ends after {done} of the {size} bytes of a tensor",
-                       "send exactly `bytes` bytes")  # fmt: skip
+            _ended_early(done, size)
         done += count
     return memory
 

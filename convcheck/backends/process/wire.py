@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from convcheck.backends.protocol import ProtocolError
 from convcheck.numerics.format import Bits, Bool, Codes, Text, Texts
 from convcheck.rules.model import DType
+from convcheck.wording import plural
 
 VERSION = 1
 HELLO = b'{"hello": 1}\n'
@@ -175,10 +176,12 @@ def read_tensor(
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         wrong(f"{what} has no number of `bytes`", f'"bytes": {_size(dtype, count)}')
     if size != _size(dtype, count):
-        elements = f"{count} element{'' if count == 1 else 's'} of {name}"
-        wrong(f"{what} is {size} bytes, but {elements} (shape {list(shape)}) are "
-               f"{_size(dtype, count)} bytes", "`bytes` is the number of elements times the size "
-               "of one")  # fmt: skip
+        elements = f"{plural(count, 'element')} of {name} (shape {list(shape)})"
+        due = plural(_size(dtype, count), "byte")
+        wrong(
+            f"{what} is {plural(size, 'byte')}, but {elements} take {due}",
+            "`bytes` is the number of elements times the size of one",
+        )
     texts = _texts(entry, shape, what) if isinstance(dtype.format, Text) else None
     return WireTensor(dtype, shape, size, texts)
 
@@ -200,7 +203,7 @@ def _texts(entry: Header, shape: tuple[int, ...], what: str) -> Texts:
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         wrong(f"{what} has no `values`, a list of strings", "strings are sent in the header")
     if len(values) != count:
-        wrong(f"{what} has {len(values)} values, not {count} (shape {list(shape)})",
+        wrong(f"{what} has {plural(len(values), 'value')}, not {count} (shape {list(shape)})",
                "one for each element, in C order")  # fmt: skip
     texts: Texts = np.empty(count, object)
     texts[:] = values

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from convcheck import __version__
-from convcheck.judge.words import clean, number, plural
+from convcheck.judge.words import clean
 from convcheck.plan.bench import Bench, Measured
 from convcheck.report.draw.layout import INDENT, paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import cells, table_lines
 from convcheck.report.environment import environment
 from convcheck.vectors.span import WHOLE_SPAN
+from convcheck.wording import number, plural
 
 _HEAD = (
     ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
@@ -82,7 +83,7 @@ def _footer(bench: Bench) -> Iterator[str]:
     facts = environment()
     parts = plural(len(bench.spans), "part")
     yield (
-        f"{number(bench.values)} values a case, in {parts} of {number(bench.spans[0].count)} "
+        f"{plural(bench.values, 'value')} a case, in {parts} of {number(bench.spans[0].count)} "
         "spread over the source; one core, values in cache; times are nanoseconds a value, of all "
         "parts together"
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.judge.words import plural
 from convcheck.plan.diff import CHANGES, Change
 from convcheck.report.difference import ChangedCases, ChangedFinding, DifferenceInWords
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
+from convcheck.wording import plural
 
 _FINDINGS = 12  # shown of a sort, unless everything is asked for
 _STYLES: dict[Change, str] = {

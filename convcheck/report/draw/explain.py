@@ -20,6 +20,7 @@ from convcheck.report.status import STATUSES
 from convcheck.rules.model import Case, Cite, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
+from convcheck.wording import plural
 
 _LABEL = 10
 _DIGITS = 40  # of an exact value
@@ -86,7 +87,7 @@ def _rounding(target: Format, rounded: RoundedValue) -> str:
     smallest = Fraction(2) ** (target.lowest_exponent + target.mantissa)
     if abs(rounded.value) < smallest:
         return f"{value}, x rounded to a multiple of 2^{target.lowest_exponent} ({rounded.mode})"
-    bits = f"{target.mantissa} mantissa bit{'' if target.mantissa == 1 else 's'}"
+    bits = plural(target.mantissa, "mantissa bit")
     return f"{value}, x rounded to {bits} ({rounded.mode}), exponent unbounded"
 
 

@@ -21,6 +21,7 @@ from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
 from convcheck.vectors.model import CallSet
+from convcheck.wording import plural
 
 _READINGS = 12
 _COMPLETE = 16  # so many elements are shown of a tensor
@@ -55,7 +56,9 @@ def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     for reading in expected.readings[:_READINGS]:
         yield from _reading(it, reading, len(expected.readings) > 1, width)
     if len(expected.readings) > _READINGS:
-        yield from line("", f"and {len(expected.readings) - _READINGS} more readings", width)
+        yield from line(
+            "", f"and {plural(len(expected.readings) - _READINGS, 'more reading')}", width
+        )
     if expected.between:
         yield StyledText()
         said = "also what lies, at every index, between the least and the greatest of the readings"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from convcheck.judge.words import clean, number
+from convcheck.judge.words import clean
 from convcheck.report.document import (
     CallInWords,
     CodeInWords,
@@ -17,6 +17,7 @@ from convcheck.report.document import (
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.status import BELOW
+from convcheck.wording import number
 
 _LABEL = 10
 _GAP = 2  # then a float32 with its value and code fits 80 columns

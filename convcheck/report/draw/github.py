@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.judge.words import plural
 from convcheck.report.document import Document, Finding, ProblemInWords
 from convcheck.report.draw.finding import plain_lines
 from convcheck.report.draw.layout import cut
 from convcheck.streams import no_commands, visible
+from convcheck.wording import plural
 
 _MOST = 10  # errors of a step that are shown
 _WIDTH = 100

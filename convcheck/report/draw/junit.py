@@ -13,10 +13,11 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
 from convcheck.judge.result import Excuse
-from convcheck.judge.words import clean, plural
+from convcheck.judge.words import clean
 from convcheck.report.document import CaseReport, Document, Finding, ProblemInWords, RowCount
 from convcheck.report.draw.finding import plain_lines
 from convcheck.report.findings import findings_of
+from convcheck.wording import plural
 
 _WIDTH = 100
 _FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failures

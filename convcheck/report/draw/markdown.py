@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from textwrap import dedent
 
-from convcheck.judge.words import GLUE, clean, number, plural
+from convcheck.judge.words import GLUE, clean
 from convcheck.report.document import Document, Finding, Listed, ProblemInWords
 from convcheck.report.draw.finding import command_lines, example_lines
 from convcheck.report.draw.layout import cut
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES
+from convcheck.wording import number, plural
 
 LIMIT = 64_000  # bytes
 _WIDTH = 90  # of what stands in code blocks

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from convcheck.judge.result import FAILURES
-from convcheck.judge.words import clean, number, plural
+from convcheck.judge.words import clean
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import MAX_WIDTH, cut, labelled, paragraph
@@ -17,6 +17,7 @@ from convcheck.report.draw.terminal import verdict_lines
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
 from convcheck.report.short_names import compact_ids
 from convcheck.report.status import STATUSES
+from convcheck.wording import number, plural
 
 _FEW = 3  # so many findings are a digest of themselves
 _LINES = 16

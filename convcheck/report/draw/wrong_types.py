@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from convcheck.judge.words import plural
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines, table_parts
 from convcheck.report.wrong_types import Pattern, Setting, WrongTypes, names_of
+from convcheck.wording import plural
 
 _INDENT = 2
 _GAP = 2

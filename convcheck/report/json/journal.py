@@ -28,6 +28,7 @@ from convcheck.report.json.codec import Shape, plain, struct
 from convcheck.report.json.decode import Types, case_of
 from convcheck.report.json.tally import decoded_tally, encoded_tally
 from convcheck.survey.model import CaseSurvey
+from convcheck.wording import plural
 
 FORMAT = "convcheck-journal/4"
 
@@ -211,7 +212,7 @@ def _fitting(unit: Unit, found: CaseResult | Tally) -> Part:
         raise ValueError(f"{of.id} is not {unit.case.id}")
     if unit.span is not None and isinstance(found, Tally):
         if found.vectors or sum(found.asked.values()) + found.declined > unit.span.count:
-            raise ValueError(f"it has more than {unit.span.count} inputs")
+            raise ValueError(f"it has more than {plural(unit.span.count, 'input')}")
         if found.covered and found.covered != unit.span.positions(unit.case):
             raise ValueError("it is of another span")
     return part

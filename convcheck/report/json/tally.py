@@ -19,6 +19,7 @@ from convcheck.report.json.decode import Types, case_named, case_of, example_of,
 from convcheck.report.json.encode import case, case_head, element_example, group_json
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
+from convcheck.wording import plural
 
 # Writing ------------------------------------------------------------------------------------------
 
@@ -91,7 +92,7 @@ class _Reading:
     def __init__(self, case: Case, decisions: tuple[Decision, ...]) -> None:
         source = case.inputs[0].format
         if isinstance(source, Text):
-            raise ValueError(f"{case.id} has texts, of which there are no tallies")
+            raise ValueError(f"{case.id} is of texts, and those have no tallies")
         self.case, self.decisions, self.size = case, decisions, 1 << source.bits
         self.types = {dtype.name: dtype for dtype in (*case.inputs, *case.outputs)}
 
@@ -192,9 +193,9 @@ def _part_of(found: form.PartJson, types: Types, rules: Rules) -> Part:
     tally = None if found.tally is None else decoded_tally(found.tally, case, decisions)
     part = Part(case, found.codes, found.sampled, vectors, tally, lost, found.units, decisions)
     if not part.sampled and part.codes != 1 << getattr(case.inputs[0].format, "bits", 0):
-        raise ValueError(f"{case.id} has no {part.codes} inputs")
+        raise ValueError(f"{case.id} has not {plural(part.codes, 'input')}")
     if not 1 <= part.units <= 1 + len(part.firsts):
-        raise ValueError(f"{case.id} has {1 + len(part.firsts)} units, not {part.units}")
+        raise ValueError(f"{case.id} has {plural(1 + len(part.firsts), 'unit')}, not {part.units}")
     if vectors is None and tally is None and lost is None:
         raise ValueError(f"{case.id} has nothing")
     return part

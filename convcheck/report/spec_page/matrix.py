@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.judge.words import plural
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page.fields import field, grid, quoted
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import Cite, Level, Spec
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 _Foot = tuple[Level, Cite, str]  # level, citation, and of what it is: the type, or a refusal
 _Pair = tuple[str, str]

@@ -11,6 +11,7 @@ from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.model import DType, Layout, Spec
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 LARGEST = 1 << 16  # elements of a tensor, by the numbers in its layout
 
@@ -42,7 +43,7 @@ def check_one_output(spec: Spec, node: Node) -> None:
     """Refuse a body of one output beside more outputs, or none."""
     if len(spec.outputs) != 1:
         raise node.need("outputs").error(
-            f"{len(spec.outputs)} outputs where one is due", "NAME: TYPES"
+            f"{plural(len(spec.outputs), 'output')} where there has to be one", "NAME: TYPES"
         )
 
 

@@ -55,6 +55,7 @@ from convcheck.rules.expression import Expression, conversions_in, parse_express
 from convcheck.rules.model import Body, Cite, DType, Level, Spec
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
+from convcheck.wording import meant
 
 INDEX, LAST = "i", "last"
 EXACT, OUTPUT = "exact", "output"
@@ -229,7 +230,7 @@ def _undefined(node: Node, scope: _Scope) -> Undefined:
     when, level = node.need("when"), node.get("level")
     zero = _ZERO.fullmatch(when.text())
     if zero and zero[1] not in scope.arguments:
-        raise when.error(f"unknown input {zero[1]!r}", f"inputs: {', '.join(scope.arguments)}")
+        raise when.error(f"unknown input {zero[1]!r}", meant(zero[1], scope.arguments))
     word = ZERO if zero else when.word((NOT_FINITE, MINUS_ZERO, OVERFLOW), "condition")
     return Undefined(
         node.need("name").text(),

@@ -28,6 +28,7 @@ from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.model import Attributes, Body, Cite, DType, Level, Spec, Value
 from convcheck.rules.source import Node
 from convcheck.rules.types import RUNTIMES, Types
+from convcheck.wording import meant, plural
 
 RANKS = ("dimensioned", "scalar")  # a rank other than 0, and rank 0
 REFUSED = "refused"
@@ -128,7 +129,8 @@ class Matrix(Body):
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
                 raise node.need(key).error(
-                    f"{len(tensors)} {key} where two are due", "each is converted"
+                    f"{plural(len(tensors), key[:-1])} where there have to be two",
+                    "each is converted",
                 )
 
 
@@ -145,8 +147,7 @@ class _Names:
         if word in self.targets:
             return word
         if word not in self.named:
-            known = ", ".join([*self.named, *self.targets])
-            raise node.error(f"unknown type {word!r}", f"known here: {known}")
+            raise node.error(f"unknown type {word!r}", meant(word, [*self.named, *self.targets]))
         return self.named[word].name
 
     def family(self, node: Node) -> frozenset[str]:
@@ -242,7 +243,7 @@ def _row(node: Node, width: int) -> list[Node]:
     cells = node.elements()
     if len(cells) != width:
         raise node.error(
-            f"a row of {len(cells)} cells where {width} are due", "columns are as the rows"
+            f"a row of {plural(len(cells), 'cell')} instead of {width}", "columns are as the rows"
         )
     return cells
 

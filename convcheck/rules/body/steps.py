@@ -248,7 +248,7 @@ def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -
 
 
 def _type(node: Node, context: Context) -> DType:
-    return context.types.types[node.word(tuple(context.types.types), "dtype")]
+    return context.types.types[node.word(tuple(context.types.types), "type")]
 
 
 def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading:

@@ -32,6 +32,7 @@ from convcheck.rules.model import Case, Cite, Level, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.wording import plural
 
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
@@ -54,9 +55,7 @@ def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     output = case.outputs[0]
     rule = next((r for r in formula.rules if r.when.holds(case.inputs, output)), None)
     if rule is None:
-        raise SpecError(
-            f"no rule of {spec.id} is for {case.name}", place=formula.place, hint="add one"
-        )
+        raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
     return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
 
 
@@ -115,7 +114,7 @@ class FormulaCalls:
         try:
             sequences = self._sequences(inputs)
             if (size := self._longest(sequences)) > LONGEST:
-                raise TooLongError(f"a sequence of {size} elements, of {LONGEST} at most")
+                raise TooLongError(f"a sequence of {plural(size, 'element')}: {LONGEST:,} at most")
             readings = list(self._distinct(sequences))
         except BeyondError:
             return _undefined(self._row(OVERFLOW))

@@ -159,7 +159,7 @@ def _replay(spec: Spec, example: FormulaExample) -> Iterator[Diagnostic]:
         return
     given = [r.outputs[0].codes.tolist() if r.outputs else None for r in readings]
     if any(codes != due for codes in given):
-        message = f"example: {spec.id} gives {given} for {', '.join(example.x)}, not {due}"
+        message = f"example: {', '.join(example.x)} gives {given}, not {due}"
         yield Diagnostic(example.place, message, "the formula, or the example, is wrong")
 
 

@@ -20,6 +20,7 @@ from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Decision, Expected, Reading
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
+from convcheck.wording import meant
 
 Pair = tuple[str, str]
 _KEPT = 4096  # small calls of a conversion whose expectation is remembered
@@ -86,7 +87,7 @@ def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | 
     word = str(said.get(matrix.targets[cell.gives], ""))
     if word not in matrix.named:
         message = f"{spec.id}: {matrix.targets[cell.gives]} names no type: {word!r}"
-        raise SpecError(message, place=cell.place, hint=f"known: {', '.join(matrix.named)}")
+        raise SpecError(message, place=cell.place, hint=meant(word, matrix.named))
     return matrix.named[word]
 
 

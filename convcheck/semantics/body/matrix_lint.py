@@ -36,7 +36,7 @@ def _decided(spec: Spec, asked: list[Case]) -> tuple[list[FoundCell], list[Diagn
     decided, found = [], []
     for case in asked:
         if len(case.inputs) != 2:
-            found.append(Diagnostic(spec.place, f"{spec.id}: a matrix is of two inputs"))
+            found.append(Diagnostic(spec.place, "a matrix is of two inputs"))
             break
         try:
             decided.append(find(spec, case.inputs, case.ranks, case.attributes))
@@ -66,10 +66,10 @@ def _unreached(spec: Spec, decided: list[FoundCell]) -> Iterator[Diagnostic]:
     for table in matrix.tables:
         for pair, cell in table.cells.items():
             if (table.name, pair) not in reached:
-                message = f"{spec.id}: cell {' x '.join(pair)} of {table.name} is unreachable"
+                message = f"cell {' x '.join(pair)} of {table.name} is unreachable"
                 yield Diagnostic(cell.place, message, "no case has the types, or an earlier table")
     for target in matrix.targets.keys() - {found.cell.gives for found in decided}:
-        yield Diagnostic(spec.place, f"{spec.id}: target {target} stands in no cell")
+        yield Diagnostic(spec.place, f"target {target} stands in no cell")
 
 
 # Values --------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def _rows_unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagn
     for rule in spec.rules:
         for row in rule.rows:
             if (rule.name, row.label) not in reached:
-                message = f"{spec.id}: row {row.label!r} of {rule.name} is unreachable"
+                message = f"row {row.label!r} of {rule.name} is unreachable"
                 yield Diagnostic(row.place, message, "no conversion needs it, or rows above match")
 
 
@@ -136,5 +136,5 @@ def _held(spec: Spec, example: MatrixExample, case: Case) -> Iterator[Diagnostic
     given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
     if given != {example.gives}:
         gives = " or ".join(sorted(given))
-        message = f"example: {spec.id} gives {gives} for {case.name}, not {example.gives}"
+        message = f"example: {case.name} gives {gives}, not {example.gives}"
         yield Diagnostic(example.place, message, "the matrix, or the example, is wrong")

@@ -26,6 +26,7 @@ from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_ZERO, EXACT, REFUSED, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
+from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
 Operation = Callable[..., Numbers]
@@ -213,10 +214,8 @@ def target_of(line: StepsLine, case: Case) -> DType:
     value = str(case.attribute(line.to))
     targets = dict(line.targets)
     if value not in targets:
-        known = ", ".join(targets)
-        raise SpecError(
-            f"{line.to}={value} names no type", place=line.place, hint=f"known: {known}"
-        )
+        hint = meant(value, targets)
+        raise SpecError(f"{line.to}={value} names no type", place=line.place, hint=hint)
     return targets[value]
 
 
@@ -225,9 +224,9 @@ def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
     programs = {}
     for line in (line for line in steps.lines if line.rule):
         if line.rule not in [rule.name for rule in spec.rules]:
-            known = ", ".join(rule.name for rule in spec.rules)
             message = f"no rule is named {line.rule!r}"
-            raise SpecError(message, place=line.place, hint=f"rules: {known}")
+            hint = meant(line.rule, (rule.name for rule in spec.rules))
+            raise SpecError(message, place=line.place, hint=hint)
         for source in {r.type_for(case.inputs[0]).name: r.type_for(case.inputs[0]) for r in
                        steps.readings}.values():  # fmt: skip
             program = compile_conversion(spec, source, target_of(line, case), (), line.rule)

@@ -31,6 +31,7 @@ from convcheck.semantics.body.table_lint import Diagnostic, Proof, representativ
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_ZERO, EXACT
 from convcheck.semantics.expected_calls import CallReading
+from convcheck.wording import meant
 
 _BINADES, _EACH = 8, 64  # about one, on either side: binades looked at, and codes in each
 
@@ -57,9 +58,8 @@ def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     known = {layout.name for layout in spec.layouts}
     for refusal in steps.refusals:
         for name in sorted(refusal.layouts - known):
-            yield Diagnostic(
-                refusal.place, f"no layout is named {name!r}", ", ".join(sorted(known))
-            )
+            said = f"no layout is named {name!r}"
+            yield Diagnostic(refusal.place, said, meant(name, sorted(known)))
         if not refusal.layouts and not refusal.types:
             yield Diagnostic(refusal.place, f"{refusal.name!r} refuses nothing", "layouts or types")
     names = [reading.name for reading in steps.readings]
@@ -130,7 +130,7 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         for row in rule.rows:
             if (rule.name, row.label) not in reached:
-                message = f"{spec.id}: row {row.label!r} of {rule.name} is unreachable"
+                message = f"row {row.label!r} of {rule.name} is unreachable"
                 yield Diagnostic(
                     row.place, message, "rows above it match, or no line converts by it"
                 )
@@ -214,7 +214,7 @@ def _compared(
     wanted = [code_of(fmt, word)[0] for word in example.gives]
     if wanted != _codes(due.codes, due.patterns.tolist()):
         got = ", ".join(f"{code:#x}" for code in due.codes.tolist())
-        yield Diagnostic(example.place, f"example: {compiled.case.spec} gives {got}")
+        yield Diagnostic(example.place, f"example: it gives {got}")
 
 
 def _codes(codes: Bits, patterns: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ Texts are represented by the samples of the spellings, and by the thresholds as 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
@@ -42,8 +42,11 @@ class Diagnostic:
     #: What to do about it, '' for nothing in particular.
     hint: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.place}: {self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+    def of(self, specs: Sequence[str]) -> str:
+        """Return it in words, given the specs that have it."""
+        more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
+        hint = f"\n  hint: {self.hint}" if self.hint else ""
+        return f"{self.place}: {specs[0]}{more}: {self.message}{hint}"
 
 
 @dataclass
@@ -149,11 +152,11 @@ def _unreached(spec: Spec, reached: set[tuple[str, str]]) -> Iterator[Diagnostic
         rows = [row for row in rule.rows if (rule.name, row.label) not in reached]
         if len(rows) == len(rule.rows):
             hint = "an earlier rule decides everything that it applies to, or it applies to nothing"
-            yield Diagnostic(rule.place, f"{spec.id}: rule {rule.name} is unreachable", hint)
+            yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
         else:
             for row in rows:
                 hint = "rows above it match everything that it would"
-                yield Diagnostic(row.place, f"{spec.id}: row {row.label!r} is unreachable", hint)
+                yield Diagnostic(row.place, f"row {row.label!r} is unreachable", hint)
 
 
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
@@ -201,7 +204,7 @@ def _replay(spec: Spec, example: TableExample) -> Iterator[Diagnostic]:
         yield Diagnostic(example.place, f"example: {error}")
         return
     if not right:
-        message = f"example: {spec.id} gives {got} for {example.x}, not {due}"
+        message = f"example: {example.x} gives {got}, not {due}"
         yield Diagnostic(example.place, message, "the rules, or the example, are wrong")
 
 

@@ -17,6 +17,7 @@ from convcheck.errors import Place, UsageError
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.vectors.model import Vectors, VectorSet
 from convcheck.vectors.store.hex_words import hex_width
+from convcheck.wording import plural
 
 REFUSED = "refused"
 _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
@@ -86,11 +87,12 @@ def _text(word: str, place: Place) -> str:
 
 def _code(word: str, bits: int, place: Place) -> int:
     digits = -(-bits // 4)
-    hint = f"one answer a line: {bits} bits as {digits} hex digits, such as {0:0{digits}x}"
+    form = f"{plural(bits, 'bit')} as {plural(digits, 'hex digit')}"
+    hint = f"one answer a line: {form}, such as {0:0{digits}x}"
     if not _HEX.fullmatch(word):
         said = f"not hex: {word[:60]!r}" if word else "an empty line where an answer is due"
         raise UsageError(said, place=place, hint=f"{hint}; or {REFUSED}")
     code = int(word, 16)
     if code >> bits:
-        raise UsageError(f"{word[:60]} has more than {bits} bits", place=place, hint=hint)
+        raise UsageError(f"{word[:60]} has more than {plural(bits, 'bit')}", place=place, hint=hint)
     return code

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from convcheck.numerics.format import Bits, Format, Text
+from convcheck.wording import plural
 
 
 def hex_width(fmt: Format) -> int:
@@ -23,5 +24,5 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
         return array
     codes = np.array([int(word, 16) for word in words], np.uint64)
     if fmt.bits < 64 and (codes >> np.uint64(fmt.bits)).any():
-        raise ValueError(f"a code of more than {fmt.bits} bits")
+        raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
     return codes.astype(fmt.storage)

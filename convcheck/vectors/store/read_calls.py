@@ -19,6 +19,7 @@ from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.read import Manifest, damaged_file, shared_file
 from convcheck.vectors.store.write import MANIFEST
 from convcheck.vectors.store.write_calls import BETWEEN, case_key, file_key, rows_of
+from convcheck.wording import plural
 
 Types = Mapping[str, DType]
 
@@ -75,7 +76,7 @@ def _reading(reading: list[Any], types: Types) -> CallReading:
 
 
 def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> ExpectedOutput:
-    _check(len(words) == prod(shape), f"{len(words)} elements in shape {shape}")
+    _check(len(words) == prod(shape), f"{plural(len(words), 'element')} in shape {shape}")
     known = {word: index for index, word in enumerate(PATTERNS)}
     patterns = np.array([known.get(word, EXACT) for word in words], np.uint8)
     codes = [w if p == EXACT else "0" for w, p in zip(words, patterns, strict=True)]
