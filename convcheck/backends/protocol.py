@@ -46,10 +46,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
+from convcheck.backends.binaries import module_paths
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case, Spec
@@ -303,6 +305,19 @@ def takes(address: str, spec: Spec) -> bool:
     """
     choice = _of_class(address, "takes")
     return choice is None or bool(choice(spec))
+
+
+def code_of_backend(address: str) -> list[Path]:
+    """Return the files and folders of the code that answers; empty where they are not known.
+
+    An installed backend's class may say it in `code`, a static method that is given the variant;
+    without it, it is the package of the class. Imports no runtime.
+    """
+    name, _, variant = address.partition(":")
+    if (code := _of_class(address, "code")) is not None:
+        return [*cast(Iterable[Path], code(variant))]
+    point = _installed().get(name)
+    return module_paths(point.module if point else name) if point or is_class(address) else []
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -42,7 +44,7 @@ def ask_run(
     `most` failing cases. Raises UnavailableError or UsageError where the backend cannot
     be opened.
     """
-    from convcheck.judge.result import BackendInfo, RunResult
+    from convcheck.judge.result import BackendInfo, RunResult, Timing
     from convcheck.plan.runner import Workers, run
     from convcheck.plan.units import Gathering, units
     from convcheck.pool.messages import Setup
@@ -55,14 +57,16 @@ def ask_run(
     events = run(setup, plan, Workers(options.jobs, options.executor), journal)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
+    began, begun = datetime.now(UTC), time.monotonic()
     heard.all(events, backend, options.no_progress)
+    timing = Timing(began, time.monotonic() - begun)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     info = replace(info, address=backend)
     return RunResult(
         info, corpus.tier, options.level, corpus.digests(cases), gathering.results(),
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
-        ended_early=heard.ended_early, consistency=options.consistency,
+        ended_early=heard.ended_early, consistency=options.consistency, timing=timing,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from convcheck.report.formats import FORMATS
 from convcheck.streams import put_out
 
 if TYPE_CHECKING:
+    from convcheck.cli.certificate import Certificate
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
     from convcheck.rules.load import Catalog
@@ -103,7 +104,9 @@ def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
     return every
 
 
-def write_reports(result: RunResult, reports: Reports, command: str = "") -> int:
+def write_reports(
+    result: RunResult, reports: Reports, command: str = "", certificate: Certificate | None = None
+) -> int:
     """Print the report, write the files, and return the run's exit code."""
     from rich.console import Console
 
@@ -113,9 +116,15 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
     from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
-    # With a file on stdout, the report for people goes to stderr.
-    console = Console(stderr="-" in reports.files.values())
     made = document(result)
+    texts: list[tuple[str, Callable[[], str]]] = [
+        (path, partial(FORMATS[name].draw, result, made, command))
+        for name, path in reports.files.items()
+    ]
+    if certificate:
+        texts.append((certificate.path, partial(certificate.text, result, command)))
+    # With a file on stdout, the report for people goes to stderr.
+    console = Console(stderr="-" in dict(texts))
 
     def page() -> None:
         whole, wide = not is_terminal(console), room(console)
@@ -125,8 +134,6 @@ def write_reports(result: RunResult, reports: Reports, command: str = "") -> int
 
             put_out("".join(f"{line}\n" for line in annotation_lines(made)), console.file)
 
-    texts = ((path, partial(FORMATS[name].draw, result, made, command))
-             for name, path in reports.files.items())  # fmt: skip
     write_all(texts, page)
     return exit_code(result)
 

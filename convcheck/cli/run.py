@@ -6,11 +6,13 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
+from convcheck.cli.certificate import Certificate, begin_certificate
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
@@ -24,7 +26,13 @@ from convcheck.cli.reports import (
     report_options,
     write_reports,
 )
-from convcheck.cli.run_options import RunOptions, corpus_of_run, run_options
+from convcheck.cli.run_options import (
+    RunFiles,
+    RunOptions,
+    corpus_of_run,
+    packed_options,
+    run_options,
+)
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
 from convcheck.pool.fork_server import start_server
@@ -43,6 +51,21 @@ if TYPE_CHECKING:
     from convcheck.vectors.corpus import Corpus
 
 NOT_STARTED = 4
+_FILES = (
+    click.option(
+        "--capabilities", metavar="FILE", help="A TOML file of what the backend claims to support."
+    ),
+    click.option(
+        "--resume",
+        metavar="FILE",
+        help="Keep results in FILE as they come; resume from it after an interruption.",
+    ),
+    click.option(
+        "--certificate",
+        metavar="FILE",
+        help="Write what was proved of each case, and by which code, command and vectors, as JSON.",
+    ),
+)
 EXAMPLE = """\b
 Examples:
   convcheck run --backend ort
@@ -57,16 +80,9 @@ Examples:
 @click.command("run", epilog=EXAMPLE)
 @backends_option
 @selection_options
-@click.option(
-    "--capabilities", metavar="FILE", help="A TOML file of what the backend claims to support."
-)
 @run_options
 @shard_option
-@click.option(
-    "--resume",
-    metavar="FILE",
-    help="Keep results in FILE as they come; resume from it after an interruption.",
-)
+@packed_options(RunFiles, [field.name for field in fields(RunFiles)], _FILES, "files")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failing case.")
 @click.option(
     "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
@@ -77,10 +93,9 @@ Examples:
 def command(
     selection: Selection,
     backends: tuple[str, ...],
-    capabilities: str | None,
     options: RunOptions,
     part: tuple[int, int] | None,
-    resume: str | None,
+    files: RunFiles,
     fail_fast: bool,
     max_failures: int | None,
     dry_run: bool,
@@ -94,11 +109,11 @@ def command(
     (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
     backend could not be started. Of several backends, the gravest counts: 1 before 4 before 3.
     """
-    _check_files(reports, resume, options, capabilities)
+    _check_files(reports, files, options)
     _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
     cases = selected(loaded, selection, backends)
-    claims, chosen = _claims(capabilities, loaded), len(cases)
+    claims, chosen = _claims(files.capabilities, loaded), len(cases)
     cases = _applying(claims, cases)
     corpus = corpus_of_run(loaded, options, cases)
     most = 1 if fail_fast else max_failures
@@ -107,12 +122,13 @@ def command(
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     if len(set(backends)) > 1:
-        _one_only(reports, resume, claims)
+        _one_only(reports, files)
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
     known = _known(reports.known, options.inputs, fail_fast, max_failures)
-    journal = _journal(resume, backends[0], cases, corpus, options, part, loaded)
+    certified = begin_certificate(files, backends[0], corpus, cases, options)
+    journal = _journal(files.resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
-    code = _report(_claimed(claims, result, chosen), loaded, reports, known)
+    code = _report(_claimed(claims, result, chosen), loaded, reports, known, certified)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
 
 
@@ -125,11 +141,11 @@ def _start_early(backends: Sequence[str], options: RunOptions) -> None:
             start_server()
 
 
-def _check_files(
-    reports: Reports, resume: str | None, options: RunOptions, capabilities: str | None
-) -> None:
-    inputs = {"--known": reports.known, "--inputs": options.inputs, "--capabilities": capabilities}
-    check_outputs({**reports.outputs, "--resume": resume}, inputs)
+def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:
+    inputs = {"--known": reports.known, "--inputs": options.inputs,
+              "--capabilities": files.capabilities}  # fmt: skip
+    written = {"--resume": files.resume, "--certificate": files.certificate}
+    check_outputs({**reports.outputs, **written}, inputs)
 
 
 def _known(
@@ -228,15 +244,19 @@ def _asked(plan: Sequence[Unit], corpus: Corpus) -> list[tuple[Case, int]]:
     return [(case, counts[name]) for name, case in cases.items()]
 
 
-def _report(result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None) -> int:
+def _report(
+    result: RunResult, loaded: Catalog, reports: Reports, known: KnownList | None,
+    certificate: Certificate | None,
+) -> int:  # fmt: skip
     # a shard is held against the list as a part; `merge` does it with the whole
     held = hold_to_known(result, loaded, known)
-    return write_reports(held, reports, shlex.join(["convcheck", *sys.argv[1:]]))
+    return write_reports(held, reports, shlex.join(["convcheck", *sys.argv[1:]]), certificate)
 
 
-def _one_only(reports: Reports, resume: str | None, claims: Claims | None) -> None:
+def _one_only(reports: Reports, files: RunFiles) -> None:
     """Refuse what only goes with one backend."""
-    given = {"--known": reports.known, "--resume": resume, "--capabilities": claims,
+    given = {"--known": reports.known,
+             **{f"--{name}": path for name, path in vars(files).items()},
              **{f"--{name}": path for name, path in reports.files.items() if name != "json"},
              "--github": reports.github}  # fmt: skip
     if option := next((name for name, value in given.items() if value), None):

@@ -45,6 +45,18 @@ class RunOptions:
     no_progress: bool
 
 
+@dataclass(frozen=True)
+class RunFiles:
+    """The files of `run` that are no reports, None for none."""
+
+    #: What the backend claims to support.
+    capabilities: str | None
+    #: Where results are kept as they come.
+    resume: str | None
+    #: What was proved.
+    certificate: str | None
+
+
 JOBS = click.option(
     "--jobs",
     "-j",
@@ -118,15 +130,18 @@ _OPTIONS = (
 
 
 def packed_options(
-    kind: Callable[..., object], names: Sequence[str], options: Sequence[Callable[..., Any]]
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that adds options; the command gets those of the names in one object."""
+    kind: Callable[..., object], names: Sequence[str], options: Sequence[Callable[..., Any]],
+    called: str = "options",
+) -> Callable[[Callable[..., int]], Callable[..., int]]:  # fmt: skip
+    """Return a decorator that adds options; the command gets those of the names in one object, as
+    `called`.
+    """
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def packed(**given: Any) -> int:
             packed_ones = kind(**{name: given.pop(name) for name in names})
-            return function(options=packed_ones, **given)
+            return function(**{called: packed_ones}, **given)
 
         for option in reversed(options):
             packed = option(packed)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from convcheck.errors import Place
@@ -202,6 +203,16 @@ class Shard:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """When a run took place. Equal runs differ in it, so that their JSON does not have it."""
+
+    #: When asking began.
+    began: datetime
+    #: How long it took.
+    seconds: float
+
+
+@dataclass(frozen=True)
 class RunResult:
     """A whole run, or a shard of one: every case asked, in plan order.
 
@@ -211,7 +222,8 @@ class RunResult:
     asked are what the backend claims to support; None where it claims nothing. `own_inputs` tells
     whether a user's own inputs were asked, not the tier's. `parts` are what there is of cases that
     are not done, of which `cases` have the result so far. `ended_early` tells whether a number of
-    failures ended the run, and `consistency` whether answers were held against others.
+    failures ended the run, and `consistency` whether answers were held against others. `timing` is
+    None where it is not known, as of a report that was read.
     """
 
     backend: BackendInfo
@@ -234,6 +246,7 @@ class RunResult:
     parts: tuple[Part, ...] = ()
     ended_early: bool = False
     consistency: bool = False
+    timing: Timing | None = field(default=None, compare=False)
 
     @property
     def corpus(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from convcheck.numerics.decimal import spell
@@ -28,6 +29,11 @@ _PATTERNS = {
 }
 GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
+
+
+def timestamp(moment: datetime) -> str:
+    """Return a moment in UTC, to the second: 2026-01-31T12:00:00Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def pattern(word: Word) -> str:

@@ -409,6 +409,16 @@ class SpecCounts:
 
 
 @dataclass(frozen=True)
+class CoveredCases:
+    """Cases that were asked as completely as one another."""
+
+    #: How completely: exhaustively, on every boundary ….
+    words: str
+    #: Their ids.
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RunHead:
     """Who answered, what was asked, where, and how it ended."""
 
@@ -447,8 +457,11 @@ class Document:
     reasons: tuple[str, ...]
     #: The backend's name and version.
     backend: str
-    #: What was asked: the tier and the gate, which shard, and how many of the cases apply.
+    #: What was asked: the tier and the gate, which shard, how many of the cases apply, and how
+    #: completely these were asked.
     setting: tuple[str, ...]
+    #: How completely cases were asked, the most complete first.
+    coverage: tuple[CoveredCases, ...]
     #: What there is to say of the run as a whole.
     remarks: tuple[str, ...]
     #: What is counted as asked: values, calls, or both.

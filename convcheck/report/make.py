@@ -18,8 +18,10 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import clean
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
+from convcheck.report.coverage import coverage_line, covered_cases
 from convcheck.report.document import (
     CaseReport,
+    CoveredCases,
     Document,
     Finding,
     Listed,
@@ -47,6 +49,7 @@ def document(result: RunResult) -> Document:
     }
     failures = (one for some in cases.values() for case in some for one in case.failures)
     found = findings_of(failures, result.backend.address)
+    coverage = tuple(covered_cases(result))
     matrices = {
         spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()
     }
@@ -55,7 +58,8 @@ def document(result: RunResult) -> Document:
         verdict=word,
         reasons=tuple(reasons),
         backend=clean(f"{result.backend.name} {result.backend.version}"),
-        setting=tuple(_setting(result)),
+        setting=tuple(_setting(result, coverage)),
+        coverage=coverage,
         remarks=tuple(map(clean, result.remarks)),
         counted=_counted(result),
         specs=tuple(_counts(spec, some) for spec, some in cases.items()),
@@ -229,13 +233,15 @@ def _counted(result: RunResult) -> str:
     return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
 
-def _setting(result: RunResult) -> Iterator[str]:
+def _setting(result: RunResult, coverage: Sequence[CoveredCases]) -> Iterator[str]:
     shard = f", shard {result.shard.index} of {result.shard.of}" if result.shard else ""
     yield f"{result.tier} tier, gate: {result.level}{shard}"
     if result.selected is not None:
         asked, chosen = number(len(result.cases)), plural(result.selected, "case")
         # where it was stopped, those that were asked are not all that apply
         yield f"{asked} of {chosen} {'asked' if result.interrupted else 'apply'}"
+    if coverage:
+        yield coverage_line(coverage)
 
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from convcheck.backends.binaries import module_paths
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.numerics.format import Bits, Codes, Float, Int
@@ -77,6 +78,11 @@ class Pypto:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return spec.op.partition(".")[0] == WORLD
+
+    @staticmethod
+    def code(variant: str) -> list[Path]:
+        """Return what answers: the calculator that was built, and what it is made of."""
+        return [pypto_build.installed().library, *module_paths(*pypto_build.PACKAGES)]
 
     def support(self, case: Case) -> Declined | None:
         """Decline other standards' operators, and types that do not go through unchanged."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import GLUE, clean
 from convcheck.report.document import (
+    CoveredCases,
     Document,
     Finding,
     Listed,
@@ -61,7 +62,8 @@ def _brief(document: Document, width: int, whole: bool) -> Iterator[StyledText]:
 def _lines(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from paragraph(document.backend, text_width, indent=0, hang=2, style="bold")
-    yield from map(StyledText, document.setting)
+    for line in document.setting:
+        yield from paragraph(line, text_width, indent=0, hang=2)
     for note in document.remarks:
         yield from paragraph(f"note: {note}", text_width, indent=0, hang=6, style="yellow")
     if document.specs:
@@ -75,7 +77,8 @@ def _lines(document: Document, width: int, verbose: bool, whole: bool) -> Iterat
         yield StyledText(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
         room = WHOLE if whole else text_width
         yield from (*_a_line_each(found, room, verbose or whole), StyledText())
-    rest = list(_rest(document, text_width, verbose, whole))
+    rest = [*(_asked_otherwise(document.coverage, text_width) if verbose else ())]
+    rest += _rest(document, text_width, verbose, whole)
     yield from (*rest, StyledText()) if rest else ()
     yield from verdict_lines(document, text_width)
 
@@ -187,6 +190,20 @@ def _entry(entry: Listed, width: int) -> Iterator[StyledText]:
     for line in lines:
         line.stylize("dim", indent)
         yield line
+
+
+# Coverage ------------------------------------------------------------------------------------
+
+
+def _asked_otherwise(coverage: Sequence[CoveredCases], width: int) -> Iterator[StyledText]:
+    """Yield the cases that were asked in another way than most."""
+    most = max(coverage, key=lambda one: len(one.cases), default=None)
+    for one in coverage:
+        if one is not most:
+            said = f"{one.words}: {plural(len(one.cases), 'case')}"
+            yield from labelled("asked", "dim", said, width)
+            for name in compact_ids(one.cases):
+                yield from paragraph(name, width, indent=7, hang=2, style="dim")
 
 
 # What is not judged --------------------------------------------------------------------------

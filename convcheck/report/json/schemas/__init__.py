@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from convcheck.report.json import bench, diff, journal, report, reports, survey
+from convcheck.report.json import bench, certificate, diff, journal, report, reports, survey
 from convcheck.report.json.codec import Shape
 
 FORMATS: dict[str, type[Shape]] = {
@@ -24,6 +24,7 @@ FORMATS: dict[str, type[Shape]] = {
     "survey": survey.SurveyJson,
     "diff": diff.DiffJson,
     "bench": bench.BenchJson,
+    "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,
 }
 FOLDER = Path(__file__).parent

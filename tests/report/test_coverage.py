@@ -1,0 +1,78 @@
+"""How completely cases were asked is said in every report: one line, and with -v which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from drawn import in_html, in_markdown, print_report
+from report_runs import case, failing, passed, run, unasked
+from rich.console import Console
+
+from convcheck.judge.result import RunResult
+from convcheck.report.make import document
+from convcheck.vectors.model import COVERAGES, Coverage
+
+LINE = "asked: 3 cases exhaustively, 2 on every boundary, 1 by samples, 1 by edge inputs, 1 in part"
+TARGETS = ("float16", "bfloat16", "uint8")
+
+
+def asked(coverage: Coverage, count: int, source: str = "float32") -> RunResult:
+    some = (passed(case("onnx.Cast-21", source, target)) for target in TARGETS[:count])
+    return run(*(replace(one, coverage=coverage) for one in some))
+
+
+def every() -> RunResult:
+    """Cases of every coverage, and one that was not asked, which has none."""
+    counts = {"exhaustive": 3, "boundary-complete": 2}
+    declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
+    sources = ("float32", "float64", "int64", "int8", "string")
+    some = (
+        one
+        for source, coverage in zip(sources, reversed(COVERAGES), strict=True)
+        for one in asked(coverage, counts.get(coverage, 1), source).cases
+    )
+    return run(*some, replace(declined, coverage="exhaustive"))
+
+
+def printed(result: RunResult, verbose: bool = False) -> list[str]:
+    out = StringIO()
+    print_report(result, Console(file=out, width=100), verbose)
+    return out.getvalue().splitlines()
+
+
+def test_a_line_counts_the_cases() -> None:
+    assert LINE in printed(every())
+    assert LINE in in_markdown(every())
+    assert LINE in in_html(every())
+    assert [one.words for one in document(every()).coverage][:2] == [
+        "exhaustively", "on every boundary",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (asked("exhaustive", 1), "asked: 1 case exhaustively"),
+        (failing(), "asked: 22 cases by edge inputs"),
+        (replace(asked("sampled", 2), own_inputs=True), "asked: 2 cases by inputs of your own"),
+    ],
+)
+def test_in_words(result: RunResult, said: str) -> None:
+    assert document(result).setting[-1] == said
+
+
+def test_what_was_not_asked_is_not_counted() -> None:
+    declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
+    assert document(run(declined)).coverage == ()
+    assert not any(line.startswith("asked") for line in printed(run(declined)))
+
+
+def test_which_were_asked_otherwise_than_most_is_said_with_v() -> None:
+    assert not any("asked  " in line for line in printed(every()))
+    shown = printed(every(), verbose=True)
+    at = shown.index("asked  on every boundary: 2 cases")
+    assert shown[at + 1].strip() == "onnx.Cast-21/int8-to-{float16,bfloat16}"
+    assert not any("exhaustively:" in line for line in shown)
+    assert not any("asked  " in line for line in printed(asked("exhaustive", 3), verbose=True))
