@@ -58,7 +58,7 @@ def ask_run(
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
     began, begun = datetime.now(UTC), time.monotonic()
-    heard.all(events, backend, options.no_progress)
+    heard.all(events, backend)
     timing = Timing(began, time.monotonic() - begun)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     info = replace(info, address=backend)
@@ -119,17 +119,18 @@ class _Heard:
 
     def __init__(self, gathering: Gathering, most: int | None, left: Sequence[Unit]) -> None:
         self.gathering, self.most, self.left = gathering, most, len(left)
-        self.values = sum(unit.span.count for unit in left if unit.span)
+        self.streamed = any(unit.span for unit in left)
         self.backend: BackendInfo | None = None
         self.restarts, self.interrupted, self.ended_early = 0, False, False
 
-    def all(self, events: Generator[Event, None, None], name: str, hidden: bool) -> None:
-        """Hear events, with progress unless it is `hidden`, until all is done, there are enough
-        failures, or Ctrl-C; then close them.
+    def all(self, events: Generator[Event, None, None], name: str) -> None:
+        """Hear events, with progress, until all is done, there are enough failures, or Ctrl-C; then
+        close them.
         """
         from convcheck.cli.progress import progress
 
-        with progress(self.left, name, self.values, hidden) as advance, closing(events):
+        noun = "part" if self.streamed else "case"
+        with progress(self.left, name, noun, self.streamed) as advance, closing(events):
             try:
                 for event in events:
                     if self._is_done(event, advance) and self.left and self._enough:

@@ -17,6 +17,7 @@ from convcheck.cli.options import (
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.turns import selected
 from convcheck.errors import UsageError
 from convcheck.streams import say
@@ -53,6 +54,7 @@ Examples:
 @click.option(
     "--json", "json_path", metavar="FILE", help="Write the figures as JSON; - for stdout."
 )
+@progress_option
 @specs
 def command(
     selection: Selection,
@@ -143,19 +145,18 @@ def _bench(
     backend: Backend, loaded: Catalog, cases: Sequence[Case], spans: Sequence[Span],
     left_out: Counter[str],
 ) -> Bench:  # fmt: skip
-    from convcheck.cli.progress import progress
     from convcheck.judge.result import BackendInfo
     from convcheck.plan.bench import Bench, measure
 
     by_hand = _by_hand(loaded)
     measured: list[Measured] = []
     total = len(cases) * len(spans)
-    with progress(total, "measuring", values=total * spans[0].count) as advance:
+    with progress(total, "measuring", "part", streamed=True) as advance:
         for case in cases:
             spec = loaded.specs[case.spec]
-            measured.append(measure(backend, spec, case, spans, by_hand, lambda: advance(0, 0)))
+            measured.append(measure(backend, spec, case, spans, by_hand, lambda: advance()))
             for _ in range(len(spans) - len(measured[-1].parts)):
-                advance(0, 0)
+                advance()
     return Bench(
         BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
         tuple(spans), tuple(measured), tuple(left_out.items()),

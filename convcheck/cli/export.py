@@ -12,6 +12,7 @@ import click
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.streams import say
 
@@ -53,6 +54,7 @@ Examples:
     "--seed", type=click.IntRange(0), default=0, show_default=True,
     help="Seed of the random part of the inputs.",
 )  # fmt: skip
+@progress_option
 @specs
 def command(
     selection: Selection,
@@ -184,7 +186,6 @@ def _content(asked: _Asked, case: Case, vectors: Vectors) -> bytes:
 
 
 def _write_folder(asked: _Asked, path: Path) -> None:
-    from convcheck.cli.progress import progress
     from convcheck.vectors.export import folder
 
     folder.check(path, asked.form)

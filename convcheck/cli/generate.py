@@ -10,6 +10,7 @@ import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.streams import say
 from convcheck.wording import plural
@@ -45,6 +46,7 @@ Examples:
     show_default=True,
     help="Seed of the random part of the inputs.",
 )
+@progress_option
 @specs
 def command(
     patterns: tuple[str, ...],
@@ -60,7 +62,6 @@ def command(
     """
     from typing import cast
 
-    from convcheck.cli.progress import progress
     from convcheck.plan.select import select_specs
     from convcheck.rules.load import data_dir, user_folders
     from convcheck.vectors.model import Tier
@@ -76,7 +77,7 @@ def command(
     if not check:
         _check_folder(folder, own=out is None and bool(user_folders()))
     selected = select_specs(loaded, patterns)
-    with progress(len(selected), f"{tier} vectors") as advance:
+    with progress(len(selected), f"{tier} vectors", "spec") as advance:
         files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
         if check:
             return _check(differing(files, folder), folder, partial=bool(patterns))

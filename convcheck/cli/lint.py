@@ -6,6 +6,7 @@ import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.streams import say
 
 BAD_SPEC = 2
@@ -18,6 +19,7 @@ Examples:
 
 @click.command("lint", epilog=EXAMPLE)
 @spec_arguments
+@progress_option
 @specs
 def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     """Check spec files: complete, unambiguous, reachable, cited, true to their examples.
@@ -31,7 +33,12 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     from convcheck.wording import plural
 
     loaded = catalog(specs, decided=False)  # all errors, not the first
-    proofs = [lint_spec(spec) for spec in select_specs(loaded, patterns)]
+    chosen = select_specs(loaded, patterns)
+    proofs = []
+    with progress(len(chosen), "lint", "spec") as advance:
+        for spec in chosen:
+            proofs.append(lint_spec(spec))
+            advance()
     found = faults(proofs)
     for diagnostic, having in found.items():
         say(diagnostic.of(having), err=True)

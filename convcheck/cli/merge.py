@@ -10,6 +10,7 @@ import click
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.reports import (
     Reports,
     hold_to_known,
@@ -31,6 +32,7 @@ Examples:
 @click.command("merge", epilog=EXAMPLE)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...")
 @report_options
+@progress_option
 @specs
 def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) -> int:
     """Put the shards of a run, or of a survey, together, as if it had been run in one piece.
@@ -52,7 +54,11 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
         return _merge_surveys(paths, reports, loaded)
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
-    shards = [(path, released(read(path, loaded.types.types, corpus.conversion))) for path in paths]
+    shards = []
+    with progress(len(paths), "merge", "shard") as advance:
+        for path in paths:
+            shards.append((path, released(read(path, loaded.types.types, corpus.conversion))))
+            advance()
     result = merge_shards(shards, corpus.conversion)
     return write_reports(hold_to_known(result, loaded, reports.known), reports)
 

@@ -12,6 +12,7 @@ import click
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.files import write_text
 
@@ -39,6 +40,7 @@ Examples:
 @click.option("--claims", metavar="FILE",
               help="Ask every case, and write those that it answers as claims, for a run with "
               "--capabilities.")  # fmt: skip
+@progress_option
 @specs
 def command(
     patterns: tuple[str, ...], address: str, claims: str | None, specs: tuple[str, ...]
@@ -53,7 +55,6 @@ def command(
     from rich.console import Console
 
     from convcheck.backends.process.probe import Probe
-    from convcheck.cli.progress import progress
     from convcheck.report.draw import probe as page
     from convcheck.report.draw.console import put, width_of
 
@@ -68,7 +69,7 @@ def command(
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
     put(page.title(address), console)
     wrong = missing = False
-    with progress(len(asked), "probing") as advance:
+    with progress(len(asked), "probing", "question") as advance:
         probe.advance = advance
         for step in probe.steps():
             put(page.step(step, width), console)

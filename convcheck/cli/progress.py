@@ -1,11 +1,24 @@
-"""A live progress display on a terminal, none in a pipe."""
+"""How much of a command's work is done: a bar on a terminal, else a line on stderr now and then."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from convcheck.streams import say
+from convcheck.wording import plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FIRST, EVERY = 10.0, 30.0  # seconds until a log has a line, and until it has another
+_HIDDEN = "convcheck.no_progress"
 
 
 class Advance(Protocol):
@@ -16,13 +29,114 @@ class Advance(Protocol):
         ...
 
 
-@contextmanager
-def progress(total: int, what: str, values: int = 0, hidden: bool = False) -> Iterator[Advance]:
-    """Show on stderr how much of `total` is done, unless `hidden`; told of each as it is done.
+class Ending(Protocol):
+    """Tells when the work has ended; a `threading.Event` does."""
 
-    Where there are `values` to stream, with the rate, and the time that is left.
+    def wait(self, timeout: float) -> bool:
+        """Return whether it has ended, at the latest when the time is up."""
+        ...
+
+
+def _hide(context: click.Context, parameter: click.Parameter, hidden: bool) -> None:
+    context.meta[_HIDDEN] = hidden
+
+
+progress_option = click.option(
+    "--no-progress",
+    is_flag=True,
+    expose_value=False,
+    callback=_hide,
+    help="Show no progress: no bar on a terminal, no lines in a log.",
+)
+
+
+@dataclass
+class Work:
+    """What there is to do, and what of it is done."""
+
+    #: Who does it, or what is done.
+    what: str
+    #: How many there are to do.
+    total: int
+    #: Of what, in the singular.
+    noun: str
+    #: Whether values are streamed, of which the rate is of interest.
+    streamed: bool = False
+    #: By the clock.
+    begun: float = field(default_factory=time.monotonic)
+    #: How many of all.
+    done: int = 0
+    #: How many values were streamed.
+    asked: int = 0
+    #: How many cases.
+    failing: int = 0
+
+    def line(self, now: float) -> str:
+        """Return how far it is: ort: 120 of 1,300 cases after 40 s, about 6 min left."""
+        seconds = now - self.begun
+        said = f"{self.what}: {self.done:,} of {plural(self.total, self.noun)}"
+        said += f" after {duration(seconds)}"
+        said += f", {self.failing:,} failing" if self.failing else ""
+        if not self.done:
+            return said
+        return f"{said}, about {duration(seconds * (self.total / self.done - 1))} left"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words: 40 s, 12 min, 3 h 20 min."""
+    minutes = round(seconds / 60)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    hours = f"{minutes // 60:,} h " if minutes >= 60 else ""
+    return f"{hours}{minutes % 60} min"
+
+
+def announce(work: Work, ended: Ending, now: Callable[[], float] = time.monotonic) -> None:
+    """Print a line on stderr after a while, and then again and again, until the work has ended."""
+    pause = FIRST
+    while not ended.wait(pause):
+        say(work.line(now()), err=True)
+        pause = EVERY
+
+
+@contextmanager
+def progress(
+    total: int, what: str, noun: str = "case", streamed: bool = False
+) -> Iterator[Advance]:
+    """Show on stderr how much of `total` is done, unless --no-progress says not to; told of each as
+    it is done.
     """
     from rich.console import Console
+
+    work, console = Work(what, total, noun, streamed), Console(stderr=True)
+    context = click.get_current_context(silent=True)
+    shown = not (context and context.meta.get(_HIDDEN))
+    with _bar(work, console) if shown and console.is_terminal else _log(work, shown) as update:
+
+        def advance(count: int = 0, failing: int = 0) -> None:
+            work.done, work.asked, work.failing = work.done + 1, work.asked + count, failing
+            update()
+
+        yield advance
+
+
+@contextmanager
+def _log(work: Work, shown: bool) -> Iterator[Callable[[], None]]:
+    ended = threading.Event()
+    teller = threading.Thread(target=announce, args=(work, ended), daemon=True)
+    if shown:
+        teller.start()
+    try:
+        yield lambda: None
+    finally:
+        ended.set()
+        if shown:
+            teller.join()
+
+
+@contextmanager
+def _bar(work: Work, console: Console) -> Iterator[Callable[[], None]]:
+    """Show a bar; where values are streamed, with the rate and the time that is left."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -33,24 +147,20 @@ def progress(total: int, what: str, values: int = 0, hidden: bool = False) -> It
         TimeRemainingColumn,
     )
 
-    share = [TaskProgressColumn()] if values else [MofNCompleteColumn()]
-    clock = [TimeRemainingColumn(elapsed_when_finished=True)] if values else [TimeElapsedColumn()]
+    share = [TaskProgressColumn()] if work.streamed else [MofNCompleteColumn()]
+    left = TimeRemainingColumn(elapsed_when_finished=True)
+    clock = [left] if work.streamed else [TimeElapsedColumn()]
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), *share,
         TextColumn("{task.fields[rate]}"), TextColumn("{task.fields[failed]}"), *clock,
     )  # fmt: skip
-    console = Console(stderr=True)
-    begun, asked = time.monotonic(), 0
-    with Progress(
-        *columns, console=console, transient=True, disable=hidden or not console.is_terminal
-    ) as bar:
-        task = bar.add_task(what, total=total, failed="", rate="")
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(work.what, total=work.total, failed="", rate="")
 
-        def advance(count: int = 0, failing: int = 0) -> None:
-            nonlocal asked
-            asked += count
-            seconds = time.monotonic() - begun
-            rate = f"{asked / seconds / 1e6:,.0f} M values/s" if asked and seconds else ""
-            bar.update(task, advance=1, rate=rate, failed=f"{failing} failing" if failing else "")
+        def update() -> None:
+            seconds = time.monotonic() - work.begun
+            rate = f"{work.asked / seconds / 1e6:,.0f} M values/s" if work.asked and seconds else ""
+            failed = f"{work.failing} failing" if work.failing else ""
+            bar.update(task, completed=work.done, rate=rate, failed=failed)
 
-        yield advance
+        yield update

@@ -11,6 +11,7 @@ import click
 from convcheck.cli.options import SECONDS, catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.streams import say
 
@@ -61,6 +62,7 @@ Examples:
     show_default=True,
     help="Seconds that one call to the backend may take.",
 )
+@progress_option
 @specs
 def command(
     name: str | None,
@@ -108,7 +110,6 @@ def _asked(
 ) -> Witness:
     from dataclasses import replace
 
-    from convcheck.cli.progress import progress
     from convcheck.reproduce.smallest import ask_case, smallest
     from convcheck.rules.find import find_case
     from convcheck.rules.load import data_dir
@@ -120,7 +121,7 @@ def _asked(
     with progress(1, f"ask {backend}"):
         found = ask_case(backend, loaded.specs[case.spec], corpus.vectors(case), timeout)
     chosen = _chosen(_of_finding(found.groups, case, finding), group)
-    with progress(1, "cut it down"):
+    with progress(1, "cut it down", "finding"):
         witness = smallest(found, chosen)
     named = replace(witness.backend, name=backend)  # by it the form of a script is chosen
     return replace(witness, backend=named)

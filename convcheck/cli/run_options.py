@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from convcheck.cli.options import SECONDS, count_option
+from convcheck.cli.progress import progress_option
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ class RunOptions:
     executor: str | None
     #: Whether answers are held against those in other calls and with other options.
     consistency: bool
-    #: Whether the progress display is off.
-    no_progress: bool
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ _OPTIONS = (
         help="Ask again at other places, in other lengths, calls in another order, all under other "
         "options: the bits must be the same.",
     ),
-    click.option("--no-progress", is_flag=True, help="Show no progress, not even on a terminal."),
+    progress_option,
 )
 
 

@@ -18,6 +18,7 @@ from convcheck.cli.options import (
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.run_options import EXECUTOR, JOBS, SEED, TIMEOUT, packed_options
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
@@ -91,6 +92,7 @@ _OPTIONS = (
 @selection_options
 @packed_options(SurveyOptions, [field.name for field in fields(SurveyOptions)], _OPTIONS)
 @shard_option
+@progress_option
 @click.option("--json", "json_path", metavar="FILE", help="Write the survey as JSON; - for stdout.")
 @specs
 def command(
@@ -154,7 +156,6 @@ class _Asking:
 
     def ask(self, address: str) -> Execution:
         """Ask a backend what its journal does not have."""
-        from convcheck.cli.progress import progress
         from convcheck.plan.runner import execute
         from convcheck.survey.survey import OpenRows, survey
 

@@ -12,6 +12,7 @@ import click
 from convcheck.cli.options import catalog
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.wording import plural
 
@@ -51,6 +52,7 @@ Examples:
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="Show only the verdict and what is wrong.")
+@progress_option
 @specs
 def command(
     name: str,
@@ -79,7 +81,8 @@ def command(
         )
     corpus = _corpus(loaded, tier, seed)
     notes = corpus.check([case])
-    judged = _judged(corpus, case, _read(path), "stdin" if path == "-" else path)
+    with progress(1, case.id):
+        judged = _judged(corpus, case, _read(path), "stdin" if path == "-" else path)
     return _report(_run(corpus, case, judged, path, notes), json_path, quiet)
 
 

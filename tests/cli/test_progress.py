@@ -1,0 +1,151 @@
+"""How far a command is: a bar on a terminal, else a line on stderr after 10 s and every 30 s."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from command import convcheck
+
+import convcheck as convcheck_package
+from convcheck.cli.progress import Work, announce, duration, progress, progress_option
+
+LONG = (
+    "run", "survey", "generate", "verify", "bench", "baseline", "export", "probe", "repro",
+    "merge", "lint",
+)  # fmt: skip
+
+
+class Clock:
+    """Time that passes while somebody waits, and work that is done in it, until it has ended."""
+
+    def __init__(self, work: Work, rate: float, ends: float) -> None:
+        self.work, self.rate, self.ends, self.time = work, rate, ends, 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def wait(self, timeout: float) -> bool:
+        self.time = min(self.time + timeout, self.ends)
+        self.work.done = int(self.time * self.rate)
+        return self.time == self.ends
+
+
+def told(work: Work, rate: float, ends: float, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    clock = Clock(work, rate, ends)
+    announce(work, clock, clock.now)
+    out, err = capsys.readouterr()
+    assert out == ""
+    return str(err).splitlines()
+
+
+def test_after_10_seconds_and_then_every_30(capsys: pytest.CaptureFixture[str]) -> None:
+    work = Work("ort", 1300, "case", begun=0.0)
+    assert told(work, 3.0, 100.0, capsys) == [
+        "ort: 30 of 1,300 cases after 10 s, about 7 min left",
+        "ort: 120 of 1,300 cases after 40 s, about 7 min left",
+        "ort: 210 of 1,300 cases after 70 s, about 6 min left",
+    ]
+
+
+def test_what_takes_less_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(Work("ort", 5, "case", begun=0.0), 1.0, 9.9, capsys) == []
+
+
+def test_before_anything_is_done_nobody_knows_what_is_left() -> None:
+    assert Work("x", 1, "case", begun=0.0).line(40.0) == "x: 0 of 1 case after 40 s"
+    work = Work("x", 256, "part", begun=0.0, done=64, failing=2)
+    assert (
+        work.line(3600.0) == "x: 64 of 256 parts after 1 h 0 min, 2 failing, about 3 h 0 min left"
+    )
+
+
+def test_a_name_from_outside_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    [line] = told(Work("\x1b[31m::error::x", 1, "case", begun=0.0), 0.0, 20.0, capsys)
+    assert line.startswith("\\x1b[31m")
+
+
+def test_times_in_words() -> None:
+    said = [duration(seconds) for seconds in (0.4, 40, 100, 720, 12_000)]
+    assert said == ["0 s", "40 s", "2 min", "12 min", "3 h 20 min"]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_long_command_can_be_silenced(name: str) -> None:
+    assert "--no-progress" in convcheck(name, "--help").stdout
+
+
+def test_a_command_that_shows_progress_can_be_silenced() -> None:
+    """The list above is whole: who calls `progress` has the option."""
+    cli = Path(convcheck_package.__file__).parent / "cli"
+    users = {p.stem for p in cli.glob("*.py") if "with progress(" in p.read_text()}
+    assert users - {"ask_run", "progress"} <= set(LONG)
+
+
+@click.command()
+@progress_option
+def shows() -> None:
+    from convcheck.cli import progress as module
+
+    module.FIRST, before = 0.01, module.FIRST
+    try:
+        with progress(2, "it") as advance:
+            advance()
+            import time
+
+            time.sleep(0.2)
+    finally:
+        module.FIRST = before
+
+
+def test_the_option_silences_it() -> None:
+    assert CliRunner().invoke(shows, []).stderr.startswith("it: 1 of 2 cases after 0 s")
+    assert CliRunner().invoke(shows, ["--no-progress"]).stderr == ""
+
+
+SLOW = """
+import time
+import numpy as np
+from convcheck.backends.protocol import Outputs
+
+class Slow:
+    name, version = "slow", "1"
+
+    def support(self, case):
+        time.sleep(0.5)
+
+    def answer(self, case, inputs):
+        return Outputs((inputs[0].astype(np.int8).astype(np.int16).astype(np.uint16),), ("int16",))
+"""
+IMPATIENT = """
+from convcheck.cli import progress
+progress.FIRST = progress.EVERY = 0.1
+from convcheck.__main__ import main
+if __name__ == "__main__":
+    main()
+"""
+ASKED = ("run", "--backend", "slow:Slow", "onnx.Cast-21", "--from", "int8", "--to", "int16")
+
+
+def impatient(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command whose patience with a slow backend is a tenth of a second."""
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "main.py").write_text(IMPATIENT)
+    return subprocess.run(
+        [sys.executable, "main.py", *arguments], cwd=folder, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_a_run_in_a_log_says_how_far_it_is(tmp_path: Path) -> None:
+    done = impatient(tmp_path, *ASKED, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert "slow:Slow: 0 of 1 case after 0 s\n" in done.stderr
+    assert done.stdout.startswith("{")
+    assert "after" not in done.stdout
+    silent = impatient(tmp_path, *ASKED, "--json", "-", "--no-progress")
+    assert " after " not in silent.stderr
