@@ -63,6 +63,7 @@ ELSE = decision(
     "float-to-float", "else", 27,
     cite="Casting from floating point to floating point: the result is the nearest value.",
 )  # fmt: skip
+REST = decision("float-to-float", "zero", 25)
 TABLE = decision(
     "float-to-float8-saturating", "[x] > max", 33, "normative",
     "[x] is the value, NaN [bold]is[/bold] preserved in every other case of the table.",
@@ -89,7 +90,12 @@ def group(
 
 
 def answered(case: Case, *groups: Group, checked: int = 980) -> CaseResult:
-    return CaseResult(case, case_verdict(groups), checked, "edge", groups)
+    """What no group has is right; or, where all is undefined, undefined."""
+    verdict = case_verdict(groups)
+    rest = checked - sum(one.count for one in groups if not one.placement)
+    right: Verdict = "undefined" if verdict == "undefined" else "pass"
+    others = (group(REST, right, counts=(rest, rest)),) if rest > 0 else ()
+    return CaseResult(case, verdict, checked, "edge", (*groups, *others))
 
 
 def passed(case: Case, checked: int = 980) -> CaseResult:
@@ -277,7 +283,8 @@ def outputs() -> CaseResult:
 def calls() -> RunResult:
     """Whole calls, and beside them values."""
     three = scalars("uint8", 5, 0, 1)
-    case_of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
+    of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
+    kinds = [replace(of_three, attributes=(("kind", n),)) for n in range(5)]
     due = (strip("uint8", (0,)),)
     empty = CallExample(three, due, (strip("uint8", (5,), 5, 6, 7, 8, 9),), difference=(0, -1),
                         arguments=(5, 0, 1))  # fmt: skip
@@ -291,11 +298,11 @@ def calls() -> RunResult:
         lengths(),
         tensors(),
         outputs(),
-        failed(case_of_three, AGREED, "too many elements", empty),
-        failed(case_of_three, DIFFER, "u9 where uint8 is due", unasked_type),
-        failed(case_of_three, NARROW, "an answer where a refusal is due", free),
-        answered(case_of_three, group(AGREED, "crashed", "died of SIGFPE", examples=(died,))),
-        answered(case_of_three, group(DIFFER, "refused", "refused", examples=(turned,))),
+        failed(kinds[0], AGREED, "too many elements", empty),
+        failed(kinds[1], DIFFER, "u9 where uint8 is due", unasked_type),
+        failed(kinds[2], NARROW, "an answer where a refusal is due", free),
+        answered(kinds[3], group(AGREED, "crashed", "died of SIGFPE", examples=(died,))),
+        answered(kinds[4], group(DIFFER, "refused", "refused", examples=(turned,))),
         answered(case(spec, "float32", "bfloat16"), TRUNCATED),
     )
 

@@ -19,10 +19,12 @@ ANSWERED, REFUSED, CRASHED, NOT_ASKED = range(4)
 
 WITH_OTHERS = "refused with others"  # the kind of what is not known to be refused alone
 
-# The ways in which elements are put to a backend. Under '' comes what happens between calls.
-FIRST = ("", "support", "bulk", "alone", "odd tail", "short", "4-D", "empty", "sweep")
+BETWEEN = "between calls"  # what happens when nothing is asked
+
+# The ways in which elements are put to a backend. Under '' stands what is counted.
+FIRST = (BETWEEN, "support", "bulk", "alone", "odd tail", "short", "4-D", "empty", "sweep")
 AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
-PLACEMENTS = FIRST + AGAIN
+PLACEMENTS = ("", *FIRST, *AGAIN)
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
         return ()
     what = plural(tally.declined, "input") if tally.declined else "the case's vectors"
     said = f"declined {what}, and answered others of the case"
-    return (Group(form, "refused", said, 1, 1, ""),)
+    return (Group(form, "refused", said, 1, 1, "", placement="bulk"),)
 
 
 class Gathering:

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import chunk_of, with_chunk
 from convcheck.errors import UnavailableError
-from convcheck.judge.answers import EVERYWHERE, Index
+from convcheck.judge.answers import BETWEEN, EVERYWHERE, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.messages import Finished, NotedCall, Replay, Setup
@@ -240,7 +240,7 @@ class Lane(threading.Thread):
             job = narrow(job, call, replayer)
         elif call.placement == "sweep":  # to be found out is which of the chunk it was
             job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
-        elif call.placement in ("", "support"):
+        elif call.placement in (BETWEEN, "support"):
             job = narrow(job, call, replayer)
         else:
             chunk = replayer.chunk = chunk_of(job, call.index)
@@ -299,7 +299,7 @@ class _LaneReplayer:
 def _position(call: NotedCall, calls: list[Index]) -> int | None:
     """Return which of the calls a worker died in; None where it was in none of them."""
     same = (n for n, index in enumerate(calls) if _same(index, call.index))
-    return next(same, None) if call.placement else None
+    return next(same, None) if call.placement != BETWEEN else None
 
 
 def _same(one: Index, other: Index) -> bool:

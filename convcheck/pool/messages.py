@@ -21,7 +21,7 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import CHUNK, PLACEMENTS, Answers, CallAnswers, Index
+from convcheck.judge.answers import BETWEEN, CHUNK, PLACEMENTS, Answers, CallAnswers, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.wire import Codec
@@ -200,15 +200,15 @@ class Notes:
         return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the call that was being made; under placement '' where there was none, or where
-        the backend wrote over the notes.
+        """Return the call that was being made; under BETWEEN where there was none, or where the
+        backend wrote over the notes.
         """
-        nothing = NotedCall("", np.zeros(0, np.intp))
+        nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
         if not self._cells[BUSY]:
             return nothing
         placement, dimensions = int(self._cells[PLACEMENT]), int(self._cells[DIMENSIONS])
         shape = tuple(self._cells[SHAPE:HEAD][: max(dimensions, 0)].tolist())
-        known = 0 <= placement < len(PLACEMENTS) and all(0 <= size <= CHUNK for size in shape)
+        known = 0 < placement < len(PLACEMENTS) and all(0 <= size <= CHUNK for size in shape)
         if not known or prod(shape) > CHUNK:
             return nothing
         index = self._cells[HEAD : HEAD + prod(shape)].astype(np.intp)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from convcheck.ask.jobs import Job
-from convcheck.judge.answers import EVERYWHERE, Fault, Index
+from convcheck.judge.answers import BETWEEN, EVERYWHERE, Fault, Index
 from convcheck.pool.messages import NotedCall
 from convcheck.wording import plural
 
@@ -37,7 +37,7 @@ class Replayer(Protocol):
 
 def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     """Return the job with what is to be avoided, and reported, so that it can go on."""
-    if call.placement in ("", "support"):
+    if call.placement in (BETWEEN, "support"):
         return _unexplained(job, call, replayer.how)
     inputs = call.index.reshape(-1)
     culprits, hopeless = _culprits(inputs, replayer)
@@ -108,13 +108,13 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
 
 def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
     """Note a death that no call repeats; the second time, do without the placement."""
-    where = {"": " between two calls", "support": " when asked whether it supports the case"}
+    where = {BETWEEN: " between two calls", "support": " when asked whether it supports the case"}
     message = how + where.get(call.placement, "; not reproduced alone")
     known = any(f.placement == call.placement and f.kind == "crashed" for f in job.avoid.faults)
     job = _with_fault(job, call.placement, message, _first(call))
     if not known:
         return job
-    if call.placement in ("", "support"):
+    if call.placement in (BETWEEN, "support"):
         return give_up(job, call, message)
     return _without(job, call.placement)
 

@@ -31,9 +31,22 @@ def without_a_spec(report: Report) -> None:
     report["summary"]["specs"] = {}
 
 
-def counted_down(report: Report) -> None:
+def counted_too_high(report: Report) -> None:
     """Let a group have more than its row decided."""
-    report["cases"][0]["groups"][0]["count"] = 10**9
+    report["cases"][0]["groups"][0]["of"] = 1
+
+
+def twice(report: Report) -> None:
+    """Let a case stand a second time."""
+    report["cases"].append(report["cases"][0])
+
+
+def without_its_failures(report: Report) -> None:
+    """Take the failing groups of a case away; the verdict is that of the others."""
+    case = report["cases"][0]
+    case["groups"] = [group for group in case["groups"] if group["verdict"] != "fail"]
+    case["verdict"] = "pass"
+    assert case["groups"]
 
 
 def of_other_vectors(report: Report) -> None:
@@ -42,10 +55,12 @@ def of_other_vectors(report: Report) -> None:
 
 TAMPERED: list[tuple[Callable[[Report], None], str]] = [
     (passed, "the verdict of onnx.Cast-21/float16-to-bfloat16 is pass, of its groups fail"),
-    (emptied, "that were asked"),
+    (emptied, "the groups of onnx.Cast-21/float16-to-bfloat16 have 0 of "),
+    (twice, "onnx.Cast-21/float16-to-bfloat16 stands twice"),
+    (without_its_failures, "the groups of onnx.Cast-21/float16-to-bfloat16 have "),
     (without_failures, "its summary is not that of its cases"),
     (without_a_spec, "its summary is not that of its cases"),
-    (counted_down, "has 1000000000 of"),
+    (counted_too_high, " of 1 under float-to-float / "),
     (of_other_vectors, "its corpus is not that of its specs"),
 ]
 COMMANDS = (

@@ -100,8 +100,8 @@ def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
 def test_passing_groups_are_only_counted() -> None:
     passes = group(ELSE, "pass", counts=(3, 9))
     few, many = (
-        run(answered(case("onnx.Cast-21", "float32", "bfloat16"), *[passes] * count))
-        for count in (1, 999)
+        run(answered(case("onnx.Cast-21", "float32", "bfloat16"), *[passes] * n, checked=3 * n))
+        for n in (1, 999)
     )
     assert len(in_html(many)) - len(in_html(few)) < 20
     assert data_of(many)["profiles"] == [[[_rank(many, "pass"), 1, -1, -1, 2997]]]

@@ -11,11 +11,12 @@ from catalogue import CATALOG
 from command import convcheck
 from places import GOLDEN
 from report_json import document, masked, render
-from report_runs import FORMATS, RUNS, dtype
+from report_runs import FORMATS, REST, RUNS, dtype
 
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import Excuse, Problem, RunResult, Shard
 from convcheck.report.json.decode import read, run_of
+from convcheck.rules.model import Attributes
 
 TYPES = {name: dtype(name) for name in FORMATS}
 
@@ -118,7 +119,24 @@ def test_a_report_of_the_version_before_is_read(name: str) -> None:
     before = json.loads((GOLDEN / f"report-1-{name}.json").read_text())
     assert before["format"] == "convcheck-report/1"
     again = run_of(masked(before), TYPES)
-    assert masked(document(again)) == masked(document(RUNS[name]()))
+    assert masked(document(again)) == masked(document(as_it_was(RUNS[name]())))
+
+
+def as_it_was(result: RunResult) -> RunResult:
+    """Return a run as the file has it: what is right is in no group, and some cases have one id."""
+    cases = (
+        replace(
+            one,
+            case=replace(one.case, attributes=without_kind(one.case.attributes)),
+            groups=tuple(group for group in one.groups if group.decision != REST),
+        )
+        for one in result.cases
+    )
+    return replace(result, cases=tuple(cases))
+
+
+def without_kind(attributes: Attributes) -> Attributes:
+    return tuple(one for one in attributes if one[0] != "kind")
 
 
 def test_a_report_of_other_types_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -46,12 +47,21 @@ def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
     """Hold what a report says of its groups to what they say. Raises ValueError."""
     from convcheck.report.json.encode import summary
 
-    for case in result.cases:
+    _check_once([case.case.id for case in result.cases])
+    _check_once([part.case.id for part in result.parts])
+    in_parts = (one for part in result.parts for one in (part.vectors, part.lost) if one)
+    for case in (*result.cases, *in_parts):
         _check_verdict(case)
+        _check_counts(case)
     if struct(document["summary"], form.SummaryJson) != summary(result):
         raise ValueError("its summary is not that of its cases")
     if document["corpus"]["sha256"] != result.corpus:
         raise ValueError("its corpus is not that of its specs")
+
+
+def _check_once(ids: list[str]) -> None:
+    if twice := [one for one, count in Counter(ids).items() if count > 1]:
+        raise ValueError(f"{twice[0]} stands twice")
 
 
 def _check_verdict(case: CaseResult) -> None:
@@ -60,8 +70,13 @@ def _check_verdict(case: CaseResult) -> None:
     whole = ("error",) if case.groups else _WHOLE
     if case.verdict != due and case.verdict not in whole:
         raise ValueError(f"the verdict of {case.case.id} is {case.verdict}, of its groups {due}")
-    if case.checked and not case.groups:
-        raise ValueError(f"{case.case.id} has none of the {case.checked} that were asked")
+
+
+def _check_counts(case: CaseResult) -> None:
+    """Hold the groups of a case to counting each value that was asked, and each once."""
+    counted = sum(group.count for group in case.groups if not group.placement)
+    if counted != case.checked:
+        raise ValueError(f"the groups of {case.case.id} have {counted} of {case.checked} asked")
     if wrong := [group for group in case.groups if not 0 < group.count <= group.of]:
         said = f"{wrong[0].count} of {wrong[0].of}"
         raise ValueError(f"{case.case.id} has {said} under {wrong[0].decision.name}")
