@@ -51,7 +51,7 @@ def dtype(name: str) -> DType:
 def case(spec: str, source: str, target: str, **attributes: int | str) -> Case:
     version = int(spec.rpartition("-")[2])
     chosen: Attributes = tuple(attributes.items())
-    return Case(spec, "onnx.Cast", version, (dtype(source),), (dtype(target),), chosen)
+    return Case(spec, spec.rpartition("-")[0], version, (dtype(source),), (dtype(target),), chosen)
 
 
 def decision(rule: str, row: str, line: int, level: Level = "implied", cite: str = "") -> Decision:

@@ -152,12 +152,12 @@ def _new(result: RunResult, comparison: Comparison, every: Every) -> list[str]:
 
 
 def _unlisted(result: RunResult, comparison: Comparison) -> Iterator[tuple[Key, list[str]]]:
+    """Yield each failure with the cases that have it, an operator at a time."""
+    every = comparison.failures.cases
     for key, cases in comparison.failures.by_key.items():
-        names = [
-            name
-            for name, groups in cases.items()
-            if (name, key) not in comparison.taken
-            and (not key[0] or any(gates(group, result.level) for group in groups))
-        ]
-        if names:
-            yield key, names
+        found: dict[str, list[str]] = {}
+        for name, groups in cases.items():
+            counts = not key[0] or any(gates(group, result.level) for group in groups)
+            if counts and (name, key) not in comparison.taken:
+                found.setdefault(every[name].case.op, []).append(name)
+        yield from ((key, names) for names in found.values())

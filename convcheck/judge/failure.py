@@ -16,6 +16,7 @@ ANOTHER, MISSING, EXTRA = (
     "a refusal where an answer is due",
 )  # fmt: skip
 _REFUSED = "refused"
+_ANYWHERE = ("verdict", "level", "placement", "operator")  # what counts in whichever row
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class FailureKey:
     reading: str = ""
     #: of a refusal, the runtime's own words on one line
     words: str = ""
+    #: the operator that is asked, in whichever version: onnx.Cast
+    operator: str = ""
+    #: whether most of the values that the row decides are wrong
+    most: bool = False
 
     @property
     def name(self) -> str:
@@ -67,39 +72,43 @@ def failure_key(verdict: Verdict, group: Group | None, message: str = "") -> Fai
     )
 
 
-def failure_key_of_refusal(verdict: Verdict, group: Group, *, said: bool = True) -> FailureKey:
-    """Return the key in which a refusal is one in the same words, by whichever row an answer was
-    due; any other failure, by its rule row, in whichever file that stands.
-
-    Where a refusal has no words (`said`: and where it has none, too) it is one by its row.
-    """
-    key = failure_key(verdict, group)
-    if verdict == _REFUSED and (said or group.examples):
-        return key.only("verdict", "level", "placement", "words")
-    return key.without("words")
-
-
 def failure_key_of_cause(group: Group, case: Case) -> FailureKey:
-    """Return the key of failures that look like one cause in several cases.
+    """Return the key of failures that look like one cause in several cases of an operator: by rule
+    row, in whichever file that stands, apart where most of the values that it decides are wrong.
 
     Refusals are one in the same words. Of whole calls, a death is one by whichever row. Of
     promotions, a wrong type or refusal is one in whichever cell, and so are wrong elements by one
     row: one cause shows in each type in its own kind.
     """
-    key, types = failure_key(group.verdict, group), of_types(case)
+    key, types = replace(failure_key(group.verdict, group), operator=case.op), of_types(case)
     if types and (sort := sort_of(group)):
-        return replace(key.only("verdict", "level", "placement"), kind=sort)
+        return replace(key.only(*_ANYWHERE), kind=sort)
     whole = any(isinstance(example, CallExample) for example in group.examples)
     if whole and group.verdict == "crashed":
-        return key.only("verdict", "level", "placement", "kind")
+        return key.only(*_ANYWHERE, "kind")
     if types and _of_elements(group):
-        return key.only("verdict", "rule", "row", "level", "placement")
-    return failure_key_of_refusal(group.verdict, group, said=False)
+        return key.only(*_ANYWHERE, "rule", "row")
+    if group.verdict == _REFUSED and group.examples:
+        return key.only(*_ANYWHERE, "words")
+    return replace(key.without("words"), most=is_of_most(group))
+
+
+def is_of_most(group: Group) -> bool:
+    """Return whether half or more of the values that its row decides are in a group.
+
+    Then the row is not followed; where it is fewer, it is, but for some inputs.
+    """
+    return 2 * group.count >= group.of
+
+
+def failure_key_of_whole(verdict: Verdict, message: str, case: Case) -> FailureKey:
+    """Return the key of a case that fails as a whole, with the runtime's words."""
+    return replace(failure_key(verdict, None, clean(message)), operator=case.op)
 
 
 def failure_key_of_case(case: CaseResult) -> FailureKey:
-    """Return the key of a case that fails as a whole."""
-    return failure_key(case.verdict, None, clean(case.message))
+    """Return the key of the result of a case that fails as a whole."""
+    return failure_key_of_whole(case.verdict, case.message, case.case)
 
 
 @lru_cache(4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
+from convcheck.wording import plural
 
 if TYPE_CHECKING:  # a listing needs words, and nothing of what was judged
     from convcheck.judge.result import CallExample, Example, Strip, Word
@@ -80,6 +81,12 @@ def clean(message: str) -> str:
     if message.isprintable():
         return " ".join(message.split())
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())
+
+
+def row_names(names: Sequence[str]) -> str:
+    """Return the first of some rows: some-rule / else, and 2 more rows; '' for none."""
+    others = len(names) - 1
+    return "".join(names[:1]) + (f", and {plural(others, 'more row')}" if others > 0 else "")
 
 
 def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:

@@ -17,11 +17,11 @@ from convcheck.judge.failure import (
     FailureKey,
     fails_whole,
     failure_key,
+    failure_key_of_whole,
     finding_id,
     finding_of,
 )
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
-from convcheck.judge.words import clean
 from convcheck.rules.model import Case
 
 Change = Literal["new", "changed", "fixed", "not asked"]
@@ -57,7 +57,7 @@ class ComparedFailure:
         """Return the id of the finding that it is of, as a failure of a case."""
         if self.group:
             return finding_of(self.group, case)
-        return finding_id(failure_key(self.verdict, None, clean(self.message)))
+        return finding_id(failure_key_of_whole(self.verdict, self.message, case))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from convcheck.judge.failure import of_types, sort_of
+from convcheck.judge.failure import sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
-from convcheck.judge.words import GLUE, clean
+from convcheck.judge.words import GLUE, clean, row_names
 from convcheck.plan.diff import (
     CHANGES,
     Change,
@@ -29,8 +29,8 @@ class ChangedFinding:
     """The same change of the same failure in one or more cases."""
 
     change: Change
-    #: The ids of the findings of the new run that it is of, or else of the old one: mostly one.
-    ids: tuple[str, ...]
+    #: The id of the finding of the new run that it is of, or else of the old one.
+    id: str
     #: The cases, those that differ in few places put together.
     cases: tuple[str, ...]
     #: How many values fail, or did and do, and in how many cases: 312 → 40 in 3 cases.
@@ -116,7 +116,7 @@ def _partial(which: str, run: RunResult) -> Iterator[str]:
 def _finding(same: Sequence[FailureChange], found: RunDifference) -> ChangedFinding:
     return ChangedFinding(
         change=same[0].change,
-        ids=tuple(dict.fromkeys(one.finding for one in same)),
+        id=same[0].finding,
         cases=tuple(compact_ids(_ids(same))),
         count=_counts(same),
         said=_said(same, whole=False),
@@ -139,31 +139,35 @@ def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
 
 
 def _key(failure: ComparedFailure | None, case: Case) -> Hashable:
-    """Tell failures apart as the report of a run does: of promotions by the sort of wrongness."""
+    """Tell failures apart as the report of a run does."""
     if failure is None:
         return None
-    known = failure.excuse.kind if failure.excuse else ""
-    if failure.group and of_types(case) and (sort := sort_of(failure.group)):
-        return replace(failure.key.only("verdict"), kind=sort), known
-    return replace(failure.key, kind=clean(failure.kind)), known
+    return failure.finding(case), failure.excuse.kind if failure.excuse else ""
 
 
 def _said(one: Sequence[FailureChange], whole: bool) -> str:
     """Return what is wrong, or was and is; `whole` with messages of any length."""
-    before, after = one[0].before, one[0].after
-    there = [failure for failure in (before, after) if failure]
-    row, kind = _row(there[-1]), _kind(there[-1], whole)
+    sides = [[f.before for f in one if f.before], [f.after for f in one if f.after]]
+    there = [(_rows(side), _kinds(side, whole)) for side in sides if side]
+    row, kind = there[-1]
     if len(there) == 1:
         return f"{row}{kind}"
-    was, had = _row(there[0]), _kind(there[0], whole)
+    was, had = there[0]
     if (was, had) == (row, kind):
         same = len(set(_sums(one))) == 1
         return f"{row}{kind}" + (", of other inputs or with other answers" if same else "")
     return f"{row}was {had}, is {kind}" if was == row else f"was {was}{had}, is {row}{kind}"
 
 
-def _row(failure: ComparedFailure) -> str:
-    return f"{failure.group.decision.name}: " if failure.group else ""
+def _rows(same: Sequence[ComparedFailure]) -> str:
+    rows = row_names(list(dict.fromkeys(one.group.decision.name for one in same if one.group)))
+    return f"{rows}: " if rows else ""
+
+
+def _kinds(same: Sequence[ComparedFailure], whole: bool) -> str:
+    """Return in what ways the failures are wrong; of types, of what sort that is."""
+    first, kinds = same[0].group, dict.fromkeys(_kind(one, whole) for one in same)
+    return (sort_of(first) if first and len(kinds) > 1 else "") or ", ".join(kinds)
 
 
 def _kind(failure: ComparedFailure, whole: bool) -> str:

@@ -168,10 +168,9 @@ class CaseFailure:
     gated: bool
     #: Why it does not fail the run, where a list says so.
     excuse: Excuse | None
-    #: What it has in common with failures of other cases that look like the same cause.
+    #: What it has in common with failures of other cases, and of other backends, that look like the
+    #: same cause.
     cause: FailureKey
-    #: What it has in common with failures of other backends.
-    key: FailureKey
     #: The runtime's own words for the case as a whole, '' for none.
     message: str
     #: The row that decided; None for a case that failed as a whole, and for it nothing follows.

@@ -11,7 +11,6 @@ from convcheck.judge.failure import (
     fails_whole,
     failure_key_of_case,
     failure_key_of_cause,
-    failure_key_of_refusal,
     of_types,
     sort_of,
 )
@@ -24,14 +23,13 @@ from convcheck.judge.result import (
     Verdict,
     gates,
 )
-from convcheck.judge.words import GLUE, clean, explain_arguments, pair, shell_word
+from convcheck.judge.words import GLUE, clean, explain_arguments, pair, row_names, shell_word
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
 from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
 from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Level
 from convcheck.semantics.expected import Decision
-from convcheck.wording import plural
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
@@ -51,9 +49,7 @@ def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
         yield _failure(case, cause, groups, level)
     if fails_whole(case):
         key, gated = failure_key_of_case(case), case.excuse is None
-        yield CaseFailure(
-            case.case, case.verdict, gated, case.excuse, key, key, clean(case.message)
-        )
+        yield CaseFailure(case.case, case.verdict, gated, case.excuse, key, clean(case.message))
 
 
 def _failure(
@@ -68,7 +64,6 @@ def _failure(
         gated=gates(first, level),
         excuse=first.excuse,
         cause=cause,
-        key=failure_key_of_refusal(first.verdict, first),
         message="" if case.verdict == "error" else clean(case.message),  # it has its own finding
         decision=first.decision,
         kinds=tuple(group.kind for group in groups),
@@ -117,7 +112,7 @@ def _finding(members: tuple[CaseFailure, ...], address: str) -> Finding:
         cases=tuple(short(one.case.id for one in members)),
         decisions=decisions,
         rule=by.name if by else "",
-        row=_row(decisions),
+        row=row_names([by.name for by in decisions]),
         places=_places(members),
         cited=_cited(by) if by else "",
         kind=clean(kind),
@@ -157,14 +152,6 @@ def _decisions(members: Sequence[CaseFailure]) -> tuple[Decision, ...]:
         if one.decision:
             found.setdefault(one.decision.name, one.decision)
     return tuple(found.values())
-
-
-def _row(decisions: Sequence[Decision]) -> str:
-    """Return the row that decided, the first of several: some-rule / else, and 2 more rows."""
-    if not decisions:
-        return ""
-    others = len(decisions) - 1
-    return decisions[0].name + (f", and {plural(others, 'more row')}" if others else "")
 
 
 def _places(members: Sequence[CaseFailure]) -> str:

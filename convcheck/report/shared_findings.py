@@ -26,7 +26,7 @@ def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[SharedFinding]:
     found: dict[Hashable, list[tuple[str, Finding]]] = {}
     for name, document in ran:
         for finding in document.findings:
-            key = (finding.members[0].key, finding.gated)
+            key = (finding.members[0].cause, finding.gated)
             found.setdefault(key, []).append((name, finding))
     return sorted((SharedFinding(tuple(sides)) for sides in found.values()), key=_gravity)
 

@@ -51,7 +51,7 @@ def _section(
 def _finding(one: ChangedFinding, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield a finding: the cases and the counts, then the rule row and what is wrong."""
     label, names = one.change.upper(), ", ".join(one.cases)
-    count = StyledText.assemble((" ".join(one.ids), "dim"), f"  {one.count}")
+    count = StyledText.assemble((one.id, "dim"), f"  {one.count}")
     room = width - len(label) - 2 - count.cell_len - 2
     shown = names if verbose else cut(names, room)
     *front, last = labelled(label, _STYLES[one.change], shown, width)

@@ -1,0 +1,132 @@
+"""What is two findings: of two operators, and where most values are wrong and where fewer are."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import convcheck
+from drawn import annotated, in_html, in_junit, in_markdown
+from known_runs import TODAY
+from report_runs import TRUNCATED, answered, case, run
+
+from convcheck.gate.baseline import baseline
+from convcheck.gate.failures import Failures
+from convcheck.gate.known import hold, read_known
+from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
+from convcheck.judge.result import Group, RunResult
+from convcheck.plan.diff import diff_runs
+from convcheck.report.difference import difference_in_words
+from convcheck.report.document import Finding
+from convcheck.report.make import document
+from convcheck.report.shared_findings import shared_findings
+
+BACKEND = "tests.planted.two_faults:TwoFaults"
+CAST = case("onnx.Cast-24", "int64", "float8e8m0", round_mode="down")
+OTHER = case("onnx.Cast-24", "int8", "float8e8m0", round_mode="down")
+LIKE = case("onnx.CastLike-24", "int8", "float8e8m0", round_mode="down")
+
+
+def part(count: int, of: int) -> Group:
+    return replace(TRUNCATED, count=count, of=of, examples=(), ranges=())
+
+
+FEW, MANY = part(5, 156), part(120, 127)
+
+
+def findings(result: RunResult) -> tuple[Finding, ...]:
+    return document(result).findings
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("apart") / "run.json"
+    done = convcheck(
+        "run", "--backend", BACKEND, "onnx.Cast-24", "onnx.CastLike-24", "--from", "int32",
+        "--from", "int8", "--to", "float8e8m0", "--where", "round_mode=down", "--json", path,
+    )  # fmt: skip
+    assert done.returncode == 1
+    made: dict[str, Any] = json.loads(path.read_text())
+    return made
+
+
+def test_two_faults_by_one_row_are_two_findings_with_an_example_each(
+    report: dict[str, Any],
+) -> None:
+    failing = [
+        (one["id"].partition("/")[0], one["inputs"][0], group)
+        for one in report["cases"] for group in one["groups"] if group["verdict"] == "fail"
+    ]  # fmt: skip
+    ids: dict[str, set[tuple[str, str]]] = {}
+    for spec, source, group in failing:
+        ids.setdefault(group["finding"], set()).add((spec, source))
+        assert group["examples"]
+    same_way = {(g["rule"].rpartition(" > ")[2], g["row"], g["kind"]) for *_, g in failing}
+    assert len(same_way) < len(ids)
+    assert sorted(map(sorted, ids.values())) == [
+        [("onnx.Cast-24", "int32")], [("onnx.Cast-24", "int8")],
+        [("onnx.CastLike-24", "int32")], [("onnx.CastLike-24", "int8")],
+    ]  # fmt: skip
+    shares = {source: (group["count"], group["of"]) for _, source, group in failing}
+    assert shares["int32"][0] * 10 < shares["int32"][1]
+    assert shares["int8"][0] * 10 > shares["int8"][1] * 9
+
+
+@pytest.mark.parametrize("others", [[answered(LIKE, FEW)], [answered(OTHER, MANY)]])
+def test_another_operator_or_share_is_another_finding_in_every_format(others: list[Any]) -> None:
+    result = run(answered(CAST, FEW), *others)
+    one, two = ids = [finding.id for finding in findings(result)]
+    assert one != two
+    annotations = "\n".join(annotated(result))
+    for page in (in_markdown(result), in_junit(result), in_html(result), annotations):
+        assert [name for name in ids if name not in page] == []
+    changed = difference_in_words(diff_runs(run(), result))
+    assert changed.findings == ()  # cases of one run only are no changes of a failure
+    before = run(*(replace(c, verdict="pass", groups=()) for c in result.cases))
+    changed = difference_in_words(diff_runs(before, result))
+    assert sorted(found.id for found in changed.findings) == sorted(ids)
+    shared = shared_findings([("a", document(result)), ("b", document(result))])
+    assert [[name for name, _ in found.sides] for found in shared] == [["a", "b"]] * 2
+
+
+def test_the_same_operator_and_order_of_share_is_one_finding() -> None:
+    newer = replace(CAST, spec="onnx.Cast-25", version=25)
+    [found] = findings(run(answered(CAST, FEW), answered(newer, part(1, 4000))))
+    assert len(found.members) == 2
+    [found] = findings(run(answered(OTHER, MANY), answered(newer, part(80, 160))))
+    assert found.id == finding_id(failure_key_of_cause(MANY, OTHER))
+
+
+def test_what_is_most() -> None:
+    assert [is_of_most(part(*share)) for share in ((1, 1), (1, 2), (2, 5), (3, 5))] == [
+        True, True, False, True,
+    ]  # fmt: skip
+
+
+def test_a_new_list_has_an_entry_for_each_operator_and_an_old_one_for_both_is_still_read(
+    tmp_path: Path,
+) -> None:
+    result = run(answered(CAST, FEW), answered(LIKE, MANY))
+    ids = [one.case.id for one in result.cases]
+    text = baseline(result, lambda starts: ids).text
+    assert text.count("[[known]]") == 2
+    old = tmp_path / "old.toml"
+    old.write_text(
+        "[[known]]\n"
+        f"case = {json.dumps(ids)}\n"
+        f'rule = "{FEW.decision.name}"\n'
+        'verdict = "fail"\ntier = "edge"\n'
+        f'corpus = "{Failures(result).corpus(ids)}"\n'
+        'count = 125\nreason = "both"\n'
+    )
+    for path, entries in ((old, 1), (tmp_path / "new.toml", 2)):
+        if entries == 2:
+            path.write_text(text)
+        held = hold(result, read_known(str(path)), lambda starts: ids, TODAY)
+        assert held.problems == ()
+        assert held.outcome == "pass"
+        assert len(document(held).listed) == entries
+        assert len(findings(held)) == 2
