@@ -42,7 +42,6 @@ _PROBES = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=64)
 def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
@@ -50,6 +49,11 @@ def numeric_inputs(
 
     `seed` selects the random part; the same arguments give the same inputs everywhere.
     """
+    kept = _few_inputs if tier == "edge" else _many_inputs
+    return kept(source, target, tier, seed)
+
+
+def _inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
     if source.bits <= (_SMALL if tier == "edge" else _WHOLE):
         return in_order(source, np.arange(1 << source.bits, dtype=source.storage)), "exhaustive"
     pair = zlib.crc32(f"{source!r} {target!r}".encode())
@@ -67,6 +71,10 @@ def numeric_inputs(
     if edge:
         return codes, "edge"
     return codes, beyond_edge(target)
+
+
+# Versions of an operator ask the same inputs: of an edge set it costs some kilobytes to keep them.
+_few_inputs, _many_inputs = lru_cache(maxsize=1024)(_inputs), lru_cache(maxsize=64)(_inputs)
 
 
 def beyond_edge(target: Format) -> Coverage:
@@ -185,9 +193,12 @@ def _within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
     """The binades in which the source has values: the budget is for those."""
     least = source.value(int(source.zero)) if isinstance(source, Float) else Fraction(1)
     most = max(source.max, -source.min)
-    starts = [finer.value(start) for start, _ in binades]
-    first = max(bisect_right(starts, least) - 1, 0)
-    return binades[first : max(bisect_right(starts, most), first + 1)]
+
+    def beginning(binade: tuple[int, int]) -> Fraction:
+        return finer.value(binade[0])
+
+    first = max(bisect_right(binades, least, key=beginning) - 1, 0)
+    return binades[first : max(bisect_right(binades, most, key=beginning), first + 1)]
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:
