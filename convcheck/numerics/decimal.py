@@ -15,7 +15,6 @@ import numpy as np
 
 from convcheck.numerics.format import Bool, Float, Int, Numeric, Texts, is_nan
 from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, from_fractions
-from convcheck.numerics.rounding import nearest_even, round_to
 
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
@@ -150,9 +149,11 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
     exact = _divide(value, 20 if value.denominator == 1 else 9)
     if Fraction(exact) == value:  # 448, not the 450 that would round to it
         return exact
+    below = fmt.value(magnitude - 1) if magnitude else Fraction(0)
+    # A decimal that is a midpoint is none of these: its digits would give the value itself.
+    low, high = abs(value) + below, abs(value) + fmt.value(magnitude + 1)
     for digits in range(6, 40):
         decimal = _divide(value, digits)
-        numbers = from_fractions([abs(Fraction(decimal))])
-        if round_to(numbers, fmt, nearest_even).magnitude[0] == magnitude:
+        if low < 2 * abs(Fraction(decimal)) < high:
             break
     return decimal

@@ -107,8 +107,8 @@ class Float:
         field, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
         if field or not self.zero:
             fraction |= 1 << self.mantissa
-        steps = max(field - 1, 0) if self.zero else field
-        return Fraction(fraction) * Fraction(2) ** (steps + self.lowest_exponent)
+        unit = (max(field - 1, 0) if self.zero else field) + self.lowest_exponent
+        return Fraction(fraction << unit) if unit >= 0 else Fraction(fraction, 1 << -unit)
 
     @cached_property
     def max(self) -> Fraction:

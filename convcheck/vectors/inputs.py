@@ -53,7 +53,8 @@ def numeric_inputs(
     return kept(source, target, tier, seed)
 
 
-def _inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
+def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
+    """Return what `numeric_inputs` does, chosen anew."""
     if source.bits <= (_SMALL if tier == "edge" else _WHOLE):
         return in_order(source, np.arange(1 << source.bits, dtype=source.storage)), "exhaustive"
     pair = zlib.crc32(f"{source!r} {target!r}".encode())
@@ -74,7 +75,7 @@ def _inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Cod
 
 
 # Versions of an operator ask the same inputs: of an edge set it costs some kilobytes to keep them.
-_few_inputs, _many_inputs = lru_cache(maxsize=1024)(_inputs), lru_cache(maxsize=64)(_inputs)
+_few_inputs, _many_inputs = (lru_cache(maxsize=n)(chosen_inputs) for n in (1024, 64))
 
 
 def beyond_edge(target: Format) -> Coverage:

@@ -21,7 +21,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.program import compile_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
-from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.inputs import chosen_inputs, numeric_inputs
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.read import read_manifest, read_vectors, verify_files
 from convcheck.vectors.store.write import MANIFEST, Files, body, differing, write_folder
@@ -298,7 +298,7 @@ def test_every_boundary_in_range_is_asked(source: str, target: str) -> None:
 def test_inputs_are_sorted_once_each_and_the_seeds(tier: str) -> None:
     for source, target in (("float32", "bfloat16"), ("int64", "int8"), ("float64", "int32")):
         asked, again, other = (
-            numeric_inputs.__wrapped__(numeric(source), numeric(target), tier, seed)[0].tolist()
+            chosen_inputs(numeric(source), numeric(target), tier, seed)[0].tolist()
             for seed in (0, 0, 1)
         )
         assert asked == again != other
