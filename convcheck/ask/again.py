@@ -172,7 +172,8 @@ class AskingAgain:
         """Make one call of a way, unless it is to be avoided."""
         if self._avoided(way.placement, index) or broken(self.backend):
             return None
-        self.note(way.placement, index[:CHUNK])  # of a longer call, these are all its items
+        if self.note(way.placement, index[:CHUNK]):  # of a longer call, these are all its items
+            return None
         vectors = self.questions.vectors
         inputs = [at_offset(tensor, way.offset) for tensor in inputs_at(vectors, index)]
         answer = way.backend.answer(vectors.case, inputs)

@@ -39,7 +39,8 @@ def ask_calls(
 ) -> CallAnswers:
     """Ask every call but those to skip, and those whose answer would be too large.
 
-    `note` is told the call's number before it is made. What the adapter raises is not caught.
+    `note` is told the call's number before it is made; where it says that there is no time left, it
+    is not. What the adapter raises is not caught.
     """
     asking = _Asking(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # how every call is made
@@ -77,7 +78,8 @@ class _Asking:
                 self.left_out += 1
                 continue
             index = np.array([i], np.intp)
-            note("bulk", index)
+            if note("bulk", index):
+                break
             answer = backend.answer(self.calls.case, inputs_at(self.calls, index))
             if isinstance(answer, Declined) and not answered:
                 return answer

@@ -31,7 +31,7 @@ from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.wording import plural
 
-Note = Callable[[str, Index], None]
+Note = Callable[[str, Index], bool]
 
 ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
 MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
@@ -54,8 +54,9 @@ def ask(
 ) -> Answers:
     """Ask every element but those to skip, in every placement but those to avoid.
 
-    `note` is told the placement and the elements, in the shape asked, before each call. What the
-    adapter raises is not caught: it is no answer of the runtime.
+    `note` is told the placement and the elements, in the shape asked, before each call; where it
+    says that there is no time left, the call is not made. What the adapter raises is not caught: it
+    is no answer of the runtime.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if asking.avoid.placements >= EVERYWHERE:
@@ -212,7 +213,8 @@ class _Asking:
         questions = (inputs_at(self.vectors, piece) for _, piece in calls)
         answers = answers_of(self.backend, self.vectors.case, questions)
         for placement, piece in calls:
-            self.note(placement, piece)
+            if self.note(placement, piece):
+                break
             reply = self._taken(placement, piece, next(answers))
             if isinstance(reply, Refused):
                 self._record()
@@ -231,7 +233,8 @@ class _Asking:
 
     def _put(self, placement: str, index: Index) -> Refused | None:
         """Make one call and record what came of it; give back a refusal."""
-        self.note(placement, index)
+        if self.note(placement, index):
+            return None
         answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
         refused = self._taken(placement, index, answer)
         self._record()

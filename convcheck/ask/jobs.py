@@ -42,6 +42,8 @@ class Job:
     #: Chunks of the span that are asked by themselves.
     apart: tuple[Apart, ...] = ()
     main: str | None = None
+    #: Seconds that calls of the case took in workers that died of it.
+    spent: float = 0.0
 
     @property
     def died(self) -> bool:

@@ -130,8 +130,8 @@ class _Sweep:
         vectors = chunk_vectors(self.case, self.program, self.form, at, self.size)
         started = _Started(self.backend, self.backend.name, self.backend.version)
 
-        def told(placement: str, index: Index) -> None:
-            self.note(placement, index + at)
+        def told(placement: str, index: Index) -> bool:
+            return self.note(placement, index + at)
 
         tally = ask_apart(started, vectors, told, {}, Avoid())
         again = isinstance(answer, Refused | Declined) and started.refused

@@ -7,7 +7,7 @@ The life of a backend, and who calls what when:
    the user chose none.
 2. *Prepared.* In the parent, once a run and before any worker: `prepare_backend` calls `prepare`,
    if there is one. What takes long on a machine is done here, where people see why they wait.
-3. *Started.* A worker process, forked from one in which no runtime is loaded, makes the one
+3. *Started.* A worker process, forked by a keeper in which no runtime is loaded, makes the one
    instance that it has (`open_backend`, with the catalogue of the specs that are asked) and tells
    the parent its `name` and `version`. What the constructor raises ends the run with exit code 4:
    no other worker would do better.
@@ -22,14 +22,16 @@ The life of a backend, and who calls what when:
    An exception is the adapter's own fault: verdict `error`, and the instance is not used any
    further.
 7. *Dies or hangs.* A signal, an exit, `DiedError`, or no finished call within `--timeout`. The
-   parent ends the worker's process group, starts another worker (3), and makes the noted call
-   again, in halves, until it knows the inputs to blame. They are `crashed`; everything else is
-   asked as before.
-8. *Started anew.* After a death, after an exception, or when `spoiled` is true at the end of a
-   case. After 64 deaths that case is given up, and the next one begins.
+   keeper ends the worker and whatever it has started, starts another worker (3), and the noted call
+   is made again, in halves, until the inputs to blame are known. They are `crashed`; everything
+   else is asked as before.
+8. *Started anew.* After a death, after an exception, where limits of the process were lowered, or
+   when `spoiled` is true at the end of a case. After 64 deaths that case is given up, and the next
+   one begins; likewise when its calls, deadly or not, have taken 8 times `--timeout`. (In a sweep
+   there are as many calls as it needs.)
 9. *Closed.* The parent closes its pipe, and the worker process ends; there is no method for it.
    What has to be cleaned up is registered with `atexit`; nothing may depend on it, since a process
-   may be killed.
+   may be killed. Processes that it started end with it, whatever session they are in.
 """
 
 from __future__ import annotations

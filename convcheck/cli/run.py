@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ from convcheck.cli.run_options import (
 )
 from convcheck.cli.turns import Turn, each, selected
 from convcheck.errors import UsageError
-from convcheck.pool.fork_server import start_server
+from convcheck.pool.keeper import start_keeper
 from convcheck.streams import say
 from convcheck.wording import plural
 
@@ -133,12 +132,9 @@ def command(
 
 
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:
-    """Have the server of workers import what they need while the specs are read."""
+    """Have the keeper of workers import what they need while the specs are read."""
     if backends and not options.executor:
-        with suppress(
-            OSError
-        ):  # whatever keeps it from running is met again, and told, by a worker
-            start_server()
+        start_keeper()
 
 
 def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:

@@ -308,5 +308,6 @@ def _timed(what: Callable[[], object]) -> float:
     return perf_counter() - begun
 
 
-def _silent(where: str, index: object) -> None:
+def _silent(where: str, index: object) -> bool:
     """Note no call: a run has the notes for its parent."""
+    return False

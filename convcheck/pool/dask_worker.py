@@ -11,7 +11,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from queue import Empty
 
 from convcheck import __version__
@@ -173,9 +171,8 @@ def do_batch(setup: Setup, jobs: Sequence[Job], timeout: float) -> list[Report]:
     """Do jobs with one backend and its replacements. Raises what `execute` raises."""
     max_elements()
     prepare_backend(setup.address, partial(say, err=True))
-    with tempfile.TemporaryDirectory(prefix="convcheck-") as folder:
-        queue = WorkQueue(setup, Path(folder), timeout, deque([list(jobs)]))
-        Lane(queue).run()  # by this thread: there is nothing else to do
+    queue = WorkQueue(setup, timeout, deque([list(jobs)]))
+    Lane(queue).run()  # by this thread: there is nothing else to do
     return [*_heard(queue), Restarts(queue.restarts)]
 
 

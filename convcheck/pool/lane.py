@@ -6,7 +6,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from queue import SimpleQueue
 
 from convcheck.ask.jobs import Apart, Job
@@ -15,9 +14,10 @@ from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
-from convcheck.pool.messages import Finished, NotedCall, Replay, Setup
+from convcheck.pool.messages import Finished, NotedCall, Replay, Setup, spent_said, time_is_spent
 from convcheck.pool.narrow import NOTHING, give_up, narrow
 from convcheck.pool.process import LEAVING, Death, WorkerProcess
+from convcheck.rules.model import Case
 
 MOST_RESTARTS = 64  # a case by its vectors, or a span of it
 MOST_OF_CASE = 256  # a case with all its spans
@@ -62,8 +62,6 @@ class WorkQueue:
     """What the lanes share: the jobs to do, what they report, and whether to go on."""
 
     setup: Setup
-    #: Where workers note the calls that they make.
-    folder: Path
     #: Seconds that a call may take.
     timeout: float
     #: What no lane has taken yet.
@@ -74,6 +72,8 @@ class WorkQueue:
     restarts: int = 0
     #: Restarts by the position of a job, and by the id of a case.
     spent: dict[int | str, int] = field(default_factory=dict)
+    #: Seconds that went into calls of workers that died, and into what followed, by a case's id.
+    seconds: dict[str, float] = field(default_factory=dict)
     #: Why a case is given up, by its id.
     given_up: dict[str, str] = field(default_factory=dict)
     #: Whether the run is over before its end.
@@ -94,7 +94,8 @@ class WorkQueue:
             return batch
 
     def known(self, job: Job) -> Job:
-        """Return the job; of a case that was given up, as one of which nothing is asked."""
+        """Return the job with what it has cost; nothing is asked of a case that was given up."""
+        job = replace(job, spent=self.seconds.get(job.case.id, 0.0))
         if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
             return job
         return give_up(job, NotedCall("bulk", NOTHING), self.given_up[job.case.id])
@@ -131,6 +132,12 @@ class WorkQueue:
             for key in (job.position, job.case.id):
                 self.spent[key] = self.spent.get(key, 0) + cost
             return self.spent[job.position], self.spent[job.case.id]
+
+    def took(self, case: Case, seconds: float) -> float:
+        """Count the time of calls; give all of a case's so far."""
+        with self._lock:
+            self.seconds[case.id] = self.seconds.get(case.id, 0.0) + seconds
+            return self.seconds[case.id]
 
     def stop(self) -> None:
         """End every worker at once; the lanes notice."""
@@ -181,7 +188,7 @@ class Lane(threading.Thread):
         return process
 
     def _opened(self, tries: int) -> WorkerProcess:
-        process = self.process = WorkerProcess(self.queue.folder)
+        process = self.process = WorkerProcess()
         self.queue.enter(process)
         try:
             setup = replace(self.queue.setup, timeout=self.queue.timeout)
@@ -248,8 +255,7 @@ class Lane(threading.Thread):
             found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, replayer)
             job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
         if replayer.spent and not job.avoid.placements >= EVERYWHERE:
-            count = MOST_OF_CASE if replayer.hopeless else MOST_RESTARTS
-            said = f"{death.how}; gave up after {count} restarts"
+            said = f"{death.how}; {replayer.spent_said}"
             if replayer.hopeless:
                 self.queue.given_up[job.case.id] = said
             shown = _SHOWN.get(call.placement, call.placement)
@@ -263,10 +269,12 @@ class _LaneReplayer:
     def __init__(self, lane: Lane, job: Job, death: Death) -> None:
         self.lane, self.job = lane, job
         self.chunk: Apart | None = None  # of a span, the chunk whose elements are meant
-        self._count(death)
+        # a span's calls before the last were in time, and it has as many as it needs
+        self._count(death, death.last if job.span else death.spent)
 
-    def _count(self, death: Death) -> None:
+    def _count(self, death: Death, seconds: float) -> None:
         self.how, self.hung = death.how, death.timed_out
+        self.seconds = self.lane.queue.took(self.job.case, seconds)
         self.count, self.of_case = self.lane.queue.died(
             self.job, TIME_OUT if death.timed_out else 1
         )
@@ -277,7 +285,18 @@ class _LaneReplayer:
 
     @property
     def hopeless(self) -> bool:
-        return self.of_case >= MOST_OF_CASE
+        return self.of_case >= MOST_OF_CASE or self._late
+
+    @property
+    def _late(self) -> bool:
+        return time_is_spent(self.seconds, self.lane.queue.timeout)
+
+    @property
+    def spent_said(self) -> str:
+        """What was spent, in words."""
+        if self._late:
+            return spent_said(self.lane.queue.timeout)
+        return f"gave up after {MOST_OF_CASE if self.hopeless else MOST_RESTARTS} restarts"
 
     def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         if fresh:
@@ -285,13 +304,14 @@ class _LaneReplayer:
         process = self.lane.worker()
         span = self.job.span
         chunk = span.chunk(self.chunk.first) if span and self.chunk else None
-        process.send(Replay(self.job.case, tuple(calls), chunk))
+        process.send(Replay(self.job.case, tuple(calls), chunk, self.seconds))
         heard = process.receive(self.lane.queue.timeout)
         if self.lane.queue.stopped:
             raise _StopError
         if not isinstance(heard, Death):
+            self.seconds = self.lane.queue.took(self.job.case, process.notes.spent())
             return None
-        self._count(heard)
+        self._count(heard, heard.spent)
         self.lane.drop()
         return _position(heard.call, calls)
 

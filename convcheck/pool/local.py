@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from pathlib import Path
 
 from convcheck.ask.jobs import Job
 from convcheck.pool.lane import Lane, Report, Restarts, Stopped, WorkQueue
@@ -25,18 +23,17 @@ def locally(
     A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
     ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
     """
-    with tempfile.TemporaryDirectory(prefix="convcheck-", ignore_cleanup_errors=True) as folder:
-        batches = _batches(jobs, lanes)
-        queue = WorkQueue(setup, Path(folder), timeout, batches)
-        at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
-        threads = [Lane(queue, late=n >= at_once) for n in range(min(lanes, len(batches)))]
-        try:
-            yield from _heard(queue, threads)
-        finally:
-            queue.stop()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
+    batches = _batches(jobs, lanes)
+    queue = WorkQueue(setup, timeout, batches)
+    at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
+    threads = [Lane(queue, late=n >= at_once) for n in range(min(lanes, len(batches)))]
+    try:
+        yield from _heard(queue, threads)
+    finally:
+        queue.stop()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
 
 
 def _heard(queue: WorkQueue, lanes: list[Lane]) -> Iterator[Report]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
-from collections.abc import Callable
-from ctypes import Array, c_int64
+from collections.abc import Callable, Mapping
+from ctypes import c_int64, sizeof
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from mmap import mmap
 from typing import Protocol, get_type_hints
 
 import numpy as np
@@ -52,8 +56,37 @@ class Conversions(VectorSource, Protocol):
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """First message to a worker, whose keeper is older: what a process takes over from another."""
+
+    #: The variables of the environment.
+    environment: Mapping[str, str]
+    #: The working folder, '' where it is not there any more.
+    folder: str
+    #: Where modules are looked for.
+    path: tuple[str, ...]
+
+    def take_over(self) -> None:
+        """Have this process in them."""
+        os.environ.clear()
+        os.environ.update(self.environment)
+        sys.path[:] = self.path
+        with contextlib.suppress(OSError):
+            os.chdir(self.folder)
+
+
+def surroundings() -> Surroundings:
+    """Return those of this process."""
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        folder = ""
+    return Surroundings(dict(os.environ), folder, tuple(sys.path))
+
+
+@dataclass(frozen=True)
 class Setup:
-    """First message to a worker. Without a judge, the worker takes convcheck's own.
+    """Second message to a worker. Without a judge, the worker takes convcheck's own.
 
     `catalog` has the specs and types that the backend is handed. `timeout` is of use to a backend
     that can tell what its program was doing when it passed. With `consistency`, vectors are also
@@ -78,6 +111,8 @@ class Replay:
     calls: tuple[Index, ...]
     #: The chunk whose elements are meant; None for the vectors of the case.
     chunk: Span | None = None
+    #: Seconds that calls of the case have taken before.
+    spent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -165,7 +200,22 @@ class NotedCall:
     index: Index
 
 
-BUSY, STARTED, PLACEMENT, DIMENSIONS, SHAPE = range(5)
+TIME_OUTS = 8  # that the calls of a case may take, all together
+
+
+def time_is_spent(seconds: float, timeout: float) -> bool:
+    """Return whether a case whose calls have taken so long has no time for another."""
+    return seconds + timeout > TIME_OUTS * timeout
+
+
+def spent_said(timeout: float) -> str:
+    """Say that the calls of a case have taken the time that there is for them."""
+    return (
+        f"gave up: the calls of a case have {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
+    )
+
+
+BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)
 HEAD = SHAPE + 4
 ROOM = HEAD + CHUNK
 _NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
@@ -177,8 +227,12 @@ class Notes:
     The worker writes it before the call, so that the parent can read it when the worker is dead.
     """
 
-    def __init__(self, memory: Array[c_int64]) -> None:
-        self._memory, self._cells = memory, np.ctypeslib.as_array(memory)
+    SIZE = ROOM * sizeof(c_int64)  # bytes
+
+    def __init__(self, file: int) -> None:
+        """Take the memory from a file of the size, by its descriptor."""
+        self._memory = (c_int64 * ROOM).from_buffer(mmap(file, self.SIZE))
+        self._cells = np.ctypeslib.as_array(self._memory)
 
     def begin(self, placement: str, index: Index) -> None:
         """Note a call that is about to be made."""
@@ -191,7 +245,18 @@ class Notes:
 
     def end(self) -> None:
         """Note that the call came back."""
-        self._memory[BUSY] = 0
+        memory = self._memory
+        if memory[BUSY]:
+            memory[SPENT] += time.monotonic_ns() - memory[STARTED]
+        memory[BUSY] = 0
+
+    def clear(self) -> None:
+        """Begin to count the time of calls anew."""
+        self._memory[SPENT] = 0
+
+    def spent(self) -> float:
+        """Return the seconds of all calls since then, that which lasts included."""
+        return self._memory[SPENT] / 1e9 + (self.waiting() or 0.0)
 
     def waiting(self) -> float | None:
         """Return the seconds since the call began (one clock for all processes); None between."""

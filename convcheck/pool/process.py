@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import signal
-import threading
+import socket
+import tempfile
 import time
-from ctypes import c_int64
-from dataclasses import dataclass
-from multiprocessing.connection import Pipe, wait
-from multiprocessing.sharedctypes import RawArray
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from fcntl import F_SETFL, fcntl
+from multiprocessing import Pipe
+from multiprocessing.connection import wait
+from typing import IO
 
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.judge.result import BackendInfo
-from convcheck.pool import messages, worker
-from convcheck.pool.fork_server import start_process
-from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Opened, Setup, codec_for
+from convcheck.pool.keeper import start_worker
+from convcheck.pool.messages import (
+    Aborted,
+    Lost,
+    Message,
+    NotedCall,
+    Notes,
+    Opened,
+    Setup,
+    codec_for,
+    surroundings,
+)
 from convcheck.pool.wire import Cases, Codec
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
 LONGEST_TAIL = 300
+TAIL = 1 << 12  # bytes of the log that are looked at
 LARGEST = 1 << 28  # bytes of a message
 
 _NO_CASES: Cases = {}
-_processes = threading.Lock()  # multiprocessing reaps every thread's children in start()
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -42,23 +49,25 @@ class Death:
     call: NotedCall
     #: Whether it was ended since the time-out had passed.
     timed_out: bool
+    #: Seconds that the call took.
+    last: float = 0.0
+    #: Seconds that all calls of the job, or of the replay, took.
+    spent: float = 0.0
 
 
 class WorkerProcess:
     """A worker process, from its start to its end."""
 
-    def __init__(self, folder: Path) -> None:
-        memory: Any = RawArray(c_int64, messages.ROOM)
-        self.notes = messages.Notes(memory)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # a backend may have removed it
-        self._log = folder / f"worker-{next(_numbers)}.log"
-        self._closed = False
+    def __init__(self) -> None:
+        self._log = _unnamed_file()
+        fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
         self._pipe, theirs = Pipe()
-        arguments = (theirs, memory, str(self._log))
-        with _processes:
-            self._process = start_process(worker.serve_parent, arguments)
-        theirs.close()
+        with _unnamed_file() as notes, theirs:
+            notes.truncate(Notes.SIZE)
+            self.notes = Notes(notes.fileno())
+            self._line = start_worker(theirs.fileno(), notes.fileno(), self._log.fileno())
+        self.send(surroundings())
 
     def open(self, setup: Setup) -> BackendInfo:
         """Have the worker open its backend. Raises what that raised, UnavailableError if it died.
@@ -99,8 +108,9 @@ class WorkerProcess:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
             left = timeout if waited is None else timeout - waited
             if left <= 0 and not self._pipe.poll():
-                return self._death(f"{timeout:g} s" if starting else time_of_call(timeout))
-            if wait([self._pipe, self._process.sentinel], max(left, 0)):
+                said = f"{timeout:g} s" if starting else time_of_call(timeout)
+                return self._death(f"no answer within {said}", timed_out=True)
+            if wait([self._pipe, self._line], max(left, 0)):
                 return self._heard(cases)
 
     def _heard(self, cases: Cases) -> Message | Death:
@@ -111,61 +121,60 @@ class WorkerProcess:
         except (EOFError, OSError):
             pass
         except ValueError:
-            self.kill()
-            return Death("wrote into the pipe of its worker", self.notes.call(), timed_out=False)
+            return self._death("wrote into the pipe of its worker")
         return self._death()
 
-    def _death(self, time_said: str = "") -> Death:
-        call = self.notes.call()
-        if time_said:
-            self.kill()
-            return Death(f"no answer within {time_said}", call, timed_out=True)
-        wait([self._process.sentinel], LEAVING)  # it closed the pipe: dead, or about to be
-        self.kill()
-        return Death(self._cause(), call, timed_out=False)
-
     def _loss(self, lost: Lost) -> Death:
-        self.kill()
         tail = self._tail() if lost.printed else ""
-        return Death(f"{lost.how}: {tail}" if tail else lost.how, self.notes.call(), lost.timed_out)
+        return self._death(f"{lost.how}: {tail}" if tail else lost.how, timed_out=lost.timed_out)
+
+    def _death(self, how: str = "", *, timed_out: bool = False) -> Death:
+        """End the worker. Without a word of `how`, it is dead, or about to be."""
+        last, spent = self.notes.waiting() or 0.0, self.notes.spent()
+        death = Death(how, self.notes.call(), timed_out, last, spent)
+        if not how:
+            wait([self._line], LEAVING)
+        self.kill()
+        return death if how else replace(death, how=self._cause())
 
     def _cause(self) -> str:
         """Name the signal or status; with what the runtime printed where it chose to end."""
-        with _processes:
-            self._process.join()
-            code = self._process.exitcode or 0
+        said = self._line.recv(32) if wait([self._line], LEAVING) else b""
+        if not said:
+            return "ended with its keeper"
+        code = os.waitstatus_to_exitcode(int(said))
         ending = f"exited with status {code}" if code >= 0 else f"died of {_signal_name(-code)}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending
 
     def _tail(self) -> str:
-        try:
-            text = self._log.read_bytes()[-4096:].decode(errors="replace")
-        except OSError:
-            return ""
+        size = os.fstat(self._log.fileno()).st_size
+        text = os.pread(self._log.fileno(), TAIL, max(size - TAIL, 0)).decode(errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
     def kill(self) -> None:
-        """End the worker now, and what it has started. From any thread, at any time."""
-        with _processes:
-            if not self._closed:
-                self._process.kill()
-                # its group, if it has got so far as to have one; what it started is in it
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid or 0, signal.SIGKILL)
+        """Have the worker end now, and all that it has started. From any thread, at any time."""
+        with contextlib.suppress(OSError):  # it is shut already
+            self._line.shutdown(socket.SHUT_WR)
 
     def close(self, patience: float = 0.0) -> None:
         """Let the worker end within `patience` seconds, then see to it that it has."""
         self._pipe.close()
         if patience:
-            wait([self._process.sentinel], patience)
+            wait([self._line], patience)
         self.kill()
-        with _processes:
-            self._process.join()
-            self._process.close()
-            self._closed = True
-        self._log.unlink(missing_ok=True)
+        wait([self._line], LEAVING)
+        self._line.close()
+        self._log.close()
+
+
+def _unnamed_file() -> IO[bytes]:
+    """Return a file that nobody has to remove, or can: in memory where there are such files."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("convcheck"), "r+b", buffering=0)
+    os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may have removed it
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _signal_name(number: int) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
@@ -25,9 +23,8 @@ class Standing:
     """
 
     def __init__(self, address: str, corpus: Corpus, timeout: float) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="convcheck-")
         setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog)
-        self._queue = WorkQueue(setup, Path(self._folder.name), timeout, deque())
+        self._queue = WorkQueue(setup, timeout, deque())
         self._lane = Lane(self._queue)  # never started: this thread does its work
         self._asked = 0
 
@@ -64,4 +61,3 @@ class Standing:
         """End the worker. More than once is no harm."""
         self._lane.drop(LEAVING)
         self._queue.stop()
-        self._folder.cleanup()

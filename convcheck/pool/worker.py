@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
-import signal
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ctypes import Array, c_int64
-from multiprocessing import parent_process
-from multiprocessing.connection import Connection, wait
-from pathlib import Path
-from typing import Any, cast
+from dataclasses import replace
+from math import inf
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -45,14 +41,13 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import ConvcheckError, SpecError, UnavailableError
-from convcheck.judge.answers import Index
+from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers, Fault, Index
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
-from convcheck.pool.fork_server import remove_socket, take_environment
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
     Conversions,
@@ -67,35 +62,38 @@ from convcheck.pool.messages import (
     VectorSource,
     aborted,
     codec_for,
+    spent_said,
+    time_is_spent,
 )
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors
 from convcheck.vectors.span import Span
 
 NOTHING = np.zeros(0, np.intp)
-NOTICING = 0.02  # seconds
 _END = object()
+A = TypeVar("A", Answers, CallAnswers)
 
 
-def serve_parent(
-    environment: Mapping[str, str], connection: Connection, memory: Array[c_int64], log: str
-) -> None:
-    """Serve a parent until it closes the connection, or what answers has died."""
-    take_environment(environment)
-    _settle(log)
+def serve_parent(pipe: int, notes: int) -> None:
+    """Serve the parent at the other end of a pipe until it closes that, or what answers has died.
+
+    The calls that are made are noted in the file that has the descriptor `notes`.
+    """
+    _give_way()
+    connection = Connection(pipe)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
+        connection.recv().take_over()
         setup = connection.recv()
         parent = _Parent(setup, connection)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
             backend = _open(setup, parent)
             if backend is not None:
-                _serve(_Worker(setup, _Watched(backend, Notes(memory)), parent))
+                _serve(_Worker(setup, _Watched(backend, Notes(notes)), parent))
         except DiedError as error:
             parent.tell(Lost(bounded(str(error.how)), error.timed_out, error.printed))
         except SpecError as error:
             parent.tell(aborted(error))
-    _end_with_parent(Path(log), NOTICING)
 
 
 class _Parent:
@@ -116,35 +114,11 @@ def _serve(worker: _Worker) -> None:
         _empty_log()
 
 
-def _settle(log: str) -> None:
-    """Send what a runtime prints to the log, leave Ctrl-C to the parent, and never outlive it.
-
-    In a process group of its own: Ctrl-C in a terminal does not reach what a backend starts, and
-    all of it can be ended at once.
-    """
-    os.setpgid(0, 0)
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(target, 1)
-    os.dup2(target, 2)
-    os.close(target)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "SCHED_BATCH"):  # do not push in for each answer of a served backend
+def _give_way() -> None:
+    """Do not push in for each answer of a served backend."""
+    if hasattr(os, "SCHED_BATCH"):
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
-    threading.Thread(target=_end_with_parent, args=(Path(log),), daemon=True).start()
-
-
-def _end_with_parent(log: Path, patience: float | None = None) -> None:
-    """End with the parent, whose connection closes first. It removes the logs while it lives."""
-    parent = parent_process()
-    if parent is not None and wait([parent.sentinel], patience):
-        remove_socket()
-        with contextlib.suppress(OSError):
-            log.unlink(missing_ok=True)  # two threads may be here, and each ends both
-            log.parent.rmdir()  # the last worker's to do
-        os.killpg(0, signal.SIGKILL)
 
 
 def _empty_log() -> None:
@@ -259,11 +233,27 @@ class _Worker:
         self.corpus: VectorSource = setup.corpus
         self.judge, self.consistency = setup.judge, setup.consistency
         self.backend, self.parent = backend, parent
-        self.limits = Limits()
+        self.limits, self.timeout = Limits(), setup.timeout
+        self.spent = 0.0  # seconds, by calls of the case before
+        self.unmade: tuple[str, Index] | None = None  # the first call that there was no time for
+
+    def begin(self, placement: str, index: Index) -> bool:
+        """Note a call; where the case has no time left for it, tell that it is not to be made."""
+        if time_is_spent(self.spent + self.backend.notes.spent(), self.timeout):
+            self.unmade = self.unmade or (placement, index)
+            return True
+        self.backend.notes.begin(placement, index)
+        return False
+
+    def count_from(self, spent: float) -> None:
+        """Begin with the calls of a case, on which so many seconds were spent before."""
+        self.spent, self.unmade = spent, None
+        self.backend.notes.clear()
 
     def serve(self, request: Sequence[Job] | Replay) -> bool:
         """Do one request; False where the backend is not to be used any more."""
         if isinstance(request, Replay):
+            self.count_from(request.spent)
             self.replay(request)
             self.parent.tell(Survived())
             return True
@@ -271,6 +261,8 @@ class _Worker:
 
     def serve_job(self, job: Job) -> bool:
         _empty_log()
+        # a span has as many calls as it needs
+        self.count_from(-inf if job.span else job.spent)
         try:
             result = self.result(job)
         except (DiedError, SpecError):  # a hole of a spec is no fault of the backend's
@@ -279,7 +271,8 @@ class _Worker:
             result = CaseResult(job.case, "error", 0, "edge", (), f"no answer: {error}")
         except BaseException as error:  # SystemExit too: an adapter's fault costs its case only
             result = CaseResult(job.case, "error", 0, "edge", (), bounded(last_words(error)))
-        leaving = self.limits.were_lowered() or self.backend.broken
+        # what it was told of ahead, and nobody took, it may still answer
+        leaving = self.limits.were_lowered() or self.backend.broken or self.unmade is not None
         self.parent.tell(Finished(result, leaving=leaving))
         return not leaving
 
@@ -294,38 +287,49 @@ class _Worker:
         vectors = self.corpus.vectors(job.case)
         if isinstance(vectors, CallSet):
             return self.called(job, vectors)
-        answers = ask(self.backend, vectors, self.backend.notes.begin, job.skip, job.avoid)
+        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid)
         if self.judge is not None:
-            return self.judge(vectors, answers)
+            return self.judge(vectors, self.in_time(answers))
         more: tuple[Group, ...] = ()
         if self.consistency and not answers.declined:
             more = self.consistent(job, ElementsAgain(vectors, answers))
+        answers = self.in_time(answers)
         if job.main is None or answers.declined:
             return tally_of_case(vectors, answers, more)
         return tally_of(vectors, answers, job.main, more)
 
     def called(self, job: Job, calls: CallSet) -> CaseResult | Tally:
-        answers = ask_calls(self.backend, calls, self.backend.notes.begin, job.skip, job.avoid)
+        answers = ask_calls(self.backend, calls, self.begin, job.skip, job.avoid)
         if self.judge is not None:
-            return self.judge(calls, answers)
+            return self.judge(calls, self.in_time(answers))
         more: tuple[Group, ...] = ()
         if self.consistency:
             more = self.consistent(job, CallsAgain(calls, answers))
-        return tally_of_calls(calls, answers, more)
+        return tally_of_calls(calls, self.in_time(answers), more)
+
+    def in_time(self, answers: A) -> A:
+        """Return answers with the fault that the time of the case was spent, if it was."""
+        if self.unmade is None:
+            return answers
+        placement, index = self.unmade
+        asked = f"{np.count_nonzero(answers.state != NOT_ASKED):,} of {len(answers.state):,}"
+        said = f"{spent_said(self.timeout)}; {asked} were asked, the rest was not"
+        first = int(index.reshape(-1)[0]) if index.size else 0
+        fault = Fault("crashed", placement, said, first)
+        return replace(answers, faults=(*answers.faults, fault))
 
     def consistent(self, job: Job, questions: Questions) -> tuple[Group, ...]:
-        return consistent(questions, self.backend, self.backend.notes.begin, job.avoid)
+        return consistent(questions, self.backend, self.begin, job.avoid)
 
     def spanned(self, job: Job, span: Span) -> Tally:
         corpus = cast(Conversions, self.corpus)
-        return ask_span(
-            self.backend, job, span, *corpus.conversion(job.case), self.backend.notes.begin
-        )
+        return ask_span(self.backend, job, span, *corpus.conversion(job.case), self.begin)
 
     def replay(self, request: Replay) -> None:
         vectors = self.vectors(request)
         for index in request.calls:
-            self.note_and_ask(request.case, inputs_at(vectors, index), index)
+            if not self.begin("bulk", index):
+                self.asked(request.case, inputs_at(vectors, index))
 
     def vectors(self, request: Replay) -> Vectors:
         if request.chunk is None:
@@ -334,8 +338,7 @@ class _Worker:
         chunk = request.chunk
         return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
 
-    def note_and_ask(self, case: Case, inputs: list[Bits], index: Index) -> None:
-        self.backend.notes.begin("bulk", index)
+    def asked(self, case: Case, inputs: list[Bits]) -> None:
         try:
             self.backend.answer(case, inputs)
         except DiedError:

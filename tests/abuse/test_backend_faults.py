@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from command import convcheck
+from living import marked
 from places import ROOT
 
 PLANTED = "tests.planted.untyped_backends"
@@ -41,6 +44,7 @@ FAULTS = (
     Fault("ReturnsNothing", 1, "error", "the answer is None; write: return Outputs("),
     Fault("ReturnsFloat", 1, "error", "a numpy.float32, not an array of codes; write: return "),
     Fault("ReturnsScalar", 1, "fail", '"got": "0x00000000"'),
+    Fault("Floods", 1, "refused", "a log of 0 bytes"),
     Fault("SupportsBool", 1, "error", "support() gave a bool; write: return None where"),
 )
 
@@ -78,10 +82,47 @@ def test_a_backend_does_not_reach_beyond_its_case(
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", "onnx.Cast-21", "--from", "bool",
         "--to", "float32", "--to", "float16", "--to", "int8", "--jobs", "1",
-        "--json", str(report), cwd=ROOT, TMPDIR=str(folder),
+        "--json", str(report), cwd=ROOT, TMPDIR=str(folder), CONVCHECK_TEST_FOLDER=str(folder),
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     verdicts = {c["id"]: c["verdict"] for c in json.loads(report.read_text())["cases"]}
     names = ("bool-to-float32", "bool-to-float16", "bool-to-int8")
     assert [verdicts[f"onnx.Cast-21/{name}"] for name in names] == [BEYOND[backend], "fail", "fail"]
     assert not folder.exists() or not list(folder.iterdir())
+
+
+LEFT = {"LeavesProcesses": 1, "LeavesAndDies": 1, "LeavesAndHangs": 1, "LeavesAndExits": 4}
+
+
+@pytest.mark.parametrize("backend", LEFT)
+def test_nothing_that_a_backend_starts_outlives_the_run(backend: str, tmp_path: Path) -> None:
+    began = time.monotonic()
+    done = convcheck(
+        "run", "--backend", f"{PLANTED}:{backend}", *ASKED, "--timeout", "1",
+        cwd=ROOT, CONVCHECK_TEST_MARK=str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == LEFT[backend], done.stderr
+    assert not marked("CONVCHECK_TEST_MARK", str(tmp_path))
+    assert time.monotonic() - began < 60
+
+
+SLOW = {
+    f"{PLANTED}:Slow": " were asked, the rest was not",
+    f"process:{sys.executable} {ROOT / 'tests/planted/dripping.py'}": "no answer within 1 s",
+}
+
+
+@pytest.mark.parametrize("backend", SLOW, ids=["in-time", "byte-by-byte"])
+def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
+    report, began = tmp_path / "r.json", time.monotonic()
+    done = convcheck(
+        "run", "--backend", backend, "onnx.Cast-21", "--from", "float16", "--to", "float32",
+        "--timeout", "1", "--jobs", "1", "--json", str(report), cwd=ROOT,
+    )  # fmt: skip
+    assert time.monotonic() - began < 30
+    assert done.returncode == 1, done.stderr
+    [case] = json.loads(report.read_text())["cases"]
+    assert case["verdict"] == "crashed"
+    said = json.dumps(case)
+    assert "gave up: the calls of a case have 8 s, 8 times --timeout" in said
+    assert SLOW[backend] in said

@@ -167,7 +167,7 @@ def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> Non
 # Limits of the system -----------------------------------------------------------------------------
 
 LIMITS = [
-    ("files open", resource.RLIMIT_NOFILE, 12, RUN, 74, "Too many open files"),
+    ("files open", resource.RLIMIT_NOFILE, 8, RUN, 74, "Too many open files"),
     ("size of a file", resource.RLIMIT_FSIZE, 64, "report r.json --json x", 74, "File too large"),
 ]
 

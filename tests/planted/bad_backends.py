@@ -5,6 +5,7 @@ Open one by 'tests.planted.bad_backends:Name'.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -158,6 +159,19 @@ class HangsOnOne(OnBad):
 class HangsAlways(Good):
     def misbehave(self, array: Bits) -> None:
         time.sleep(600)
+
+
+class HoldsTheLock(Good):
+    """Hangs so that no other thread of its interpreter goes on either."""
+
+    def misbehave(self, array: Bits) -> None:
+        ctypes.PyDLL(None).sleep(600)
+
+
+class KillsItsParent(OnBad):
+    def harm(self) -> None:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
 
 
 class OsExit(OnBad):

@@ -160,13 +160,113 @@ class LowersRecursion(Honest):
 
 
 class RemovesTemporaryFolder(Honest):
-    """Removes what lies where convcheck keeps its logs, and dies."""
+    """Removes the temporary folder that the test has made for it, and no other; and dies."""
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         import shutil
-        import tempfile
 
         if case.outputs[0].name == "float32":
-            shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
+            shutil.rmtree(os.environ["CONVCHECK_TEST_FOLDER"], ignore_errors=True)
             os.abort()
+        return super().answer(case, inputs)
+
+
+class LeavesProcesses(Honest):
+    """Starts processes that nobody waits for, in places where a run may lose sight of them."""
+
+    left = False
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        if not self.left:
+            self.left = True
+            for start in (in_session, in_group, orphaned):
+                start()
+            self.go_on()
+        return super().answer(case, inputs)
+
+    def go_on(self) -> None:
+        pass
+
+
+def in_session() -> None:
+    """Leave a copy of this process, with all its descriptors open, in a session of its own."""
+    if not os.fork():
+        os.setsid()
+        sleep()
+
+
+def in_group() -> None:
+    """Leave one that is in the process group of this one's parent."""
+    group = os.getpgid(os.getppid())
+    if not os.fork():
+        os.setpgid(0, group)
+        sleep()
+
+
+def orphaned() -> None:
+    """Leave one whose parent has ended."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        sleep()
+    os.waitpid(child, 0)
+
+
+def sleep() -> None:
+    import time
+
+    time.sleep(600)
+    os._exit(0)
+
+
+class LeavesAndDies(LeavesProcesses):
+    def go_on(self) -> None:
+        os.abort()
+
+
+class LeavesAndHangs(LeavesProcesses):
+    """Moves to another process group itself."""
+
+    def go_on(self) -> None:
+        os.setpgid(0, os.getpgid(os.getppid()))
+        sleep()
+
+
+class LeavesAndExits(LeavesProcesses):
+    """Ends before it has a name."""
+
+    def __init__(self) -> None:
+        in_session()
+        orphaned()
+        os._exit(3)
+
+
+class Floods(Honest):
+    """Prints 100 MB, and refuses with what is left of them after a while."""
+
+    said = ""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import time
+
+        if not self.said:
+            for _ in range(100):
+                os.write(2, b"x" * 1_000_000)
+            deadline = time.monotonic() + 10
+            while os.fstat(2).st_size and time.monotonic() < deadline:
+                time.sleep(0.1)
+            self.said = f"a log of {os.fstat(2).st_size} bytes"
+        return Refused(self.said)
+
+
+class Slow(Honest):
+    """Answers each call of a case in time, but takes its time."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import time
+
+        if case.outputs[0].name == "float32":
+            time.sleep(0.6)
         return super().answer(case, inputs)

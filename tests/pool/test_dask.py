@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
 import socket
@@ -11,13 +10,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from command import convcheck
+from living import children_of, eventually, marked, parent_of
 from places import ROOT
 from planted.bad_backends import HangsOnOne
 from planted.identity import Corpus, SlowCorpus, case, judge
@@ -57,29 +57,13 @@ def url(local: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Its address; afterwards nothing may be left of what its workers started."""
     monkeypatch.chdir(ROOT)
     yield local.scheduler_address.replace("tcp://", "dask://")
-    assert soon(lambda: not programs()), programs()
+    assert eventually(lambda: not programs()), programs()
 
 
 def programs() -> list[int]:
     """The processes that the cluster's workers have started, and their children."""
-    mark = f"{MARK}={os.getpid()}".encode()
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            ours = mark in (folder / "environ").read_bytes().split(b"\0")
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:  # another's, or it has ended
-            continue
-        if ours and parent != os.getpid():
-            found.append(int(folder.name))
-    return found
-
-
-def soon(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
+    found = marked(MARK, str(os.getpid()))
+    return [number for number in found if number not in children_of(os.getpid())]
 
 
 def planted(name: str, corpus: Corpus | None = None) -> Setup:
@@ -160,7 +144,7 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
     setup = planted("Good", SlowCorpus())
     reports = on_cluster(url, setup, jobs(5), 20.0)
     first = next(reports)
-    assert soon(lambda: len(programs()) >= 2)
+    assert eventually(lambda: len(programs()) >= 2)
     before = set(programs())
     os.kill(local.workers[0].pid, signal.SIGKILL)
 
@@ -192,25 +176,22 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
     with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:  # one is done, and one hangs
         assert isinstance(next(reports), BackendInfo)
         assert isinstance(next(reports), Reported)
-        assert soon(lambda: bool(hanging()))
+        assert eventually(lambda: bool(hanging()))
         before = set(programs())
         for nanny in list(local.workers.values()):
             os.kill(nanny.pid, signal.SIGKILL)
-        assert soon(lambda: not before & set(programs()), 4.0)
-        assert soon(lambda: bool(hanging()), 20.0)
-    assert soon(lambda: not programs(), 5.0)
+        assert eventually(lambda: not before & set(programs()), 4.0)
+        assert eventually(lambda: bool(hanging()), 20.0)
+    assert eventually(lambda: not programs(), 5.0)
 
 
 class KillsTheWorker:
-    """A backend that ends the cluster's worker, the parent of the program that asks it."""
+    """A backend that ends the cluster's worker: between them are its keeper and the batch."""
 
     name, version = "deadly", "1"
 
     def __init__(self) -> None:
-        program = multiprocessing.parent_process()
-        assert program is not None
-        status = Path(f"/proc/{program.pid}/stat").read_text()
-        os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+        os.kill(parent_of(parent_of(os.getppid())), signal.SIGKILL)
         time.sleep(60)
 
 
@@ -297,7 +278,7 @@ def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *map(str, options)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as alone:
         try:
-            assert soon(lambda: found.exists() and found.read_text().endswith("}"), 60)
+            assert eventually(lambda: found.exists() and found.read_text().endswith("}"), 60)
             address = json.loads(found.read_text())["address"]
             with pytest.raises(UnavailableError, match="has no worker") as error:
                 one(address.replace("tcp://", "dask://"))

@@ -7,19 +7,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from multiprocessing import forkserver
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from living import children_of, descendants_of, eventually, is_alive
 from places import ROOT
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
-from convcheck.pool.fork_server import start_server
 from convcheck.pool.lane import Lane
 
 
@@ -28,25 +27,14 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
-    assert not list(tmp_path.glob("convcheck-*"))
-    assert not _workers()
+    assert not list(tmp_path.iterdir())
+    assert not workers_of(os.getpid())
     assert not [t for t in threading.enumerate() if isinstance(t, Lane)]
 
 
-def _workers(parent: int | str = "self") -> list[str]:
-    """Return the ids of a process's workers, zombies included: those that its server forked, and
-    what it started itself but for Python's own helpers.
-    """
-    said = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in _children(parent)}
-    servers = [pid for pid, words in said.items() if "forkserver" in words]
-    helpers = [*servers, *(pid for pid, words in said.items() if "resource_tracker" in words)]
-    forked = [pid for server in servers for pid in _children(server)]
-    return [*forked, *(pid for pid in said if pid not in helpers)]
-
-
-def _children(parent: int | str) -> list[str]:
-    lists = [path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")]
-    return " ".join(lists).split()
+def workers_of(parent: int) -> list[int]:
+    """Give what its keeper has forked, and what is left of that."""
+    return [each for keeper in children_of(parent) for each in descendants_of(keeper)]
 
 
 def run(
@@ -274,38 +262,51 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("name", ["HangsAlways", "HoldsTheLock"])
+def test_nothing_is_left_of_a_parent_that_is_killed(
+    name: str, processes: int, tmp_path: Path
+) -> None:
+    """Killed when the keeper is there, or the worker, too; a moment later that is in its call."""
     script = (
         "from tests.pool.test_local import run\n"
         "if __name__ == '__main__':\n"
-        "    run('HangsAlways', timeout=60)\n"
+        f"    run({name!r}, timeout=60)\n"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    parent = subprocess.Popen([sys.executable, "-c", script], env=environment)
+    command = [sys.executable, "-c", script]
+    parent = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
-        assert _eventually(lambda: list(tmp_path.glob("*/worker-*.log")))
-        worker = _workers(parent.pid)
+        assert eventually(lambda: len(descendants_of(parent.pid)) >= processes)
+        time.sleep(processes - 1)
+        left = descendants_of(parent.pid)
     finally:
         parent.kill()
-        parent.wait()
-    assert _eventually(lambda: not Path(f"/proc/{worker[0]}").exists())
-    assert _eventually(lambda: not list(tmp_path.iterdir()))
+        said = parent.communicate()[1]
+    assert len(left) >= processes
+    assert eventually(lambda: not any(map(is_alive, left)), 5)
+    assert not said
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_server_of_workers_that_cannot_be_reached_ends_no_run(
-    monkeypatch: pytest.MonkeyPatch,
+def test_where_the_system_has_no_files_in_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As where a backend has removed every temporary file, the server's socket among them."""
-    start_server()
-    monkeypatch.setattr(forkserver._forkserver, "_forkserver_address", "/tmp/not/there")
-    assert [r.verdict for r in run("Good").results] == ["pass"] * 3
+    """They are in the temporary folder then, without a name; the folder is made again."""
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "removed"))
+    result = bad_one(run("Abort"))
+    assert result.message.startswith("100: died of SIGABRT: terminate called after throwing")
+    (tmp_path / "removed").rmdir()
 
 
-def _eventually(ask: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 20
-    while not (answer := ask()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return answer
+def test_a_backend_that_kills_its_keeper_ends_no_run() -> None:
+    run("Good")
+    before = set(children_of(os.getpid()))
+    result = bad_one(run("KillsItsParent"))
+    assert result.verdict == "crashed"
+    assert result.message.startswith("100: ended with its keeper")
+    assert before - set(children_of(os.getpid()))
 
 
 def test_a_fault_of_the_listener_ends_the_run() -> None:

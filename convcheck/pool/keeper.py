@@ -1,0 +1,285 @@
+"""Where worker processes come from, and who of them lives and dies: their keeper decides.
+
+    this process ----- worker, and whatever its backend starts
+              \\\\        |
+               line --- keeper
+
+The keeper is a process of its own with one thread. It has imported what every worker needs: a
+Python that starts anew takes half a second of CPU time for that, a fork milliseconds. No backend is
+opened in it, so what is forked is as fresh as what is started, and the keeper can be trusted.
+
+Each worker has a line, a socket between this process and the keeper. When its end here is shut,
+since the worker is to end or since this process is gone, however it went, or when the worker has
+ended by itself, then everything ends that the worker has started. On Linux nothing gets away, into
+whatever session or process group it has moved: what has lost its parent becomes a child of the
+worker, and when that has ended, of the keeper, which knows it for none of its own. Elsewhere it is
+the worker's process group that ends. After that the keeper says on the line how the worker ended.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+
+ENDING = 1.0  # seconds that processes have to be gone in once they were killed
+LOOKING = 1.0  # seconds between two looks at how long a log is
+LONGEST_LOG = 1 << 26  # bytes
+PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[1:]; del sys.argv[1:]; "
+    "from convcheck.pool.keeper import keep; descriptors = keep(); "
+    "from convcheck.pool.worker import serve_parent; serve_parent(*descriptors)"
+)
+_PARENTS_DEATH, _ADOPT = 1, 36  # of Linux, PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER
+_STDIN, _STDOUT, _STDERR = range(3)
+
+
+# In the process whose workers they are
+
+
+@dataclass(frozen=True)
+class _Started:
+    """The keeper of a process, and the socket on which workers are asked of it."""
+
+    owner: int
+    process: subprocess.Popen[bytes]
+    orders: socket.socket
+
+    def end(self) -> None:
+        """Have it end, and its workers. It may still be importing, and have none."""
+        self.orders.close()
+        if os.getpid() == self.owner:
+            self.process.terminate()
+            try:
+                self.process.wait(2 * ENDING)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+_lock = threading.Lock()
+_started: _Started | None = None
+
+
+def start_keeper() -> None:
+    """Start the keeper, if there is none yet, and do not wait for its imports."""
+    with _lock:
+        _there()
+
+
+def start_worker(pipe: int, notes: int, log: int) -> socket.socket:
+    """Have a worker started that has three descriptors, of the last also as stderr; its line."""
+    ours, theirs = socket.socketpair()
+    with theirs, _lock:
+        given = [theirs.fileno(), pipe, notes, log]
+        try:
+            socket.send_fds(_there().orders, [b"."], given)
+        except ConnectionError:  # a backend may have killed it
+            socket.send_fds(_there(anew=True).orders, [b"."], given)
+    return ours
+
+
+def _there(*, anew: bool = False) -> _Started:
+    """Return the keeper of this process, and of none that it was forked from."""
+    global _started
+    if _started is not None and (anew or _started.owner != os.getpid()):
+        atexit.unregister(_started.end)
+        _started.end()
+        _started = None
+    if _started is None:
+        _started = _new()
+        atexit.register(_started.end)
+    return _started
+
+
+def _new() -> _Started:
+    ours, theirs = socket.socketpair()
+    warnings = [f"-W{option}" for option in sys.warnoptions]
+    with theirs:
+        process = subprocess.Popen(  # noqa: S603  this Python
+            [sys.executable, *warnings, "-c", PROGRAM, *sys.path],
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+        )
+    return _Started(os.getpid(), process, ours)
+
+
+# In the keeper
+
+
+def keep() -> tuple[int, int]:
+    """Return in each worker, with its pipe and its notes; in the keeper, do not return."""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
+    _on_linux(_ADOPT, 1)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
+    import convcheck.pool.worker  # noqa: F401  what every worker needs
+
+    found = _Keeper().forked()
+    if found is None:
+        os._exit(0)
+    return found
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What the keeper has of a worker."""
+
+    line: socket.socket
+    log: int
+
+    def let_go(self) -> None:
+        self.line.close()
+        os.close(self.log)
+
+
+class _Keeper:
+    """The workers that are alive, by their process."""
+
+    def __init__(self) -> None:
+        self.orders = socket.socket(fileno=_STDIN)
+        self.kept: dict[int, _Kept] = {}
+        self.signals, self.wake = os.pipe()
+        os.set_blocking(self.signals, False)
+        os.set_blocking(self.wake, False)
+        signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on it ends with its orders
+
+    def forked(self) -> tuple[int, int] | None:
+        """Fork the workers that are asked for, and see to their ends; None at the end of all."""
+        while True:
+            lines = [kept.line.fileno() for kept in self.kept.values()]
+            ready = select.select([_STDIN, self.signals, *lines], [], [], LOOKING)[0]
+            if self.signals in ready:
+                os.read(self.signals, 1 << 12)
+            for worker, kept in self.kept.items():
+                if kept.line.fileno() in ready:
+                    _kill(worker)
+                if os.fstat(kept.log).st_size > LONGEST_LOG:
+                    os.ftruncate(kept.log, 0)
+            self.bury(_ended())
+            if _STDIN in ready:
+                given = socket.recv_fds(self.orders, 1, 4)[1]
+                if not given:
+                    break
+                if not self.forked_one(*given):
+                    return given[1], given[2]
+        for worker in self.kept:
+            _kill(worker)
+            _kill(-worker)
+        self.kept.clear()
+        self.end_strangers({})
+        return None
+
+    def forked_one(self, line: int, pipe: int, notes: int, log: int) -> int:
+        """Fork a worker; return its process, 0 in the worker."""
+        worker = os.fork()
+        if not worker:
+            self.let_go()
+            os.close(line)
+            os.set_inheritable(pipe, False)
+            os.set_inheritable(notes, False)
+            _settle(log)
+            return 0
+        os.close(pipe)
+        os.close(notes)
+        self.kept[worker] = _Kept(socket.socket(fileno=line), log)
+        return worker
+
+    def let_go(self) -> None:
+        """Let go of everything that is the keeper's, but for its stdin."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.close(self.signals)
+        os.close(self.wake)
+        self.orders.detach()
+        for kept in self.kept.values():
+            kept.let_go()
+
+    def bury(self, ended: dict[int, int]) -> None:
+        """End what workers that have ended leave behind, then say how they did."""
+        if not ended.keys() & self.kept.keys():
+            return
+        self.end_strangers(ended)
+        for worker in ended.keys() & self.kept.keys():
+            kept = self.kept.pop(worker)
+            with contextlib.suppress(OSError):  # nobody may hear it any more
+                kept.line.send(str(ended[worker]).encode())
+            kept.let_go()
+
+    def end_strangers(self, ended: dict[int, int]) -> None:
+        """End the children that are no worker: they are of workers that have ended."""
+        for worker in () if sys.platform == "linux" else ended.keys() & self.kept.keys():
+            _kill(-worker)
+        deadline = time.monotonic() + ENDING
+        while time.monotonic() < deadline:
+            ended |= _ended()
+            alive = self.kept.keys() - ended.keys()
+            if not (strangers := [child for child in _children() if child not in alive]):
+                break
+            for child in strangers:
+                _kill(child)
+            time.sleep(0.001)
+
+
+def _settle(log: int) -> None:
+    """Be a worker: in a process group of one's own, with a log, and with children that stay."""
+    _on_linux(_PARENTS_DEATH, signal.SIGKILL)
+    _on_linux(_ADOPT, 1)
+    os.setpgid(0, 0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, _STDIN)
+    os.dup2(log, _STDOUT)
+    os.dup2(log, _STDERR)
+    os.close(nothing)
+    os.close(log)
+
+
+def _ended() -> dict[int, int]:
+    """Return the status of each child that has ended, once."""
+    found: dict[int, int] = {}
+    with contextlib.suppress(ChildProcessError):
+        while (pair := os.waitpid(-1, os.WNOHANG))[0]:
+            found[pair[0]] = pair[1]
+    return found
+
+
+def _children() -> list[int]:
+    """Return the children of this process, ended ones too; none where there is no /proc."""
+    found = []
+    for name in os.listdir("/proc") if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):  # it has ended since
+            if name.isdigit() and _parent(name) == os.getpid():
+                found.append(int(name))
+    return found
+
+
+def _parent(process: str) -> int:
+    with open(f"/proc/{process}/stat", "rb") as file:
+        return int(file.read().rpartition(b")")[2].split()[1])
+
+
+def _kill(process: int) -> None:
+    """Kill a process, or a process group, whose number is negative."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(process, signal.SIGKILL)
+
+
+def _on_linux(option: int, value: int) -> None:
+    """Set an attribute of this process that only Linux has."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

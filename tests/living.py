@@ -1,0 +1,64 @@
+"""Which processes are alive: of those that one has started, and of those with a mark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(ask: Callable[[], T], seconds: float = 20.0) -> T:
+    """Return what is asked for as soon as it is true, what there is by the end where not."""
+    deadline = time.monotonic() + seconds
+    while not (answer := ask()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return answer
+
+
+def marked(name: str, value: str) -> list[int]:
+    """Return the processes that were started with a variable of that value, and copies of them."""
+    mark = f"{name}={value}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = mark in (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # another's, or it has ended
+            continue
+        if ours:
+            found.append(int(folder.name))
+    return found
+
+
+def parent_of(process: int) -> int:
+    """Return the number of a process's parent. Raises OSError where there is no such process."""
+    stat = Path(f"/proc/{process}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes whose parent one is, those included that have ended unseen."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if parent_of(int(folder.name)) == parent:
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def descendants_of(parent: int) -> list[int]:
+    """Return the children of a process, theirs, and so on."""
+    return [each for child in children_of(parent) for each in (child, *descendants_of(child))]
+
+
+def is_alive(process: int) -> bool:
+    """Return whether a process is there, and has not ended unseen by its parent."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
