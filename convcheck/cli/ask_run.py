@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from convcheck.cli.run_options import RunOptions
+from convcheck.cli.run_options import RunOptions, shared_options
 from convcheck.errors import UsageError
 from convcheck.streams import say
 
@@ -185,4 +185,4 @@ def dealt(
         parts = plural(len(plan), "part")
         hint = f"the run has {parts}: take N no greater"
         raise UsageError(f"shard {index}/{of} of {parts} has none", hint=hint)
-    return plan[index - 1 :: of], Shard(index, of, plan_digest(ids))
+    return plan[index - 1 :: of], Shard(index, of, plan_digest(ids), shared_options())

@@ -21,6 +21,7 @@ from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.turns import selected
 from convcheck.errors import UsageError
 from convcheck.streams import say
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
@@ -146,9 +147,12 @@ def _bench(
     left_out: Counter[str],
 ) -> Bench:  # fmt: skip
     from convcheck.judge.result import BackendInfo
-    from convcheck.plan.bench import Bench, measure
+    from convcheck.plan.bench import Bench, expected_seconds, measure
 
     by_hand = _by_hand(loaded)
+    if seconds := expected_seconds(backend, loaded.specs, cases, spans, by_hand):
+        values = plural(sum(span.count for span in spans), "value")
+        say(f"{plural(len(cases), 'case')} of {values}: about {_in_words(seconds)}", err=True)
     measured: list[Measured] = []
     total = len(cases) * len(spans)
     with progress(total, "measuring", "part", streamed=True) as advance:
@@ -161,6 +165,13 @@ def _bench(
         BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
         tuple(spans), tuple(measured), tuple(left_out.items()),
     )  # fmt: skip
+
+
+def _in_words(seconds: float) -> str:
+    """Spell a time: 40 s, 4 min, 2.5 h."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _by_hand(loaded: Catalog) -> Backend | None:

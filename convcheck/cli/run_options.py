@@ -152,6 +152,28 @@ def packed_options(
 run_options = packed_options(RunOptions, [f.name for f in fields(RunOptions)], _OPTIONS)
 
 
+# parameters of `run` and `survey` on which it depends what is asked, and how it is judged
+_SHARED = (
+    "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
+    "consistency",
+)  # fmt: skip
+
+
+def shared_options() -> tuple[tuple[str, str], ...]:
+    """Return the options of the command at hand that all shards of a run have to share, as they
+    would be written; one without a value has ''.
+    """
+    context = click.get_current_context(silent=True)
+    found = []
+    for parameter in context.command.params if context else ():
+        given = context.params.get(parameter.name or "") if context else None
+        if parameter.name in _SHARED and given not in (None, (), False):
+            name = parameter.opts[0] if isinstance(parameter, click.Option) else "SPEC"
+            words = given if isinstance(given, tuple) else ("",) if given is True else (given,)
+            found.append((name, " ".join(map(str, words))))
+    return tuple(found)
+
+
 def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -> Corpus:
     """Open the vectors of a run, and have workers know the largest output.
 

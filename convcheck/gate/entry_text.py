@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from convcheck.gate.failures import FailureCounts, Key
+from convcheck.gate.inputs import failing_inputs
 from convcheck.gate.known_file import KNOWN, KnownEntry
 from convcheck.judge.result import EVER
 
@@ -31,6 +32,8 @@ def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: FailureCo
     # a crash's message, and so its digest, need not be the same twice, nor what threads do
     if now.digest and verdict not in EVER:
         lines.append(f'digest = "{now.digest}"')
+        if inputs := failing_inputs(now.failing):
+            lines.append(f"inputs = {_globs(inputs)}")
     return "\n".join([*lines, f'reason = "{UNSEEN}"', ""])
 
 
@@ -76,6 +79,8 @@ def rewritten(
     for key, value in _values(now, corpus).items() if now else ():
         if key in table and table[key] != value:
             table[key] = value
+    if now and "inputs" in table and failing_inputs(now.failing) != entry.inputs:
+        table["inputs"] = _item(failing_inputs(now.failing))
     if now and table["verdict"].trivia.comment and (said := _ways(now.kinds)):
         table["verdict"].trivia.comment = f"# {said}"  # it is ours, and may not be true any more
     if late and not re.search(re.escape(LATE), table["until"].trivia.comment):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from convcheck.gate.inputs import Failing
 from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.failure import fails_whole, failure_key
 from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
@@ -29,6 +30,8 @@ class FailureCounts:
     digest: str
     #: In what ways they are wrong; of refusals and whole cases, the runtime's words.
     kinds: tuple[str, ...]
+    #: The groups of the cases; none of whole cases.
+    failing: Failing = ()
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,15 @@ class Failures:
     def tally(self, key: Key, ids: Iterable[str]) -> FailureCounts:
         """Merge a failure over some of its cases."""
         names = tuple(ids)
-        found = [self.by_key[key][name] for name in names]
-        groups = [group for here in found for group in here]
+        found = [(self.cases[name].case, self.by_key[key][name]) for name in names]
+        failing = [(case, group) for case, here in found for group in here]
+        groups = [group for _, group in failing]
         return FailureCounts(
             names,
             sum(group.count for group in groups) if key[0] else len(names),
             spell_digest(added(int(group.digest, 16) for group in groups)) if key[0] else "",
             tuple(dict.fromkeys(self._kinds(names, groups))),
+            tuple(failing),
         )
 
     def corpus(self, ids: Iterable[str]) -> str:

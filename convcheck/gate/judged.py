@@ -109,7 +109,7 @@ def _vanished(one: JudgedName, here: Sequence[CaseResult]) -> Problem:
     said = ", ".join(words[:_SHOWN]) or "nothing that can be judged"
     are = "was judged and is" if len(ids) == 1 else "were judged and are"
     message = (f"{plural(len(ids), 'case')} {are} not any more: {_few(ids)}; the backend says: "
-               f"{said}; if that is as it should be, {_instead(one)}")  # fmt: skip
+               f"{said}; if this is intended, {_instead(one)}")  # fmt: skip
     return Problem("vanished", one.place, message, _left(one, ids))
 
 

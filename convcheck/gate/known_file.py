@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, cast
 
 from convcheck.errors import Place
+from convcheck.gate.inputs import WRITTEN
 from convcheck.gate.judged import JUDGED, JudgedTable, read_judged
 from convcheck.gate.toml import Table, check_keys, read_tables, text_of, texts_of
 from convcheck.judge.result import FAILURES, Tolerance, Verdict
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 KNOWN, WAIVER = "known", "waiver"
 TIERS = ("edge", "boundary", "exhaustive")
 REQUIRED = ("case", "rule", "verdict", "tier", "corpus", "count", "reason")
-OPTIONAL = ("digest", "issue", "until", "backend")
+OPTIONAL = ("digest", "inputs", "issue", "until", "backend")
 WAIVER_REQUIRED = ("case", "rule", "verdict", "reason")
-WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "issue", "backend")
+WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "inputs", "issue", "backend")
 _WRITES = "`convcheck baseline` writes it"
 
 
@@ -52,6 +53,8 @@ class KnownEntry:
     until: date | None
     #: The versions of the backend that it holds for.
     backend: SpecifierSet | None
+    #: Ranges that hold every input that failed when it was written.
+    inputs: tuple[str, ...] = ()
 
     @property
     def tolerance(self) -> Tolerance:
@@ -111,6 +114,7 @@ def _entry(table: Table) -> KnownEntry:
         _issue(table),
         _until(table),
         _versions(table),
+        _inputs(table),
     )
 
 
@@ -142,13 +146,22 @@ def _count(table: Table) -> int | None:
     count = table.values.get("count")
     if count is not None and (type(count) is not int or count < 1):
         raise table.wrong("count", "'count' is a whole number, from 1", _WRITES)
-    for key, other in (("digest", "count"), ("count", "tier")):
+    for key, other in (("digest", "count"), ("inputs", "count"), ("count", "tier")):
         if key in table.values and other not in table.values:
             raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
     if "digest" in table.values and not table.values["rule"]:
         hint = "leave it out: a case that failed as a whole has no answers"
         raise table.wrong("digest", "no 'digest' without a rule", hint)
     return count
+
+
+def _inputs(table: Table) -> tuple[str, ...]:
+    inputs = texts_of(table, "inputs", _WRITES)
+    for text in inputs:
+        if not WRITTEN.fullmatch(text):
+            said = f"{text!r} is no range of inputs"
+            raise table.wrong("inputs", said, "such as 'float32 0x43e80001 … 0x43f00009'")
+    return inputs
 
 
 def _reason(table: Table) -> str:

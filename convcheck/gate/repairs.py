@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from convcheck.gate.compare import CheckedEntry, Comparison
+from convcheck.gate.inputs import new_inputs
 from convcheck.judge.result import FAILURES, Fault, Problem
 from convcheck.wording import plural
 
@@ -71,13 +72,15 @@ def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     else:
         few = f"in {_few(now.ids)}"
         said = f"{plural(entry.count or 0, 'failure')} listed, {now.count:,} now, {few}"
+    if new := new_inputs(entry.inputs, now.failing):
+        said += f"; not among the inputs listed: {', '.join(new)}"
     if finding.by:
         said += f"; {finding.by.place} lists others of its cases"
     if finding.moved:
         said += "; the vectors have changed since"
     elif entry.count == now.count:
         said += "; leave the digest out where answers depend on the processor"
-    said += f"; if that is as it should be, put the new entry in the place of {entry.table.span}"
+    said += f"; if this is intended, replace {entry.table.span} with:"
     return said, comparison.repaired(finding)
 
 

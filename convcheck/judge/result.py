@@ -200,6 +200,8 @@ class Shard:
     index: int
     of: int
     plan: str
+    #: The options that all shards have to share, as they were given: ("--seed", "1").
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

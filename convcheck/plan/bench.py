@@ -7,7 +7,7 @@ alike. Times are seconds of the clock.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +31,7 @@ from convcheck.wording import plural
 
 SPREAD = 16  # parts of the source, at the least, that values are taken from
 _SOURCE_BITS = 32
+_TRIAL = 1 << 20  # values by which the time is told beforehand
 _ARRAYS = 96 << 20  # bytes of the arrays that are converted whole
 
 
@@ -49,6 +50,12 @@ class MeasuredPart:
     chunks: float | None
     #: By hand in one array, in seconds.
     arrays: float | None
+
+    @property
+    def seconds(self) -> float:
+        """All of them together: so long it took to measure the part."""
+        by_hand = (self.chunks or 0.0) + (self.arrays or 0.0)
+        return self.inputs + self.backend + self.whole + by_hand
 
 
 @dataclass(frozen=True)
@@ -193,6 +200,22 @@ def measure(
     except Exception as error:  # an adapter may raise anything
         return Measured(case, (), last_words(error))
     return Measured(case, tuple(parts))
+
+
+def expected_seconds(
+    backend: Backend, specs: Mapping[str, Spec], cases: Sequence[Case], spans: Sequence[Span],
+    by_hand: Backend | None,
+) -> float | None:  # fmt: skip
+    """Return about how long it takes to measure cases, by a little of the first that converts; None
+    where none does.
+    """
+    trial = Span(spans[0].first, min(_TRIAL, spans[0].count))
+    for case in cases:
+        found = measure(backend, specs[case.spec], case, [trial], by_hand, lambda: None)
+        if found.parts:
+            values = sum(span.count for span in spans) * len(cases)
+            return found.parts[0].seconds / trial.count * values
+    return None
 
 
 class _NotMeasuredError(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Protocol, TypeVar
@@ -32,7 +32,8 @@ class NumberedShard(Protocol):
 
 # What the shards of one run have in common, and how it is said.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
-    ("plan", lambda r: (_shard(r).of, _shard(r).plan)),
+    ("number of shards", lambda r: _shard(r).of),
+    ("plan", lambda r: _shard(r).plan),
     ("corpus", lambda r: r.corpora),
     ("backend", lambda r: r.backend),
     ("tier", lambda r: r.tier),
@@ -63,7 +64,9 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
         if result.interrupted:
             hint = "run it again with --resume, or from the start"
             raise UsageError(f"{name} was interrupted: it has a part of its shard", hint=hint)
-    check_alike(parts, _COMMON, "one run: same selection, specs, tier and backend")
+    one_run = "one run: same selection, specs, tier and backend"
+    check_options([(name, dict(_shard(part).options)) for name, part in parts], one_run)
+    check_alike(parts, _COMMON, one_run)
     shards = shards_in_order(parts, _shard)
     found = _in_plan_order(shards)
     whole = all(part.complete for part in found)
@@ -100,6 +103,24 @@ def _joined(parts: list[Part]) -> Part:
 def _parts(shard: RunResult) -> list[Part]:
     known = {part.case.id: part for part in shard.parts}
     return [known.get(case.case.id, Part(case.case, vectors=case)) for case in shard.cases]
+
+
+def check_options(parts: Sequence[tuple[str, Mapping[str, str]]], whole: str) -> None:
+    """Check that shards of `whole` were made with the same options, each with its file's name.
+    Raises UsageError that names those that differ.
+    """
+    (first, one), *others = parts
+    for name, other in others:
+        differing = [o for o in dict.fromkeys((*one, *other)) if one.get(o) != other.get(o)]
+        if differing:
+            both = (", ".join(_given(o, of) for o in differing) for of in (one, other))
+            mine, theirs = both
+            said = f"{first} was run with {mine}, and {name} with {theirs}"
+            raise UsageError(said, hint=f"merge the shards of {whole}")
+
+
+def _given(option: str, options: Mapping[str, str]) -> str:
+    return f"{option} {options[option]}".rstrip() if option in options else f"no {option}"
 
 
 def check_alike(

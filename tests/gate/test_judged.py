@@ -72,7 +72,7 @@ def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
     assert NAME in (tmp_path / "known.toml").read_text().splitlines()[place.line - 1]
     assert problem.message == (
         f"2 cases were judged and are not any more: {IDS[0]}, {IDS[5]}; the backend says: "
-        f"ValueError; if that is as it should be, leave out what is gone, in {place}"
+        f"ValueError; if this is intended, leave out what is gone, in {place}"
     )
     left = tomllib.loads(f"case = [{problem.repair}]")["case"]
     assert {name for one in left for name in ids_of(one, PLACE)} == {*IDS} - {IDS[0], IDS[5]}

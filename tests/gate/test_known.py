@@ -37,7 +37,7 @@ from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult
 EXCUSED = Excuse(
     "known", "goes through float32", "https://example.org/1", Place("known.toml", 1)
 )  # fmt: skip
-CHANGED = "if that is as it should be, put the new entry in the place of known.toml:1-10"
+CHANGED = "if this is intended, replace known.toml:1-10 with:"
 
 
 def held(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> RunResult:
@@ -325,7 +325,7 @@ def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
     result = held(f"{first}\n{ENTRY}", found(FAILING), tmp_path)
     assert only_problem(result).message == (
         f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists others of its cases; "
-        "if that is as it should be, put the new entry in the place of known.toml:12-21"
+        "if this is intended, replace known.toml:12-21 with:"
     )
     assert 'case = "onnx.Cast-19/float64-to-float16"' in only_problem(result).repair
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from convcheck.plan.bench import (
     Measured,
     MeasuredPart,
     _converted,
+    expected_seconds,
     measure,
     one_core,
     spread_spans,
@@ -154,18 +156,45 @@ def test_the_table() -> None:
     assert wide[0].startswith("onnx.Cast-21  float32 →")
     rows = [line.split() for line in wide if line.startswith("bfloat16")]
     assert rows[0] == [
-        "bfloat16", "0.10", "2.00", "0.40", "2.50", "4/80/16", "1.25", "1.25", "3.00/8.00", "400"
+        "bfloat16", "2.00", "0.10", "0.40", "2.50", "1.25", "3.00/8.00"
     ]  # fmt: skip
-    assert rows[1][-2:] == ["-", "400"]
-    assert rows[2] == ["bfloat16", *["-"] * 9]
+    assert rows[1][-1] == "-"
+    assert rows[2] == ["bfloat16", *["-"] * 6]
     text = " ".join(" ".join(wide).split())
     assert "not measured: onnx.Cast-21/float32-to-bfloat16: no such kernel" in text
     assert "left out: 2 cases: a string has no code" in text
     assert "65,536 values a case, in 1 part of 65,536" in text
     assert "a run's spans have 16,777,216" in text
     assert all(len(line) <= 80 for line in narrow)
-    assert sum(line.startswith("onnx.Cast-21  float32 →") for line in narrow) == 2
-    assert sum(line.startswith("bfloat16 ") for line in narrow) == 2 * len(cases)
+    assert wide == narrow, "in one piece at 80 columns"
+
+
+def test_a_long_name_has_a_line_of_its_own() -> None:
+    """At 80 columns, as onnx.Cast-24 has names; the figures stay in one piece."""
+    part = MeasuredPart(1000, 1e-7, 2e-6, 25e-7, 3e-6, 8e-6)
+    case = find_case(
+        CATALOG, "onnx.Cast-24/float32-to-float8e8m0/round_mode=nearest", None, None, ()
+    )
+    case = replace(case, attributes=(*case.attributes, ("a_further_attribute", "with_a_value")))
+    bench = Bench(
+        BackendInfo("planted", "1"), "numpy 2", (Span(0, CHUNK),),
+        (Measured(CASE, (part,)), Measured(case, (part,))),
+    )  # fmt: skip
+    lines = list(map(str, page.bench_lines(bench, 80, 80)))
+    at = lines.index(case.name.partition("-to-")[2])
+    assert lines[at + 1].split() == ["2.00", "0.10", "0.40", "2.50", "1.25", "3.00/8.00"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a part of the first case that converts: so long as that, for all of them."""
+    clock = Clock()
+    monkeypatch.setattr("convcheck.plan.bench.perf_counter", clock)
+    spans = [Span(0, 2 * CHUNK), Span(0x7F800000, 2 * CHUNK)]
+    told = expected_seconds(Planted(clock), CATALOG.specs, [CASE] * 3, spans, None)
+    assert told == 3 * 2 * (2 * CALL + 2 * CALL)  # cases, spans; the calls alone, and in the whole
+    declining = Planted(unsupported=Declined("no such type"))
+    assert expected_seconds(declining, CATALOG.specs, [CASE], spans, None) is None
 
 
 @pytest.mark.parametrize(
@@ -210,7 +239,7 @@ def test_the_command(tmp_path: Path) -> None:
     chosen = ("--to", "bfloat16", "--to", "float8e4m3fn", "--to", "string")
     done = convcheck("bench", "--backend", "ml_dtypes", *chosen, "--values", 65536, "--json", path)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert re.fullmatch(r"3 cases of 65,536 values: about \d+ s\n", done.stderr)
     figures = held_to_schema("bench", json.loads(path.read_text()))
     assert figures["format"] == "convcheck-bench/1"
     assert figures["values"] == 65536

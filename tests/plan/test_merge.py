@@ -100,6 +100,39 @@ def test_shards_are_of_one_run() -> None:
         assert f"2.json and 1.json differ in their {what}" in refused([(name, other), *parts[1:]])
 
 
+def test_options_that_differ_are_named() -> None:
+    parts = sharded(RUNS["failing"]())
+
+    def given(number: int, *options: tuple[str, str]) -> tuple[str, RunResult]:
+        name, one = parts[number]
+        assert one.shard
+        return name, replace(one, shard=replace(one.shard, options=options))
+
+    tier, seeds = ("--tier", "edge"), [("--seed", "1"), ("--seed", "2")]
+    assert "1.json was run with --seed 1, and 3.json with --seed 2" in refused(
+        [given(0, tier, seeds[0]), given(1, tier, seeds[0]), given(2, tier, seeds[1]), parts[3]]
+    )
+    assert "1.json was run with --consistency, no --from, and 2.json with no --consistency, " in (
+        refused([given(0, ("--consistency", "")), given(1, ("--from", "float32")), *parts[2:]])
+    )
+
+
+def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
+    one, other = tmp_path / "1.json", tmp_path / "2.json"
+    asked = ("--backend", "reference", "onnx.Cast-19", "--from", "float16", "--to", "long")
+    for command in ("run", "survey"):
+        for shard, seed, path in (("1/2", 1, one), ("2/2", 2, other)):
+            made = convcheck(command, *asked, "--seed", seed, "--shard", shard, "--json", path)
+            assert made.returncode == 0, made.stderr
+        options = json.loads(one.read_text())["shard"]["options"]
+        assert options["--from"] == "float16"
+        assert options["SPEC"] == "onnx.Cast-19"
+        done = convcheck("merge", one, other)
+        assert (done.returncode, done.stdout) == (2, "")
+        said = f"{one} was run with --seed 1, and {other} with --seed 2\n  hint: merge the shards"
+        assert said in done.stderr
+
+
 def test_a_shard_is_whole() -> None:
     parts = sharded(RUNS["failing"]())
     name, last = parts[-1]

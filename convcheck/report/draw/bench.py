@@ -15,10 +15,8 @@ from convcheck.report.environment import environment
 from convcheck.vectors.span import WHOLE_SPAN
 from convcheck.wording import number, plural
 
-_HEAD = (
-    ("", "inputs", "backend", "judging", "whole", "shares", "ratio", "median", "by hand", "10^6"),
-    ("", "ns", "ns", "ns", "ns", "%", "", "ratio", "ns", "/s"),
-)
+_HEAD = ("", "backend", "inputs", "judging", "whole", "ratio", "by hand")
+_GAP = 2
 
 
 def bench_lines(bench: Bench, width: int, room: int) -> Iterator[StyledText]:
@@ -40,27 +38,30 @@ def _title(measured: Measured) -> str:
 
 
 def _table(title: str, cases: Sequence[Measured], room: int) -> Iterator[StyledText]:
-    """Yield a line a case, in parts by columns where they would be too long."""
+    """Yield a line a case; a name that is too long for that has a line of its own above it."""
     names = [case.case.name.partition("-to-")[2] or case.case.name for case in cases]
-    rows = [cells([name, *_figures(case)]) for name, case in zip(names, cases, strict=True)]
-    heads = [cells([title, *_HEAD[0][1:]], "bold"), cells(["", *_HEAD[1][1:]], "bold")]
-    yield from table_lines(heads, rows, room, right=range(1, len(_HEAD[0])))
+    figures = [_figures(case) for case in cases]
+    beside = sum(max(map(len, c)) + _GAP for c in zip(_HEAD[1:], *figures, strict=True))
+    labels = [name if len(name) + beside <= room else "" for name in names]
+    rows = [cells([label, *row]) for label, row in zip(labels, figures, strict=True)]
+    heads = [cells([title, *_HEAD[1:]], "bold")]
+    lines = table_lines(heads, rows, room, gap=_GAP, right=range(1, len(_HEAD)))
+    yield next(lines)
+    for name, label, line in zip(names, labels, lines, strict=True):
+        if not label:
+            yield StyledText(name)
+        yield line
 
 
 def _figures(measured: Measured) -> tuple[str, ...]:
     if not measured.parts:
-        return ("-",) * (len(_HEAD[0]) - 1)
+        return ("-",) * (len(_HEAD) - 1)
     by_hand = "/".join("-" if ns is None else f"{ns:.2f}" for ns in measured.by_hand)
+    times = (measured.backend, measured.inputs, measured.judging, measured.whole)
     return (
-        *(
-            f"{ns:.2f}"
-            for ns in (measured.inputs, measured.backend, measured.judging, measured.whole)
-        ),
-        "/".join(f"{share:.0%}".rstrip("%") for share in measured.shares),
+        *(f"{ns:.2f}" for ns in times),
         f"{measured.ratio:.2f}",
-        f"{measured.median_ratio:.2f}",
         "-" if by_hand == "-/-" else by_hand,
-        f"{1e3 / measured.whole:,.0f}",
     )
 
 
@@ -84,13 +85,12 @@ def _footer(bench: Bench) -> Iterator[str]:
     parts = plural(len(bench.spans), "part")
     yield (
         f"{plural(bench.values, 'value')} a case, in {parts} of {number(bench.spans[0].count)} "
-        "spread over the source; one core, values in cache; times are nanoseconds a value, of all "
-        "parts together"
+        "spread over the source; one core, values in cache; times are in nanoseconds a value"
     )
     if bench.spans[0].count < WHOLE_SPAN:
         yield f"a run's spans have {number(WHOLE_SPAN)}: the judging of these costs more, a value"
-    yield "backend: its calls alone, the buffers in place; whole: inputs made, asked and judged"
-    yield "shares: of inputs, backend and judging in the whole; ratio: whole to backend"
+    yield "backend: its calls alone, the buffers in place; inputs: making them; whole: all of it"
+    yield "ratio: how many times the backend's own time the whole takes"
     if bench.by_hand:
         yield (
             f"by hand: inputs, backend, astype of {bench.by_hand} and array_equal, "

@@ -133,7 +133,7 @@ def _shard(shard: form.ShardJson | None) -> judged.Shard | None:
         return None
     if shard.index > shard.of:
         raise ValueError(f"{shard.index}/{shard.of} is no shard")
-    return judged.Shard(shard.index, shard.of, shard.plan)
+    return judged.Shard(shard.index, shard.of, shard.plan, tuple(shard.options.items()))
 
 
 def case_of(found: form.CaseJson, types: Types) -> CaseResult:

@@ -43,7 +43,7 @@ def report(result: RunResult) -> form.ReportJson:
         tier=result.tier,
         corpus=form.CorpusJson(sha256=result.corpus, specs=dict(result.corpora)),
         environment=struct(dict(result.environment or environment()), form.EnvironmentJson),
-        shard=form.ShardJson(**vars(result.shard)) if result.shard else None,
+        shard=_shard(result.shard),
         interrupted=result.interrupted,
         ended_early=result.ended_early,
         consistency=result.consistency,
@@ -61,6 +61,14 @@ def report(result: RunResult) -> form.ReportJson:
 def backend(info: judged.BackendInfo) -> form.BackendJson:
     """Return a backend as it names itself."""
     return form.BackendJson(name=info.name, version=info.version, address=info.address)
+
+
+def _shard(shard: judged.Shard | None) -> form.ShardJson | None:
+    if shard is None:
+        return None
+    return form.ShardJson(
+        index=shard.index, of=shard.of, plan=shard.plan, options=dict(shard.options)
+    )
 
 
 def _problem(problem: judged.Problem) -> form.ProblemJson:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from convcheck.judge.result import Fault, Tolerance, Verdict
 from convcheck.report.json.codec import Count, Digest, Shape
@@ -71,6 +71,8 @@ class ShardJson(Shape, frozen=True, kw_only=True):
     of: Annotated[int, Meta(ge=1, le=10**9)]
     #: A hash of the ids of all cases of the plan, in order.
     plan: str
+    #: The options that all shards have to share, as they were given; absent for none.
+    options: dict[str, str] = field(default_factory=dict)
 
 
 class ProblemJson(Shape, frozen=True, kw_only=True):

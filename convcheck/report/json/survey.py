@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, Literal
 
+from msgspec import field
+
 from convcheck import __version__
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample
@@ -130,6 +132,8 @@ class SurveyShardJson(Shape, frozen=True, kw_only=True):
     of: Count
     #: A hash of the ids of all cases of the plan.
     plan: str
+    #: The options that all shards have to share, as they were given; absent for none.
+    options: dict[str, str] = field(default_factory=dict)
     #: The ids of the cases of the shard, in the order of the plan.
     cases: tuple[str, ...]
 
@@ -181,7 +185,9 @@ def encoded(survey: merge.Survey) -> SurveyJson:
 def _shard(shard: judged.Shard | None, asked: tuple[str, ...]) -> SurveyShardJson | None:
     if shard is None:
         return None
-    return SurveyShardJson(index=shard.index, of=shard.of, plan=shard.plan, cases=asked)
+    return SurveyShardJson(
+        index=shard.index, of=shard.of, plan=shard.plan, options=dict(shard.options), cases=asked
+    )
 
 
 def _column(column: merge.Column) -> ColumnJson:

@@ -13,7 +13,7 @@ from operator import itemgetter
 import msgspec
 
 from convcheck.errors import UsageError
-from convcheck.plan.merge import check_alike, plan_digest, shards_in_order
+from convcheck.plan.merge import check_alike, check_options, plan_digest, shards_in_order
 from convcheck.report.json.codec import parse, struct
 from convcheck.report.json.survey import (
     FORMAT,
@@ -26,7 +26,8 @@ from convcheck.report.json.survey import (
 _HINT = "`convcheck survey --shard 1/4 --json FILE` makes a shard"
 # What the shards of one survey have in common, and how it is said.
 _COMMON: tuple[tuple[str, Callable[[SurveyJson], object]], ...] = (
-    ("plan", lambda s: (_shard(s).of, _shard(s).plan)),
+    ("number of shards", lambda s: _shard(s).of),
+    ("plan", lambda s: _shard(s).plan),
     ("corpus", lambda s: (s.corpus, s.tier)),
     ("backends", lambda s: s.backends),
     ("version of convcheck", lambda s: s.convcheck),
@@ -58,7 +59,9 @@ def merge_surveys(parts: Sequence[tuple[str, SurveyJson]]) -> SurveyJson:
 
     Raises UsageError unless every shard is there once, and of the same survey.
     """
-    check_alike(parts, _COMMON, "one survey: same selection, specs, tier and backends")
+    one_survey = "one survey: same selection, specs, tier and backends"
+    check_options([(name, _shard(part).options) for name, part in parts], one_survey)
+    check_alike(parts, _COMMON, one_survey)
     shards = shards_in_order(parts, _shard)
     names = _plan(shards)
     if plan_digest(names) != _shard(shards[0]).plan:
