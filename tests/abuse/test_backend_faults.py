@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import convcheck
-from living import marked
+from living import is_alive
 from places import ROOT
 
 PLANTED = "tests.planted.untyped_backends"
@@ -96,13 +96,15 @@ LEFT = {"LeavesProcesses": 1, "LeavesAndDies": 1, "LeavesAndHangs": 1, "LeavesAn
 
 @pytest.mark.parametrize("backend", LEFT)
 def test_nothing_that_a_backend_starts_outlives_the_run(backend: str, tmp_path: Path) -> None:
-    began = time.monotonic()
+    left, began = tmp_path / "left", time.monotonic()
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", *ASKED, "--timeout", "1",
-        cwd=ROOT, CONVCHECK_TEST_MARK=str(tmp_path),
+        cwd=ROOT, CONVCHECK_TEST_LEFT=str(left),
     )  # fmt: skip
     assert done.returncode == LEFT[backend], done.stderr
-    assert not marked("CONVCHECK_TEST_MARK", str(tmp_path))
+    processes = [int(line) for line in left.read_text().split()]
+    assert len(processes) > 1
+    assert not any(map(is_alive, processes))
     assert time.monotonic() - began < 60
 
 

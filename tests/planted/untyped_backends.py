@@ -190,17 +190,21 @@ class LeavesProcesses(Honest):
 
 def in_session() -> None:
     """Leave a copy of this process, with all its descriptors open, in a session of its own."""
-    if not os.fork():
+    child = os.fork()
+    if not child:
         os.setsid()
         sleep()
+    written_down(child)
 
 
 def in_group() -> None:
     """Leave one that is in the process group of this one's parent."""
     group = os.getpgid(os.getppid())
-    if not os.fork():
+    child = os.fork()
+    if not child:
         os.setpgid(0, group)
         sleep()
+    written_down(child)
 
 
 def orphaned() -> None:
@@ -208,10 +212,17 @@ def orphaned() -> None:
     child = os.fork()
     if not child:
         os.setsid()
-        if os.fork():
+        if (grandchild := os.fork()) != 0:
+            written_down(grandchild)
             os._exit(0)
         sleep()
     os.waitpid(child, 0)
+
+
+def written_down(process: int) -> None:
+    """Tell the test which process is left."""
+    with open(os.environ["CONVCHECK_TEST_LEFT"], "a") as file:
+        file.write(f"{process}\n")
 
 
 def sleep() -> None:
