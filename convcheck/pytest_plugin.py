@@ -7,17 +7,18 @@ is imported but this file.
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from convcheck.wording import plural
-
 if TYPE_CHECKING:
-    from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+    from convcheck.gate.claims import Claims
+    from convcheck.gate.known import KnownList
+    from convcheck.judge.result import BackendInfo, CaseResult, Excuse, Problem, RunResult
     from convcheck.pool.standing import Standing
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
@@ -43,8 +44,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Seconds that one call of the backend may take (default: 30), as --timeout of "
         "`convcheck run`.",
     )  # fmt: skip
+    group.addoption(
+        "--convcheck-tier", choices=["edge", "boundary"], default="edge",
+        help="How many inputs: the notable ones (default), or every rounding boundary.",
+    )  # fmt: skip
+    group.addoption(
+        "--convcheck-known", metavar="FILE",
+        help="Known failures and waivers, as --known of `convcheck run`: a test of which all that "
+        "fails is listed is expected to fail.",
+    )  # fmt: skip
+    group.addoption(
+        "--convcheck-claims", metavar="FILE",
+        help="What the backend claims to support, as --capabilities of `convcheck run`: only that "
+        "is asked, and a test fails where it is declined.",
+    )  # fmt: skip
 
 
+OF_A_BACKEND = ("spec", "known", "claims")
 LONGEST_TIMEOUT = 86_400.0  # seconds: a day
 
 
@@ -57,13 +73,14 @@ def _seconds(text: str) -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take part where a backend is named. Raises pytest.UsageError for specs without one."""
-    address, patterns = config.getoption("convcheck_backend"), config.getoption("convcheck_spec")
-    if address:
-        conformance = _Conformance(config, address, tuple(patterns))
-        config.pluginmanager.register(conformance, "convcheck-session")
-    elif patterns:
-        raise pytest.UsageError("--convcheck-spec is of use with --convcheck-backend only")
+    """Take part where a backend is named. Raises pytest.UsageError for what is of use with one."""
+    if address := config.getoption("convcheck_backend"):
+        config.pluginmanager.register(_Conformance(config, address), "convcheck-session")
+        return
+    for name in OF_A_BACKEND:
+        if config.getoption(f"convcheck_{name}"):
+            said = f"--convcheck-{name} is of use with --convcheck-backend only"
+            raise pytest.UsageError(said)
 
 
 class CaseFailedError(Exception):
@@ -73,12 +90,13 @@ class CaseFailedError(Exception):
 class _Conformance:
     """A session with a backend: selects cases, starts the backend, collects, ends it."""
 
-    def __init__(self, config: pytest.Config, address: str, patterns: tuple[str, ...]) -> None:
-        self.config, self.address, self.patterns = config, address, patterns
+    def __init__(self, config: pytest.Config, address: str) -> None:
+        self.config, self.address = config, address
         self.cases: list[Case] = []
         self.notes: tuple[str, ...] = ()
         self.asker: Asker | None = None
         self.outcomes: set[str] = set()
+        self.untold: list[Problem] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -86,8 +104,9 @@ class _Conformance:
         from convcheck.errors import ConvcheckError
 
         try:
-            self.cases, corpus, self.notes = _select(self.address, self.patterns)
-            self.asker = Asker(self.config, self.address, corpus.only(self.cases))
+            self.cases, corpus, gate = _select(self.config, self.address)
+            self.notes = corpus.check(self.cases)
+            self.asker = Asker(self.config, self.address, corpus.only(self.cases), gate)
             if not (self.config.option.collectonly or hasattr(self.config, "workerinput")):
                 self.asker.start()
         except ConvcheckError as error:
@@ -97,7 +116,10 @@ class _Conformance:
 
     def pytest_report_header(self) -> list[str]:
         """Say what is tested, and what there is to say of the vectors."""
-        about = f"convcheck: {self.address}, {plural(len(self.cases), 'case')}, edge tier"
+        from convcheck.wording import plural
+
+        tier = self.config.getoption("convcheck_tier")
+        about = f"convcheck: {self.address}, {plural(len(self.cases), 'case')}, {tier} tier"
         return [about, *(f"convcheck: {note}" for note in self.notes)]
 
     @pytest.hookimpl(wrapper=True)
@@ -116,16 +138,26 @@ class _Conformance:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note what became of the cases, in xdist's workers too."""
         if report.nodeid.startswith(f"{NODE}::") and (report.when == "call" or report.failed):
-            self.outcomes.add(report.outcome)
+            expected = hasattr(report, "wasxfail")  # a known failure was judged, too
+            self.outcomes.add("failed" if expected else report.outcome)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail a session whose cases were all skipped: that is no pass."""
-        if self.nothing_judged and session.exitstatus == pytest.ExitCode.OK:
+        """Fail a session whose cases were all skipped: that is no pass; and one with a list of
+        known failures that is not true of all that was asked.
+        """
+        self.untold = self.asker.untold() if self.asker else []
+        if session.exitstatus != pytest.ExitCode.OK:
+            return
+        if self.untold:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        elif self.nothing_judged:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say where nothing was judged."""
+        """Say what of the list is not true, and where nothing was judged."""
+        for problem in self.untold:
+            terminalreporter.write_line(_problem(problem), red=True)
         if self.nothing_judged:
             said = "convcheck: nothing was judged: every case is unsupported or undefined"
             terminalreporter.write_line(said, yellow=True)
@@ -136,25 +168,62 @@ class _Conformance:
         return self.outcomes == {"skipped"}
 
 
-def _select(address: str, patterns: tuple[str, ...]) -> tuple[list[Case], Corpus, tuple[str, ...]]:
-    """Return the cases, their vectors, and notes on those. Raises ConvcheckError."""
+@dataclass(frozen=True)
+class Gate:
+    """What results are held against besides the specs."""
+
+    #: The list of known failures, None for none.
+    known: KnownList | None
+    #: What the backend claims to support, None where it claims nothing.
+    claims: Claims | None
+    #: Returns the ids of all cases that begin with one of some texts.
+    every: Callable[[tuple[str, ...]], Iterable[str]]
+
+    def held(self, run: RunResult) -> RunResult:
+        """Return a run with what is excused, what is wrong with the list, and as failures what is
+        claimed and was declined.
+        """
+        from datetime import date
+
+        from convcheck.gate.claims import held_to
+        from convcheck.gate.known import hold
+
+        if self.claims:
+            run = held_to(self.claims, run, len(run.cases))
+        return hold(run, self.known, self.every, date.today()) if self.known else run
+
+
+def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Gate]:
+    """Return the cases, their vectors, and what they are held against. Raises ConvcheckError."""
     from convcheck.cli.options import catalog
+    from convcheck.cli.reports import every_id
     from convcheck.cli.turns import selected
+    from convcheck.errors import UsageError
+    from convcheck.gate.claims import claimed, read_claims
+    from convcheck.gate.known import read_known
     from convcheck.plan.select import Selection
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
+    given = {name: config.getoption(f"convcheck_{name}") for name in (*OF_A_BACKEND, "tier")}
     loaded = catalog(())
-    cases = selected(loaded, Selection(patterns), [address])
-    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
-    return cases, corpus, corpus.check(cases)
+    known = read_known(given["known"]) if given["known"] else None
+    claims = read_claims(given["claims"], loaded) if given["claims"] else None
+    cases = selected(loaded, Selection(tuple(given["spec"])), [address])
+    if claims and not (cases := claimed(claims, cases)):
+        raise UsageError(f"no selected case is claimed in {given['claims']}")
+    corpus = open_corpus(loaded, given["tier"], 0, data_dir("vectors"))
+    every = every_id(loaded)
+    return cases, corpus, Gate(known, claims, cache(lambda starts: tuple(every(starts))))
 
 
 class Asker:
     """Puts cases to the backend, which starts with the first and ends with the session."""
 
-    def __init__(self, config: pytest.Config, address: str, corpus: Corpus) -> None:
-        self.config, self.address, self.corpus = config, address, corpus
+    def __init__(self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate) -> None:
+        self.config, self.address, self.corpus, self.gate = config, address, corpus, gate
+        self.found: list[CaseResult] = []
+        self.told: set[Problem] = set()
         self.standing: Standing | None = None
         self.info: BackendInfo | None = None
 
@@ -171,13 +240,25 @@ class Asker:
         return self.standing
 
     def ask(self, case: Case) -> RunResult:
-        """Ask a case; gives a run of it alone."""
+        """Ask a case; gives a run of it alone, held against what there is."""
+        self.found.append(self.start().ask(case))
+        run = self._held(self.found[-1:])
+        self.told.update(run.problems)
+        return run
+
+    def untold(self) -> list[Problem]:
+        """Return what of the list is not true of all cases asked, and of no single one."""
+        if not (self.gate.known and self.found):
+            return []
+        return [one for one in self._held(self.found).problems if one not in self.told]
+
+    def _held(self, found: Sequence[CaseResult]) -> RunResult:
         from convcheck.judge.result import RunResult
 
-        result = self.start().ask(case)
         assert self.info is not None  # noqa: S101
-        corpora = self.corpus.digests([case])
-        return RunResult(self.info, self.corpus.tier, "disputed", corpora, (result,))
+        corpora = self.corpus.digests([one.case for one in found])
+        run = RunResult(self.info, self.corpus.tier, "disputed", corpora, tuple(found))
+        return self.gate.held(run)
 
     def end(self) -> None:
         """End the backend, if it was started."""
@@ -207,13 +288,16 @@ class CaseTest(pytest.Item):
         self.case, self.asker = case, asker
 
     def runtest(self) -> None:
-        """Ask and judge. Skips what could not be asked, and what nothing is judged of."""
-        from convcheck.judge.result import FAILURES
-
+        """Ask and judge. Skips what could not be asked, and what nothing is judged of; what is
+        listed is expected to fail.
+        """
         run = self.asker.ask(self.case)
         result = run.cases[0]
-        if result.verdict in FAILURES:
+        if run.outcome == "fail":
             raise CaseFailedError(_text(run, self.config))
+        excuses = (result.excuse, *(group.excuse for group in result.groups))
+        if said := dict.fromkeys(_excused(excuse) for excuse in excuses if excuse):
+            pytest.xfail("; ".join(said))
         if result.verdict in ("unsupported", "undefined"):
             pytest.skip(_why(result))
 
@@ -238,9 +322,20 @@ def _why(result: CaseResult) -> str:
     return f"unsupported: {clean(result.message) or 'no reason given'}"
 
 
+def _excused(excuse: Excuse) -> str:
+    from convcheck.judge.words import clean
+
+    return ", ".join(filter(None, (f"{excuse.kind}: {clean(excuse.reason)}", clean(excuse.issue))))
+
+
+def _problem(problem: Problem) -> str:
+    said = f"{problem.kind.upper()} {problem.place}: {problem.message}"
+    return "\n".join([said, *problem.repair.splitlines()])
+
+
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Return what the terminal report shows of the failures of a run, with our name of the option
-    that a time-out tells.
+    """Return first what is wrong, in a line for pytest's summary, then what the terminal report
+    shows of it, with our name of the option that a time-out tells.
     """
     from convcheck.report.draw.finding import plain_lines
     from convcheck.report.draw.layout import MAX_WIDTH
@@ -248,5 +343,8 @@ def _text(run: RunResult, config: pytest.Config) -> str:
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
-    shown = (plain_lines(one, width, verbose) for one in document(run).findings)
-    return "\n\n".join(map("\n".join, shown)).replace("--timeout", "--convcheck-timeout")
+    found = [one for one in document(run).findings if one.gated]
+    said = [f"{one.labelled_line} ({one.count or '1 case'})" for one in found[:1]]
+    shown = ("\n".join(plain_lines(one, width, verbose)) for one in found)
+    parts = [*said, *shown, *map(_problem, run.problems)]
+    return "\n\n".join(parts).replace("--timeout", "--convcheck-timeout")

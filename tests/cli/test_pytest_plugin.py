@@ -144,7 +144,77 @@ def test_the_first_failure_ends_it(project: Path) -> None:
     assert "stopping after 1 failures" in done.stdout
 
 
+INT32 = "Cast-21/int8-to-int32"
+
+
+def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
+    """Write down what fails now, as of this case or of others, and return the name of the list."""
+    asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--out", "known.toml")
+    done = convcheck("baseline", "--backend", *asked, cwd=project)
+    assert done.returncode == 0, done.stderr
+    text = (project / "known.toml").read_text()
+    entry = 'case = "onnx.Cast-21/int8-to-int32"'
+    assert entry in text
+    text = text.replace(entry, f"case = {case}")
+    (project / "known.toml").write_text(text)
+    return "known.toml"
+
+
+def test_the_summary_begins_with_what_is_wrong(project: Path) -> None:
+    done = run_pytest(project, *MINE, "-q", "-k", INT32)
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert line.startswith(f"FAILED {LINE}int32 - one too large")
+
+
+def test_a_known_failure_is_expected(project: Path) -> None:
+    known = ("--convcheck-known", listed(project))
+    done = run_pytest(project, *MINE, "-k", INT32, "-rx", *known)
+    assert done.returncode == 0, done.stdout
+    assert "1 xfailed" in done.stdout
+    assert "known: not yet looked into" in done.stdout
+
+
+def test_a_list_that_is_not_true_fails(project: Path) -> None:
+    stale = ("--convcheck-known", listed(project, '"onnx.Cast-21/int8-to-int16"'))
+    done = run_pytest(project, *MINE, "-k", "Cast-21/int8-to-int16", *stale)
+    assert done.returncode == 1
+    assert "STALE known.toml:4: " in done.stdout
+    assert "1 failed" in done.stdout
+
+
+def test_a_list_that_is_not_true_of_several_cases_fails_the_session(project: Path) -> None:
+    both = '["onnx.Cast-21/int8-to-int16", "onnx.Cast-21/int8-to-int32"]'
+    asked = (*MINE, "-k", "Cast-21/int8-to-int16 or Cast-21/int8-to-int32")
+    done = run_pytest(project, *asked, "--convcheck-known", listed(project, both))
+    assert done.returncode == 1
+    assert "1 passed" in done.stdout
+    assert "1 xfailed" in done.stdout
+    assert "TOO BROAD known.toml:4: " in done.stdout
+    part = run_pytest(project, *MINE, "-k", INT32, "--convcheck-known", "known.toml")
+    assert part.returncode == 0, part.stdout
+
+
+def test_what_is_claimed_and_declined_fails_and_nothing_else_is_asked(project: Path) -> None:
+    (project / "claims.toml").write_text(
+        '[[claim]]\nspec = "onnx.Cast-21"\nfrom = ["int8"]\nto = ["int16", "uint8"]\n'
+    )
+    found, shown = verdicts(project, *MINE, "--convcheck-claims", "claims.toml")
+    assert found == {f"{LINE}int16": "passed", f"{LINE}uint8": "failure"}
+    assert f"FAILED {LINE}uint8 - " in shown
+    assert "claimed in claims.toml:1, and declined" in " ".join(shown.split())
+
+
+def test_the_tier_is_asked(project: Path) -> None:
+    done = run_pytest(project, *MINE, "-k", INT32, "--convcheck-tier", "boundary")
+    assert "boundary tier" in done.stdout
+    assert "1 failed" in done.stdout
+
+
 ERRORS = [
+    (("--convcheck-known", "known.toml"), "with --convcheck-backend only"),
+    ((*MINE, "--convcheck-known", "none.toml"), "none.toml"),
+    ((*MINE, "--convcheck-claims", "none.toml"), "none.toml"),
+    ((*MINE, "--convcheck-tier", "exhaustive"), "invalid choice: 'exhaustive'"),
     (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
     (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),
     (("--convcheck-spec", "onnx.Cast-21"), "with --convcheck-backend only"),
