@@ -59,7 +59,7 @@ def ask_run(
     heard = _Heard(gathering, most, left)
     began, begun = datetime.now(UTC), time.monotonic()
     heard.all(events, backend)
-    timing = Timing(began, time.monotonic() - begun)
+    timing = Timing(began, time.monotonic() - begun, heard.seconds)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     info = replace(info, address=backend)
     return RunResult(
@@ -120,6 +120,7 @@ class _Heard:
     def __init__(self, gathering: Gathering, most: int | None, left: Sequence[Unit]) -> None:
         self.gathering, self.most, self.left = gathering, most, len(left)
         self.streamed = any(unit.span for unit in left)
+        self.seconds: dict[str, float] = {}
         self.backend: BackendInfo | None = None
         self.restarts, self.interrupted, self.ended_early = 0, False, False
 
@@ -156,6 +157,8 @@ class _Heard:
             self.gathering.add(event.part)
             if not event.before:
                 self.left -= 1
+                name = event.unit.case.id
+                self.seconds[name] = self.seconds.get(name, 0.0) + event.seconds
                 advance(event.unit.span.count if event.unit.span else 0, self.gathering.failing)
                 return True
         return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +19,8 @@ from convcheck.report.formats import FORMATS
 from convcheck.streams import put_out
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from convcheck.cli.certificate import Certificate
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
@@ -74,6 +78,7 @@ def report_options(function: Callable[..., int]) -> Callable[..., int]:
 def _check(reports: Reports) -> None:
     """Refuse before the run what cannot be written after it."""
     check_outputs(reports.outputs, {"--known": reports.known})
+    source_date()
     if reports.verbose and reports.quiet:
         raise UsageError("--verbose and --quiet", hint="choose one")
 
@@ -116,7 +121,7 @@ def write_reports(
     from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
-    made = document(result)
+    made = document(_dated(result))
     texts: list[tuple[str, Callable[[], str]]] = [
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()
@@ -136,6 +141,29 @@ def write_reports(
 
     write_all(texts, page)
     return exit_code(result)
+
+
+def source_date() -> datetime | None:
+    """Return the moment in SOURCE_DATE_EPOCH, which builds set whose bytes are to be equal; None
+    where it is not set. Raises UsageError for anything but seconds.
+    """
+    from datetime import UTC, datetime
+
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not said:
+        return None
+    if not re.fullmatch(r"[0-9]{1,11}", said):
+        hint = "seconds since 1970, or leave it unset"
+        raise UsageError(f"SOURCE_DATE_EPOCH is {said!r} in the environment", hint=hint)
+    return datetime.fromtimestamp(int(said), UTC)
+
+
+def _dated(result: RunResult) -> RunResult:
+    """Return a run as reports date it: where SOURCE_DATE_EPOCH is set, by that, without times."""
+    from convcheck.judge.result import Timing
+
+    date = source_date()
+    return replace(result, timing=Timing(date, 0.0)) if date else result
 
 
 def exit_code(result: RunResult) -> int:

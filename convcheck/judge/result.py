@@ -212,6 +212,8 @@ class Timing:
     began: datetime
     #: How long it took.
     seconds: float
+    #: How long workers took for a case, by its id; not of what an earlier run had asked.
+    cases: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

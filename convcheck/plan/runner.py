@@ -44,6 +44,8 @@ class Done:
     part: Part
     #: whether it was done by an earlier run, as the journal has it
     before: bool = False
+    #: how long it took, in seconds
+    seconds: float = 0.0
 
 
 Event = BackendInfo | Done | Restarts
@@ -100,7 +102,7 @@ def run(
                 part = part_of(unit, report.result)
                 if journal:
                     journal.add(unit, part)
-                yield Done(unit, part)
+                yield Done(unit, part, seconds=report.seconds)
             else:
                 if journal and isinstance(report, BackendInfo):
                     journal.name(report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,8 @@ class Reported:
 
     position: int
     result: CaseResult | Tally
+    #: How long it took, with all that died of it.
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class WorkQueue:
     reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
     #: How many workers died and were replaced.
     restarts: int = 0
+    #: How long jobs took so far by a clock on the wall, in seconds by their position.
+    clocks: dict[int, float] = field(default_factory=dict)
     #: Restarts by the position of a job, and by the id of a case.
     spent: dict[int | str, int] = field(default_factory=dict)
     #: Seconds that went into calls of workers that died, and into what followed, by a case's id.
@@ -138,6 +143,12 @@ class WorkQueue:
         with self._lock:
             self.seconds[case.id] = self.seconds.get(case.id, 0.0) + seconds
             return self.seconds[case.id]
+
+    def clocked(self, job: Job, begun: float) -> float:
+        """Count what a job took since then; give what it has taken so far."""
+        past = self.clocks.get(job.position, 0.0) + time.monotonic() - begun
+        self.clocks[job.position] = past
+        return past
 
     def stop(self) -> None:
         """End every worker at once; the lanes notice."""
@@ -214,11 +225,12 @@ class Lane(threading.Thread):
         jobs = deque(map(self.queue.known, jobs))
         process.send(tuple(jobs))
         while jobs:
-            job = jobs[0]
+            job, begun = jobs[0], time.monotonic()
             heard = process.receive(self.queue.timeout, {job.case.id: job.case})
+            seconds = self.queue.clocked(job, begun)
             if isinstance(heard, Finished):
                 jobs.popleft()
-                self.queue.reports.put(Reported(job.position, heard.result))
+                self.queue.reports.put(Reported(job.position, heard.result, seconds))
             if self.queue.stopped:
                 raise _StopError
             if isinstance(heard, Death) or (isinstance(heard, Finished) and heard.leaving):
@@ -231,13 +243,16 @@ class Lane(threading.Thread):
         if isinstance(heard, Finished):
             self.queue.put_back(jobs)
             return
-        job = jobs.popleft()
+        job, begun = jobs.popleft(), time.monotonic()
         self.queue.put_back(jobs)
         if job.avoid.placements >= EVERYWHERE:  # nothing was asked, and still it died
             result = CaseResult(job.case, "crashed", 0, "edge", (), heard.how)
-            self.queue.reports.put(Reported(job.position, result))
+            seconds = self.queue.clocked(job, begun)
+            self.queue.reports.put(Reported(job.position, result, seconds))
             return
-        self.queue.put_back([self._looked_into(job, heard)])
+        again = self._looked_into(job, heard)
+        self.queue.clocked(job, begun)
+        self.queue.put_back([again])
 
     def _looked_into(self, job: Job, death: Death) -> Job:
         """Return the job as it is to be done after a death."""

@@ -343,6 +343,8 @@ class CaseReport:
     #: Those of them that were judged: what is due for the others is undefined.
     judged: int
     coverage: Coverage
+    #: How long it took, None where not known.
+    seconds: float | None
     #: The runtime's own words where it could not be asked.
     message: str
     #: What did not fail.
@@ -442,6 +444,8 @@ class RunHead:
     corpora: tuple[tuple[str, str], ...]
     #: The machine and the libraries; None for those of this process.
     environment: Mapping[str, Any] | None
+    #: When asking began, in UTC: 2026-01-31T12:00:00Z; '' where not known.
+    began: str
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from convcheck.judge.result import (
     Tolerance,
     Verdict,
 )
-from convcheck.judge.words import clean
+from convcheck.judge.words import clean, timestamp
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.coverage import coverage_line, covered_cases
 from convcheck.report.document import (
@@ -36,7 +36,7 @@ from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, excuses_of, status_of
 from convcheck.report.wrong_types import wrong_types
-from convcheck.rules.model import Case, Level
+from convcheck.rules.model import Case
 from convcheck.wording import number, plural
 
 
@@ -44,7 +44,7 @@ def document(result: RunResult) -> Document:
     """Return the report of a run."""
     word, reasons = _summary(result)
     cases = {
-        spec: tuple(_case(case, result.level) for case in found)
+        spec: tuple(_case(case, result) for case in found)
         for spec, found in by_spec(result).items()
     }
     failures = (one for some in cases.values() for case in some for one in case.failures)
@@ -90,11 +90,13 @@ def _head(result: RunResult) -> RunHead:
         known=result.known,
         corpora=result.corpora,
         environment=result.environment,
+        began=timestamp(result.timing.began) if result.timing else "",
     )
 
 
-def _case(case: CaseResult, level: Level) -> CaseReport:
-    """Return what was found in a case of a run gated at `level`."""
+def _case(case: CaseResult, result: RunResult) -> CaseReport:
+    """Return what was found in a case of a run."""
+    level, timing = result.level, result.timing
     return CaseReport(
         case=case.case,
         verdict=case.verdict,
@@ -102,6 +104,7 @@ def _case(case: CaseResult, level: Level) -> CaseReport:
         checked=case.checked,
         judged=case.values_judged,
         coverage=case.coverage,
+        seconds=timing.cases.get(case.case.id) if timing else None,
         message=clean(case.message),
         row_counts=tuple(
             RowCount(group.verdict, group.decision, group.reading, group.kind, group.count)

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
@@ -35,7 +36,7 @@ from report_runs import (
 
 import convcheck
 from convcheck.errors import Place
-from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult
+from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult, Timing
 from convcheck.rules.model import Level
 
 SCHEMA = xmlschema.XMLSchema(TESTS / "schemas" / "junit-10.xsd")
@@ -194,3 +195,26 @@ def test_thousands_of_cases_take_no_time() -> None:
 
 def test_equal_runs_give_equal_bytes() -> None:
     assert in_junit(listed()) == in_junit(listed())
+
+
+# When ----------------------------------------------------------------------------------------
+
+
+def timed() -> RunResult:
+    began = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
+    others = [case("onnx.Cast-19", "float32", target) for target in ("float16", "uint8")]
+    times = {ONE.id: 1.25, others[0].id: 0.0004}
+    result = run(passed(ONE), *(passed(other) for other in others))
+    return replace(result, timing=Timing(began, 2.0, times))
+
+
+def test_times_are_of_cases_and_suites_and_the_run() -> None:
+    root = rendered(timed())
+    first, other = root.findall("testsuite")
+    assert [suite.get("timestamp") for suite in (first, other)] == ["2026-01-31T12:00:00Z"] * 2
+    assert [element.get("time") for element in (root, first, other)] == ["1.250", "1.250", "0.000"]
+    assert [test.get("time") for test in root.iter("testcase")] == ["1.250", "0.000", None]
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    assert not {"time", "timestamp"} & {name for e in rendered(listed()).iter() for name in e}

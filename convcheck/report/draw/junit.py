@@ -1,14 +1,14 @@
 """The report of a run as JUnit XML, for programs that show the results of tests.
 
 A suite a spec, a test a case. A failure that does not fail the run is a skipped test if a list
-excuses it, else a test that passes and says so. There are no times in it: equal runs give equal
-bytes.
+excuses it, else a test that passes and says so. Times are those that workers took; of a report that
+was read they are not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
@@ -20,6 +20,7 @@ from convcheck.report.findings import findings_of
 from convcheck.wording import plural
 
 _WIDTH = 100
+_UNTIMED: Mapping[str, str] = {}
 _FAULTS = ("error", "crashed")  # in JUnit's words errors, the others are failures
 _ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -28,7 +29,8 @@ def render(document: Document, command: str = "") -> str:
     """Return the report, a whole XML document."""
     suites = [_suite(spec, cases, document) for spec, cases in document.cases.items()]
     suites += _others(document)
-    root = Element("testsuites", {"name": "convcheck", **_sums(suites)})
+    whole = (case for cases in document.cases.values() for case in cases)
+    root = Element("testsuites", {"name": "convcheck", **_sums(suites), **_time(whole)})
     root.extend(suites)
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
@@ -43,19 +45,28 @@ def _sums(suites: Iterable[Element]) -> dict[str, str]:
 
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
-    return _suite_of(
-        name, _properties(name, document), [_test(case, document.head.address) for case in cases]
-    )
+    tests = [_test(case, document.head.address) for case in cases]
+    began = {"timestamp": document.head.began} if document.head.began else {}
+    return _suite_of(name, _properties(name, document), tests, {**_time(cases), **began})
 
 
-def _suite_of(name: str, properties: dict[str, str], tests: Sequence[Element]) -> Element:
+def _time(cases: Iterable[CaseReport]) -> dict[str, str]:
+    """Return the time that cases took together, nothing where it is not known."""
+    known = [case.seconds for case in cases if case.seconds is not None]
+    return {"time": f"{sum(known):.3f}"} if known else {}
+
+
+def _suite_of(
+    name: str, properties: dict[str, str], tests: Sequence[Element], when: dict[str, str]
+) -> Element:
     counts = {
         "tests": len(tests),
         "failures": sum(test.find("failure") is not None for test in tests),
         "errors": sum(test.find("error") is not None for test in tests),
         "skipped": sum(test.find("skipped") is not None for test in tests),
     }
-    suite = Element("testsuite", {"name": _legal(name), **{k: str(v) for k, v in counts.items()}})
+    said = {key: str(count) for key, count in counts.items()}
+    suite = Element("testsuite", {"name": _legal(name), **said, **when})
     if properties:
         listed = SubElement(suite, "properties")
         for key, value in properties.items():
@@ -82,7 +93,7 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
 
 def _test(case: CaseReport, address: str) -> Element:
     found = findings_of(case.failures, address)
-    test = _named(case.case.spec, case.case.name)
+    test = _named(case.case.spec, case.case.name, _time([case]))
     gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
@@ -111,8 +122,8 @@ def _excused(excuse: Excuse) -> str:
     return ", ".join(filter(None, (said, clean(excuse.issue), str(excuse.place))))
 
 
-def _named(classname: str, name: str) -> Element:
-    return Element("testcase", {"classname": _legal(classname), "name": _legal(name)})
+def _named(classname: str, name: str, time: Mapping[str, str] = _UNTIMED) -> Element:
+    return Element("testcase", {"classname": _legal(classname), "name": _legal(name), **time})
 
 
 def _say(test: Element, tag: str, message: str, kind: str, found: Sequence[Finding] = ()) -> None:
@@ -157,13 +168,13 @@ def _others(document: Document) -> list[Element]:
     suites = []
     if document.problems:
         tests = [_problem(problem) for problem in document.problems]
-        suites.append(_suite_of("known failures", {}, tests))
+        suites.append(_suite_of("known failures", {}, tests, {}))
     interrupted = document.head.interrupted
     if interrupted or document.head.outcome == "nothing":
         test = _named("convcheck", "the run")
         said = "interrupted, results are partial" if interrupted else document.reasons[0]
         _say(test, "error", said, document.verdict.lower())
-        suites.append(_suite_of("run", {}, [test]))
+        suites.append(_suite_of("run", {}, [test], {}))
     return suites
 
 

@@ -1,0 +1,69 @@
+"""JUnit of a run has times and a timestamp, and equal bytes where SOURCE_DATE_EPOCH is set."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree.ElementTree import Element, parse
+
+from command import convcheck
+
+SLOW = """
+import time
+import numpy as np
+from convcheck.backends.protocol import Outputs
+
+class Slow:
+    name, version = "slow", "1"
+
+    def support(self, case):
+        time.sleep(0.3 if case.outputs[0].name == "int32" else 0)
+
+    def answer(self, case, inputs):
+        name = case.outputs[0].name
+        wide = inputs[0].astype(np.int8).astype(np.dtype(name))
+        return Outputs((wide.astype("u" + name),), (name,))
+"""
+ASKED = ("onnx.Cast-21", "--from", "int8", "--to", "int16", "--to", "int32")
+EPOCH = 1_700_000_000
+
+
+def junit(folder: Path, name: str, **environment: str) -> Element:
+    """Run a backend that takes longer for one case, and return its JUnit."""
+    (folder / "slow.py").write_text(SLOW)
+    options = (*ASKED, "--junit", name, "--json", f"{name}.json")
+    done = convcheck("run", "--backend", "slow:Slow", *options, cwd=folder, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return parse(folder / name).getroot()
+
+
+def test_each_case_has_the_time_that_it_took(tmp_path: Path) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    root = junit(tmp_path, "junit.xml")
+    times = {test.get("name"): float(test.get("time", "-1")) for test in root.iter("testcase")}
+    assert times["int8-to-int32"] >= 0.3
+    assert times["int8-to-int16"] >= 0
+    [suite] = root
+    assert abs(float(suite.get("time", "0")) - sum(times.values())) < 0.002
+    began = datetime.fromisoformat(suite.get("timestamp", ""))
+    assert before <= began <= datetime.now(UTC) + timedelta(seconds=1)
+
+
+def test_of_a_report_that_was_read_no_time_is_known(tmp_path: Path) -> None:
+    junit(tmp_path, "junit.xml")
+    convcheck("report", "junit.xml.json", "--junit", "again.xml", cwd=tmp_path)
+    again = parse(tmp_path / "again.xml").getroot()
+    assert not any({"time", "timestamp"} & one.attrib.keys() for one in again.iter())
+
+
+def test_equal_runs_give_equal_bytes_where_the_date_is_given(tmp_path: Path) -> None:
+    for name in ("1.xml", "2.xml"):
+        root = junit(tmp_path, name, SOURCE_DATE_EPOCH=str(EPOCH))
+    assert (tmp_path / "1.xml").read_bytes() == (tmp_path / "2.xml").read_bytes()
+    assert [suite.get("timestamp") for suite in root] == ["2023-11-14T22:13:20Z"]
+
+
+def test_a_date_that_is_none_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+    done = convcheck("run", "--backend", "reference", *ASKED, SOURCE_DATE_EPOCH="now")
+    assert done.returncode == 2
+    assert "SOURCE_DATE_EPOCH is 'now'" in done.stderr
