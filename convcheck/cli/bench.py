@@ -17,7 +17,7 @@ from convcheck.cli.options import (
 )
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
-from convcheck.cli.progress import progress, progress_option
+from convcheck.cli.progress import duration, progress, progress_option
 from convcheck.cli.turns import selected
 from convcheck.errors import UsageError
 from convcheck.streams import say
@@ -152,7 +152,8 @@ def _bench(
     by_hand = _by_hand(loaded)
     if seconds := expected_seconds(backend, loaded.specs, cases, spans, by_hand):
         values = plural(sum(span.count for span in spans), "value")
-        say(f"{plural(len(cases), 'case')} of {values}: about {_in_words(seconds)}", err=True)
+        time = duration(max(seconds, 1))
+        say(f"{plural(len(cases), 'case')} of {values}: about {time}", err=True)
     measured: list[Measured] = []
     total = len(cases) * len(spans)
     with progress(total, "measuring", "part", streamed=True) as advance:
@@ -165,13 +166,6 @@ def _bench(
         BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
         tuple(spans), tuple(measured), tuple(left_out.items()),
     )  # fmt: skip
-
-
-def _in_words(seconds: float) -> str:
-    """Spell a time: 40 s, 4 min, 2.5 h."""
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _by_hand(loaded: Catalog) -> Backend | None:
