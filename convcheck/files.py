@@ -1,14 +1,17 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and read only where they are regular and not too large."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
 from convcheck.streams import ClosedError, lost_stdout, silence
@@ -16,18 +19,66 @@ from convcheck.streams import ClosedError, lost_stdout, silence
 # what is wrong with the machine, not with the name of a file
 LIMITS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE}
 
+# the most bytes that are read of a file: of one that people write, of a list or a user's inputs,
+# and of what programs write
+MOST_OF_SPEC, MOST_OF_LIST, MOST_OF_REPORT = 1 << 22, 1 << 28, 1 << 30
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """Return what a regular file has, at most so many bytes.
+
+    It waits for nobody: a pipe or a device is not read. Raises OSError for one, for a folder, for a
+    file that is larger, and for one that cannot be read.
+    """
+    with open(path, "rb", opener=_opened_at_once) as file:
+        check_regular(file.fileno(), most)
+        return read_within(file, most)
+
+
+def check_regular(handle: int, most: int) -> None:
+    """Raise OSError unless what is open is a regular file of at most so many bytes."""
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, not a file")
+    if found.st_size > most:
+        raise _too_large(most)
+
+
+def read_within(stream: BinaryIO, most: int) -> bytes:
+    """Return all that comes, at most so many bytes. Raises OSError for more."""
+    content = stream.read(most + 1)
+    if len(content) > most:
+        raise _too_large(most)
+    return content
+
+
+def read_text(path: Path, most: int) -> str:
+    """Return the text of a regular file in UTF-8, whatever ends its lines.
+
+    Raises OSError as `read_file` does, and UnicodeDecodeError.
+    """
+    return io.TextIOWrapper(io.BytesIO(read_file(path, most)), encoding="utf-8").read()
+
+
+def _opened_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _too_large(most: int) -> OSError:
+    return OSError(errno.EFBIG, f"it has more than {most >> 20} MiB, the most that is read")
+
 
 def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:
     """Write a file whole or not at all; with `folders`, make the folders to it.
 
-    A pipe or a device is written to, not replaced. Raises SystemLimitError where the device is
-    full, and UsageError where it cannot be written for another reason.
+    A pipe or a device is written to, not replaced, but in such folders. Raises SystemLimitError
+    where the device is full, and UsageError where it cannot be written for another reason.
     """
     try:
         target = path.resolve()
         if folders:
             target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists() and not target.is_file():
+        if target.exists() and not (target.is_file() or folders):
             target.write_bytes(content)
         else:
             _replace(target, content)

@@ -69,9 +69,9 @@ def _code(address: str) -> tuple[Binary, ...]:
 
 
 def _manifest(corpus: Corpus, cases: Sequence[Case]) -> str | None:
-    """Return the SHA-256 of the manifest of the vector files, None where none was read."""
+    """Return the SHA-256 of the manifests of the vector files, None where none was read."""
     from convcheck.vectors.store.write import MANIFEST
 
-    if corpus.words is not None or not any(map(corpus.stored, cases)):
-        return None
-    return hashlib.sha256((corpus.folder / MANIFEST).read_bytes()).hexdigest()
+    found = () if corpus.words is not None else corpus.manifests_of(cases)
+    texts = [(manifest.folder / MANIFEST).read_bytes() for manifest in found]
+    return hashlib.sha256(b"".join(texts)).hexdigest() if texts else None

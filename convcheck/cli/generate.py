@@ -58,29 +58,25 @@ def command(
 ) -> int:
     """Generate the test vectors from the specs, or check that they are up to date.
 
-    Files are canonical JSON, one case a file, one vector a line, written whole or not at all.
+    Files are canonical JSON, one case a file, one vector a line, written whole or not at all. With
+    SPEC, what a folder has of other specs stays.
     """
     from typing import cast
 
     from convcheck.plan.select import select_specs
-    from convcheck.rules.load import data_dir, user_folders
     from convcheck.vectors.model import Tier
+    from convcheck.vectors.store.kept import with_kept
     from convcheck.vectors.store.write import Files, differing, write_folder
 
-    if out is None and (tier != "edge" or (patterns and not check)):
-        raise UsageError(
-            "which folder? only the edge tier of all specs goes to the default one",
-            hint="--out DIR",
-        )
-    folder = Path(out) if out else data_dir("vectors")
     loaded = catalog(specs)
-    if not check:
-        _check_folder(folder, own=out is None and bool(user_folders()))
-    selected = select_specs(loaded, patterns)
+    folder = _folder(out, tier, partial=bool(patterns), check=check)
+    selected, kept = select_specs(loaded, patterns), None
+    if patterns:
+        selected, kept = with_kept(selected, loaded.specs, folder, tier, seed, check)
     with progress(len(selected), f"{tier} vectors", "spec") as advance:
-        files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed)
+        files = Files(_sets(selected, cast(Tier, tier), seed, advance), tier, seed, kept)
         if check:
-            return _check(differing(files, folder), folder, partial=bool(patterns))
+            return _check(differing(files, folder), folder)
         changed = write_folder(files, folder)
     say(
         f"{plural(files.vectors, 'vector')}, {files.size / 1e6:.1f} MB, in {folder}: "
@@ -89,14 +85,21 @@ def command(
     return 0
 
 
-def _check_folder(folder: Path, own: bool) -> None:
-    """Refuse an installation, and of a user's `own` specs the folder of convcheck's vectors."""
-    if own:
-        hint = "--out DIR"
+def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
+    """Return the folder that is meant. Raises UsageError for one that is not to be written to."""
+    from convcheck.rules.load import data_dir, user_folders
+
+    hint = "--out DIR"
+    if out is None and (tier != "edge" or (partial and not check)):
+        said = "which folder? only the edge tier of all specs goes to the default one"
+        raise UsageError(said, hint=hint)
+    folder = Path(out) if out else data_dir("vectors")
+    if not check and out is None and user_folders():
         raise UsageError("which folder? the default one is not for your own specs", hint=hint)
-    if {"site-packages", "dist-packages"} & {*folder.resolve().parts}:
+    if not check and {"site-packages", "dist-packages"} & {*folder.resolve().parts}:
         hint = "--out with a folder of yours"
         raise UsageError(f"{folder} is part of an installation: not written", hint=hint)
+    return folder
 
 
 def _sets(
@@ -109,14 +112,12 @@ def _sets(
         advance()
 
 
-def _check(differ: list[str], folder: Path, partial: bool) -> int:
-    # Of a selection of specs, files of other specs and the manifest say nothing.
-    shown = [d for d in differ if not (partial and (d.endswith("left over)") or "MANIFEST" in d))]
-    for name in shown:
+def _check(differ: list[str], folder: Path) -> int:
+    for name in differ:
         say(name)
-    if shown:
-        verb = "differs" if len(shown) == 1 else "differ"
-        say(f"{plural(len(shown), 'file')} in {folder} {verb} from what the specs "
+    if differ:
+        verb = "differs" if len(differ) == 1 else "differ"
+        say(f"{plural(len(differ), 'file')} in {folder} {verb} from what the specs "
             "give; run `convcheck generate`", err=True)  # fmt: skip
         return DIFFERENT
     say(f"{folder} is up to date")

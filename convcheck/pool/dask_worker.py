@@ -189,6 +189,7 @@ def _heard(queue: WorkQueue) -> Iterator[BackendInfo | Reported]:
 def _at_home(setup: Setup) -> Setup:
     """Without the vector files where there are none: then the same vectors are made anew."""
     corpus = setup.corpus
-    if isinstance(corpus, Corpus) and not corpus.folder.is_dir():
-        return replace(setup, corpus=replace(corpus, manifest=None))
-    return setup
+    if not isinstance(corpus, Corpus):
+        return setup
+    there = tuple(one for one in corpus.manifests if one.folder.is_dir())
+    return replace(setup, corpus=replace(corpus, manifests=there))

@@ -33,6 +33,7 @@ _KEYS = (
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
+MOST_EXTENDED = 100  # files, one by way of the other
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
 
@@ -61,10 +62,12 @@ class Catalog:
     specs: Mapping[str, Spec]
     #: The ids of the specs that are not built in.
     own: tuple[str, ...] = ()
+    #: The folders that these are in.
+    folders: tuple[Path, ...] = ()
 
     def only(self, ids: Iterable[str]) -> Catalog:
         """Return a catalogue of all types and of these specs alone, which is quick to pickle."""
-        return Catalog(self.types, {name: self.specs[name] for name in ids}, self.own)
+        return replace(self, specs={name: self.specs[name] for name in ids})
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,28 @@ class _File:
         return node
 
 
+@dataclass(frozen=True)
+class _Merged:
+    """A file with those that it extends merged in."""
+
+    file: _File
+    node: Node
+    #: The id of the spec that it extends, '' where it extends nothing.
+    parent: str = ""
+    #: How many it extends, one by way of the other.
+    extended: int = 0
+
+
+def _merged(file: _File, above: _Merged | None) -> _Merged:
+    if above is None:
+        return _Merged(file, standalone(file.node))
+    if above.extended == MOST_EXTENDED:
+        said = f"it extends more than {MOST_EXTENDED} files, one by way of the other"
+        raise file.node.need("extends").error(said, "extend a file that stands alone")
+    node = extend(above.node, file.node)
+    return _Merged(file, node, _id(above.file.head), above.extended + 1)
+
+
 class _Specs(Mapping[str, Spec]):
     """Specs by id, each built when it is asked for."""
 
@@ -93,14 +118,15 @@ class _Specs(Mapping[str, Spec]):
         self._types = types
         self._files = files
         self._by_id = _by_id(files)
-        self._resolved: dict[Path, Node] = {}
+        self._resolved: dict[Path, _Merged] = {}
+        self._refused: dict[Path, SpecError] = {}
         self._built: dict[str, Spec] = {}
 
     def __getitem__(self, name: str) -> Spec:
         if name not in self._built:
             file = self._by_id[name]
-            node, parent = self._with_parents(file, ())
-            self._built[name] = _spec(node, self._types, _id(parent.head) if parent else "")
+            merged = self._merged(file)
+            self._built[name] = _spec(merged.node, self._types, merged.parent)
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -115,22 +141,34 @@ class _Specs(Mapping[str, Spec]):
     def __reduce__(self) -> tuple[object, ...]:
         return dict, (dict(self),)  # elsewhere the files may be others
 
-    def _with_parents(self, file: _File, below: tuple[_File, ...]) -> tuple[Node, _File | None]:
-        """Return a file's node with those that it extends merged in, and the file it extends."""
-        extends = file.node.get("extends")
-        parent = self._parent(extends, (*below, file)) if extends else None
-        if file.path not in self._resolved:
-            if parent is None:
-                node = standalone(file.node)
-            else:
-                above, _ = self._with_parents(parent, (*below, file))
-                node = extend(above, file.node)
-            self._resolved[file.path] = node
-        return self._resolved[file.path], parent
+    def _merged(self, file: _File) -> _Merged:
+        """Return a file with those that it extends merged in. Raises SpecError, the same for all
+        files that have the fault.
+        """
+        chain: list[_File] = []
+        at: _File | None = file
+        try:
+            while at is not None and at.path not in self._resolved:
+                if at.path in self._refused:
+                    raise self._refused[at.path]
+                chain.append(at)
+                at = self._parent(chain)
+            above = self._resolved[at.path] if at else None
+            for one in reversed(chain):
+                above = self._resolved[one.path] = _merged(one, above)
+        except SpecError as error:
+            self._refused.update((one.path, error) for one in chain)
+            raise
+        return self._resolved[file.path]
 
-    def _parent(self, extends: Node, chain: tuple[_File, ...]) -> _File:
-        """Find the file that the last of a chain extends: best in its folders, of its operator."""
-        name, file = extends.text(), chain[-1]
+    def _parent(self, chain: Sequence[_File]) -> _File | None:
+        """Find the file that the last of a chain extends, if it does: best in its folders, of its
+        operator.
+        """
+        file = chain[-1]
+        if (extends := file.node.get("extends")) is None:
+            return None
+        name = extends.text()
         named = [f for f in self._files if f.path.stem == name]
         if not named:
             known = sorted(f.path.stem for f in self._files)
@@ -159,7 +197,7 @@ def load(folders: Sequence[Path] = ()) -> Catalog:
     specs = _Specs(types, files)
     own = tuple(_id(file.head) for file in added)
     read_all(specs.__getitem__, own)
-    return Catalog(types, specs, own)
+    return Catalog(types, specs, own, tuple(folders))
 
 
 def _by_id(files: Sequence[_File]) -> dict[str, _File]:
@@ -177,7 +215,7 @@ def _all_types(roots: Sequence[Path]) -> Types:
     merged: Node | None = None
     for root in roots:
         path = root / DTYPES
-        if path.is_file():
+        if path.exists():
             node = read_yaml(path, _shown(path, root))
             merged = node if merged is None else _merge_types(merged, node)
     if merged is None:

@@ -1,4 +1,4 @@
-"""Where a run's vectors come from: the checked-in files, memory, or a user's own inputs.
+"""Where a run's vectors come from: files, memory, or a user's own inputs.
 
 A corpus travels to the workers, and each makes or reads only what it is asked for.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from convcheck.errors import Place, UsageError
+from convcheck.files import MOST_OF_LIST, read_text
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
@@ -49,9 +50,8 @@ class Corpus:
     tier: Tier
     #: Of the random part of the inputs.
     seed: int
-    #: The folder of vector files.
-    folder: Path
-    manifest: Manifest | None
+    #: Those of the folders of vector files: with a user's own specs, then convcheck's.
+    manifests: tuple[Manifest, ...]
     words: tuple[str, ...] | None = None
     sweeps: bool = False
     samples: int = 0
@@ -59,8 +59,8 @@ class Corpus:
     def only(self, cases: Iterable[Case]) -> Corpus:
         """Return the corpus without the specs that none of these cases is of: quick to send."""
         ids = dict.fromkeys(case.spec for case in cases)
-        manifest = self.manifest and self.manifest.only(ids)
-        return replace(self, catalog=self.catalog.only(ids), manifest=manifest)
+        manifests = tuple(manifest.only(ids) for manifest in self.manifests)
+        return replace(self, catalog=self.catalog.only(ids), manifests=manifests)
 
     def spans(self, case: Case) -> tuple[Span, ...]:
         """Return the spans in which a case is asked besides its vectors."""
@@ -85,13 +85,12 @@ class Corpus:
             return VectorSet(
                 case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
             )
-        if self.manifest is None or not self.stored(case):
+        manifest = self._stored_in(case.spec)
+        if manifest is None:
             return vectors_of(spec, case, self._tier(case), self.seed)
         if case.whole_calls:
-            types = self.catalog.types.types
-            return read_calls(self.folder, self.manifest, spec, case, types)
-        decisions = compile_case(spec, case).decisions
-        return read_vectors(self.folder, self.manifest, spec, case, decisions)
+            return read_calls(manifest, spec, case, self.catalog.types.types)
+        return read_vectors(manifest, spec, case, compile_case(spec, case).decisions)
 
     def count(self, case: Case) -> int:
         """Return the number of a case's vectors without making them."""
@@ -104,32 +103,37 @@ class Corpus:
 
     def stored(self, case: Case) -> bool:
         """Return whether the files have the case as the spec stands now."""
-        if self.manifest is None or not self._fits(self.manifest):
-            return False
-        entry = self.manifest.specs.get(case.spec)
-        spec = self.catalog.specs[case.spec]
-        return entry is not None and entry["spec_sha256"] == spec.digest
+        return self._stored_in(case.spec) is not None
 
-    def _fits(self, manifest: Manifest) -> bool:
-        return (manifest.tier, manifest.seed) == (self.tier, self.seed)
+    def manifests_of(self, cases: Iterable[Case]) -> tuple[Manifest, ...]:
+        """Return the manifests that have vectors of cases as their specs stand now."""
+        found = [self._stored_in(name) for name in dict.fromkeys(case.spec for case in cases)]
+        return tuple(manifest for manifest in self.manifests if manifest in found)
+
+    def _stored_in(self, name: str) -> Manifest | None:
+        """Return the manifest of the first folder that has a spec as it stands now."""
+        digest = self.catalog.specs[name].digest
+        named = (manifest for manifest in self._fitting() if name in manifest.specs)
+        return next((m for m in named if m.specs[name]["spec_sha256"] == digest), None)
+
+    def _fitting(self) -> list[Manifest]:
+        asked = self.tier, self.seed
+        return [one for one in self.manifests if (one.tier, one.seed) == asked]
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
         """Check the files that a run needs, before it starts; gives notes for the report.
 
         Raises VectorError for a file that is truncated, edited or of a newer format.
         """
-        if self.manifest is None or self.words is not None or not self._fits(self.manifest):
+        if self.words is not None:
             return ()
-        verify_files(self.folder, self.manifest, [c for c in cases if self.stored(c)])
-        edited = [
-            name
-            for name in dict.fromkeys(case.spec for case in cases)
-            if name in self.manifest.specs
-            and self.manifest.specs[name]["spec_sha256"] != self.catalog.specs[name].digest
-        ]
+        stored = {case.spec: self._stored_in(case.spec) for case in cases}
+        for manifest in self._fitting():
+            verify_files(manifest, [case for case in cases if stored[case.spec] is manifest])
         return tuple(
             f"{name} was edited since its vectors were made: made again in memory"
-            for name in edited
+            for name, manifest in stored.items()
+            if manifest is None and any(name in one.specs for one in self._fitting())
         )
 
     def digests(self, cases: Iterable[Case]) -> tuple[tuple[str, str], ...]:
@@ -149,9 +153,12 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Return the corpus of a tier, with the vectors folder's manifest where there is one."""
-    manifest = read_manifest(folder) if (folder / MANIFEST).is_file() else None
-    return Corpus(catalog, tier, seed, folder, manifest)
+    """Return the corpus of a tier, with the manifest of the vectors folder where there is one, and
+    of the folders `vectors` among a user's own specs.
+    """
+    folders = (*(root / "vectors" for root in catalog.folders), folder)
+    found = tuple(read_manifest(one) for one in folders if (one / MANIFEST).exists())
+    return Corpus(catalog, tier, seed, found)
 
 
 def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
@@ -160,9 +167,10 @@ def read_words(path: Path, fmt: Format) -> tuple[str, ...]:
     `#` starts a comment line. Raises UsageError with file and line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path, MOST_OF_LIST).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}", hint="--inputs FILE") from error
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read {path}: {said}", hint="--inputs FILE") from error
     words = []
     for number, line in enumerate(lines, 1):
         if isinstance(fmt, Text):

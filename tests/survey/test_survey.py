@@ -61,7 +61,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResult, ...]:
     """What a backend did, asked in worker processes like any other."""
-    corpus = Corpus(CATALOG, tier, 0, Path("/nonexistent"), None)  # type: ignore[arg-type]
+    corpus = Corpus(CATALOG, tier, 0, ())  # type: ignore[arg-type]
     done = execute(
         PLANTED + name if name[0].isupper() else name, select(CATALOG, selection),
         OpenRows(corpus), jobs=1, timeout=30.0, fail_fast=False,

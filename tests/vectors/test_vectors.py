@@ -53,9 +53,7 @@ def files_of(sets: list[VectorSet], seed: int = 0) -> Files:
 
 def read(folder: Path, case: Case) -> VectorSet:
     spec = CATALOG.specs[case.spec]
-    return read_vectors(
-        folder, read_manifest(folder), spec, case, compile_case(spec, case).decisions
-    )
+    return read_vectors(read_manifest(folder), spec, case, compile_case(spec, case).decisions)
 
 
 # What is checked in --------------------------------------------------------------------------
@@ -118,7 +116,7 @@ def test_what_is_read_is_what_is_made(version: int) -> None:
     spec, manifest = cast(version), read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
         decisions = compile_case(spec, made.case).decisions
-        back = read_vectors(FOLDER, manifest, spec, made.case, decisions)
+        back = read_vectors(manifest, spec, made.case, decisions)
         assert body(back) == body(made), made.case.id
         assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
         assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)
@@ -138,7 +136,7 @@ def damaged(folder: Path, case: Case, old: str, new: str) -> VectorError:
     with pytest.raises(VectorError) as caught:
         read(folder, case)
     with pytest.raises(VectorError, match="vector file"):
-        verify_files(folder, read_manifest(folder), [case])
+        verify_files(read_manifest(folder), [case])
     assert caught.value.place is not None
     assert caught.value.place.file == str(path)
     assert (caught.value.exit_code, bool(caught.value.hint)) == (2, True)

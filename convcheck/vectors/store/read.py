@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place, VectorError
+from convcheck.files import MOST_OF_REPORT, read_file, read_text
 from convcheck.numerics.format import Bits, Format, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
@@ -30,6 +31,7 @@ _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 class Manifest:
     """A vectors folder's table of contents."""
 
+    folder: Path
     #: Of the random part of the inputs.
     seed: int
     #: The tier of all files.
@@ -56,7 +58,8 @@ def read_manifest(folder: Path) -> Manifest:
     _check_version(data, "convcheck-manifest", folder / MANIFEST)
     try:
         _check_entries(data)
-        return Manifest(data["seed"], data["tier"], data["specs"], data["files"], sha256(text))
+        specs, files = data["specs"], data["files"]
+        return Manifest(folder, data["seed"], data["tier"], specs, files, sha256(text))
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged_file(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
 
@@ -71,7 +74,7 @@ def _check_entries(data: Mapping[str, Any]) -> None:
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_OF_REPORT)
         data = json.loads(text)
     except OSError as error:
         raise damaged_file(path, f"cannot be read: {error.strerror}") from error
@@ -101,13 +104,13 @@ def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
 
 
 def read_vectors(
-    folder: Path, manifest: Manifest, spec: Spec, case: Case, decisions: tuple[Decision, ...]
+    manifest: Manifest, spec: Spec, case: Case, decisions: tuple[Decision, ...]
 ) -> VectorSet:
     """Read the vectors of a case; `decisions` are those that the case's rows may be decided by.
 
     Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
     """
-    name = manifest.specs[spec.id]["cases"].get(file_key(case))
+    folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
     sha = manifest.files.get(name, {}).get("sha256")
@@ -185,8 +188,9 @@ def _reading(fmt: Format, said: Iterable[str | list[str]], r: int) -> Reading:
     return Reading(bits_of_words(fmt, codes), np.array(found, np.uint8))
 
 
-def verify_files(folder: Path, manifest: Manifest, cases: Sequence[Case]) -> None:
+def verify_files(manifest: Manifest, cases: Sequence[Case]) -> None:
     """Hold the files of cases against the manifest. Raises VectorError for the first that fails."""
+    folder = manifest.folder
     for name in {manifest.specs[case.spec]["cases"].get(file_key(case)) for case in cases}:
         if name is not None:
             due = manifest.files.get(name, {}).get("sha256")
@@ -197,6 +201,6 @@ def verify_files(folder: Path, manifest: Manifest, cases: Sequence[Case]) -> Non
 def _sha256_of(path: Path) -> str:
     """Return the hash of a file's bytes, '' where it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_file(path, MOST_OF_REPORT)).hexdigest()
     except OSError:
         return ""

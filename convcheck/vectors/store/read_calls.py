@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -24,12 +23,12 @@ from convcheck.wording import plural
 Types = Mapping[str, DType]
 
 
-def read_calls(folder: Path, manifest: Manifest, spec: Spec, case: Case, types: Types) -> CallSet:
+def read_calls(manifest: Manifest, spec: Spec, case: Case, types: Types) -> CallSet:
     """Read the calls of a case; `types` are those that an output may have.
 
     Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
     """
-    name = manifest.specs[spec.id]["cases"].get(file_key(case))
+    folder, name = manifest.folder, manifest.specs[spec.id]["cases"].get(file_key(case))
     if name is None:
         raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
     data = shared_file(folder, name, manifest.files.get(name, {}).get("sha256"))

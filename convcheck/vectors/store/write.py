@@ -12,10 +12,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from convcheck.errors import UsageError
-from convcheck.files import write_whole
+from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
@@ -23,6 +23,9 @@ from convcheck.vectors.generate import GENERATOR
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.store.hex_words import hex_width
 from convcheck.vectors.store.write_calls import body_of_calls, file_key
+
+if TYPE_CHECKING:
+    from convcheck.vectors.store.read import Manifest
 
 FORMAT = 1
 MANIFEST = "MANIFEST.json"
@@ -115,13 +118,18 @@ class Files:
     """The files of a tier, made one after the other: (name, content), the manifest last.
 
     Only hashes are kept of what has been given out, so memory stays flat. `vectors` and `size`
-    (bytes) are those of the files given out so far.
+    (bytes) are those of the files given out so far. What is `kept` are other specs, which the
+    manifest has besides these.
     """
 
     def __init__(
-        self, sets: Iterable[tuple[Spec, Iterable[Vectors]]], tier: str, seed: int
+        self,
+        sets: Iterable[tuple[Spec, Iterable[Vectors]]],
+        tier: str,
+        seed: int,
+        kept: Manifest | None = None,
     ) -> None:
-        self.tier, self.seed = tier, seed
+        self.tier, self.seed, self.kept = tier, seed, kept
         self.vectors = self.size = 0
         self._sets = sets
         self._files: dict[str, dict[str, object]] = {}
@@ -138,9 +146,18 @@ class Files:
                 cases[name] = path
                 if content is not None:
                     yield path, content
-        content = _manifest(self.tier, self.seed, self._specs, self._files)
+        content = _manifest(self.tier, self.seed, *self._entries())
         self.size += len(content.encode())
         yield MANIFEST, content
+
+    def _entries(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the entries of all specs and of all files, in the order of the specs."""
+        kept = self.kept
+        found = {**kept.specs, **self._specs} if kept else self._specs
+        files = {**kept.files, **self._files} if kept else self._files
+        specs = {name: found[name] for name in sorted(found, key=_operator_and_version)}
+        named = (name for entry in specs.values() for name in entry["cases"].values())
+        return specs, {name: files[name] for name in named}
 
     def _file(
         self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
@@ -157,6 +174,11 @@ class Files:
         self.vectors += count
         self.size += len(content.encode())
         return path, content
+
+
+def _operator_and_version(spec: str) -> tuple[str, int]:
+    op, _, version = spec.rpartition("-")
+    return (op, int(version)) if version.isdigit() else (spec, 0)
 
 
 def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:
@@ -202,10 +224,20 @@ def differing(files: Files, folder: Path) -> list[str]:
         given.add(name)
         if not (folder / name).is_file():
             differ.append(f"{name} (missing)")
-        elif (folder / name).read_bytes() != text.encode():
+        elif not _holds(folder / name, text.encode()):
             differ.append(name)
-    left = _listed(folder) - given
+    left = _listed(folder) - given - _kept(files)
     return sorted(differ + [f"{name} (left over)" for name in left])
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Return whether a file has this content."""
+    same_size = path.is_file() and path.stat().st_size == len(content)
+    return same_size and path.read_bytes() == content
+
+
+def _kept(files: Files) -> set[str]:
+    return set(files.kept.files) if files.kept else set()
 
 
 def write_folder(files: Files, folder: Path) -> int:
@@ -219,10 +251,10 @@ def write_folder(files: Files, folder: Path) -> int:
     for name, text in files:
         given.add(name)
         path = folder / name
-        if not path.is_file() or path.read_bytes() != text.encode():
+        if not _holds(path, text.encode()):
             write_whole(path, text.encode(), folders=True)
             changed += 1
-    for name in before - given:
+    for name in before - given - _kept(files):
         (folder / name).unlink()
         changed += 1
     return changed
@@ -240,8 +272,8 @@ def _check_folder(folder: Path) -> None:
 def _manifest_of(folder: Path) -> Any:
     """Return what a folder's manifest says, None where it has none of ours."""
     try:
-        said = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        said = json.loads(read_text(folder / MANIFEST, MOST_OF_REPORT))
+    except (OSError, ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) and "convcheck-manifest" in said else None
 

@@ -1,0 +1,120 @@
+"""`generate SPEC --out DIR` keeps what DIR has of other specs; a run reads vectors of own specs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import convcheck, report_at
+
+from convcheck.rules.load import load
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.store.write import MANIFEST
+from specs import GOOD, write_spec
+
+FIRST = GOOD.replace("[float32, int8]", "[float16, int8]").replace("from: float32", "from: float16")
+SECOND = "op: acme.Convert\nversion: 2\nextends: convert-1\n"
+OWN = ("acme.Convert-1", "acme.Convert-2")
+OTHER = "acme.Other-1"
+PASSES = ("run", "--backend", "reference", "acme.Convert-*")
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    """A folder of a user's specs, of which the second extends the first."""
+    folder = write_spec(tmp_path / "specs", FIRST)
+    write_spec(folder, SECOND, "convert-2")
+    return write_spec(folder, FIRST.replace("acme.Convert", "acme.Other"), "other-1")
+
+
+def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
+    """Generate vectors into a folder beside the specs; gives all its files."""
+    folder = specs.parent / out
+    done = convcheck("generate", *patterns, "--specs", specs, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def edit(specs: Path) -> None:
+    """Change a rule of version 1, which version 2 has from it."""
+    edited = FIRST.replace('"[x] > max":  +max', '"[x] > max":  nan')
+    assert edited != FIRST
+    write_spec(specs, edited)
+
+
+@pytest.mark.parametrize("order", [(*OWN, OTHER), (OTHER, *OWN), (OWN[1], OTHER, OWN[0])])
+def test_specs_one_by_one_make_the_folder_of_all_at_once(
+    order: tuple[str, ...], specs: Path
+) -> None:
+    found: dict[str, bytes] = {}
+    for name in order:
+        found = generate(specs, "v", name)
+    assert found == generate(specs, "all", *order)
+    assert set(json.loads(found[MANIFEST])["specs"]) == set(order)
+
+
+def test_what_shares_files_with_an_edited_spec_is_made_again(specs: Path) -> None:
+    before = generate(specs, "v", *OWN, OTHER)
+    shared = json.loads(before[MANIFEST])["specs"][OWN[1]]["cases"].values()
+    assert any("Convert-1/" in name for name in shared)
+    edit(specs)
+    after = generate(specs, "v", OWN[0])
+    assert after == generate(specs, "all", *OWN, OTHER)
+    assert after != before
+
+
+def test_vectors_that_cannot_stay_are_an_error(specs: Path) -> None:
+    generate(specs, "v", *OWN)
+    folder = specs.parent / "v"
+    kept = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for words, said in (
+        ((OTHER, "--tier", "boundary"), "has vectors of other specs, of tier edge, seed 0"),
+        ((OTHER, "--seed", "1"), "has vectors of other specs, of tier edge, seed 0"),
+        ((OWN[0],), "has vectors of acme.Convert-2, in files that are to be written"),
+    ):
+        (specs / "convert-2.yaml").unlink(missing_ok=True)  # what it extends nobody knows now
+        done = convcheck("generate", *words, "--specs", specs, "--out", folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr
+        assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == kept
+
+
+def test_a_check_of_one_spec_is_of_that_alone(specs: Path) -> None:
+    generate(specs, "v", *OWN)
+    check = ("generate", OWN[1], "--specs", specs, "--out", specs.parent / "v", "--check")
+    done = convcheck(*check)
+    assert (done.returncode, done.stdout) == (0, f"{specs.parent / 'v'} is up to date\n")
+    edit(specs)
+    assert convcheck(*check).returncode == 1
+
+
+def test_a_run_asks_the_vectors_among_its_specs(specs: Path) -> None:
+    generate(specs, "specs/vectors", *OWN)
+    catalog = load([specs])
+    corpus = open_corpus(catalog, "edge", 0, Path("none"))
+    assert all(one.folder == specs / "vectors" for one in corpus.manifests)
+    done = convcheck(*PASSES, "--specs", specs)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    name = corpus.manifests[0].specs[OWN[0]]["cases"]["float16-to-float8e4m3fn"]
+    path = specs / "vectors" / name
+    path.write_text(path.read_text().replace('"3c00"', '"3c01"'))
+    done = convcheck(*PASSES, "--specs", specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}: vector file: its hash is not the one in the manifest" in done.stderr
+
+
+def test_of_an_edited_spec_they_are_made_again_and_a_note_says_so(
+    specs: Path, tmp_path: Path
+) -> None:
+    generate(specs, "specs/vectors", *OWN)
+    edit(specs)
+    done = convcheck(*PASSES, "--specs", specs, "--json", tmp_path / "r.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = "was edited since its vectors were made: made again in memory"
+    assert report_at(tmp_path / "r.json")["notes"] == [f"{name} {said}" for name in OWN]
