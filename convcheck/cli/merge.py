@@ -64,7 +64,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
 
 
 def _is_survey(path: str) -> bool:
-    """Return whether a file begins as a survey does; a pipe, which is read once, is a run's."""
+    """Return whether a file begins as a survey does."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:

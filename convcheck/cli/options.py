@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from convcheck.errors import UsageError
+from convcheck.files import MOST_OF_SPEC, read_text
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
@@ -48,9 +49,7 @@ def _configured() -> list[Path]:
     if path is None:
         return []
     try:
-        settings = (
-            tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("convcheck", {})
-        )
+        settings = tomllib.loads(read_text(path, MOST_OF_SPEC)).get("tool", {}).get("convcheck", {})
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{path}: {error}", hint="convcheck reads [tool.convcheck] there"

@@ -14,6 +14,7 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
+from convcheck.files import MOST_OF_LIST, read_file, read_within
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def _read(path: str) -> bytes:
     try:
         if path == "-" and sys.stdin is None:  # it was closed by whoever started this
             raise OSError("it is closed")
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            return read_within(sys.stdin.buffer, MOST_OF_LIST)
+        return read_file(Path(path), MOST_OF_LIST)
     except OSError as error:
         raise UsageError(
             f"cannot read {name}: {error.strerror or error}", hint="FILE, or - for stdin"

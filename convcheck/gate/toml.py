@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from convcheck.errors import Place, UsageError
+from convcheck.files import MOST_OF_LIST, read_file
 from convcheck.wording import meant
 
 
@@ -51,7 +52,8 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
     Raises UsageError for a file that cannot be read, is no TOML, or has anything but these tables.
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")  # some editors begin with a mark
+        content = read_file(Path(path), MOST_OF_LIST)
+        text = content.decode("utf-8-sig")  # some editors begin with a mark
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None

@@ -15,6 +15,7 @@ from typing import TypeVar
 import yaml
 
 from convcheck.errors import Place, SpecError, SpecFaultsError
+from convcheck.files import MOST_OF_SPEC, read_text
 from convcheck.wording import meant
 
 T = TypeVar("T")
@@ -135,10 +136,11 @@ def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
     syntax error, a duplicate key, a tag, an anchor or an alias.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, MOST_OF_SPEC)
     except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
         raise SpecError(
-            f"cannot be read: {error}", place=Place(name, 0), hint="a UTF-8 text file"
+            f"cannot be read: {said}", place=Place(name, 0), hint="a UTF-8 text file"
         ) from error
     return parse_yaml(text, name, head)
 

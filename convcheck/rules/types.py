@@ -17,6 +17,8 @@ _FLOAT_KEYS = (
     "exponent", "mantissa", "bias", "infinity", "nan", "negative_zero", "signed", "zero",
 )  # fmt: skip
 
+_BOUNDS = {"exponent": (1, 11), "mantissa": (0, 52), "bias": (-2047, 2047)}
+
 
 @dataclass(frozen=True)
 class Types:
@@ -77,8 +79,12 @@ def _float(node: Node) -> Format:
         for key in ("infinity", "negative_zero", "signed", "zero")
         if (value := node.get(key))
     }
-    if not (1 <= widths["exponent"] <= 11 and 0 <= widths["mantissa"] <= 52):
-        raise node.error("the format is too wide", "1 to 11 exponent, 0 to 52 mantissa bits")
+    for key, (least, most) in _BOUNDS.items():
+        if not least <= widths[key] <= most:
+            raise node.need(key).error(f"{key} is {widths[key]}", f"{least} to {most}")
+    if nan == "ieee" and not widths["mantissa"]:
+        raise node.need("nan").error("ieee NaNs differ in the mantissa, and there is none",
+                                     "all-ones, sign-only or none")  # fmt: skip
     return Float(**widths, nan=nan, **flags)  # type: ignore[arg-type]  # `word` checked it
 
 

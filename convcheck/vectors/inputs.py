@@ -203,11 +203,14 @@ def _within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:
-    """The lowest binades, the first normal one, that of one, the highest and those past max."""
+    """The lowest binades, the first normal one, that of one where there is one, the highest and
+    those past max.
+    """
     normal = finer.mantissa if finer.zero else 0  # index of the first normal binade
     one = normal + finer.bias - finer.zero
     count = len(binades)
-    return {0, 1, 2, normal, one, count - 3, count - 2, count - 1}
+    found = {0, 1, 2, normal, count - 3, count - 2, count - 1}
+    return found | {one} if 0 <= one < count else found
 
 
 # Boundaries of an integer destination -------------------------------------------------------

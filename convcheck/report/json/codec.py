@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from convcheck.errors import UsageError
+from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.result import Word
 from convcheck.numerics.format import Format, Text
 
@@ -42,7 +43,7 @@ def struct(document: object, kind: type[S]) -> S:
 def parse(path: str, hint: str) -> Any:
     """Return the JSON in a file. Raises UsageError for one that cannot be read, or is no JSON."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(read_text(Path(path), MOST_OF_REPORT))
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=hint) from None

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from convcheck import __version__
 from convcheck.errors import Place, UsageError
+from convcheck.files import MOST_OF_REPORT, check_regular
 from convcheck.judge.part import Part
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
@@ -135,6 +136,7 @@ def _opened(path: Path) -> IO[str]:
 
 def _whole_lines(file: IO[str], head: Mapping[str, Any], path: str) -> list[str]:
     """Return the lines of a journal, and take one that was cut short out of the file."""
+    check_regular(file.fileno(), MOST_OF_REPORT)
     file.seek(0)
     text = file.read()
     whole = text[: text.rfind("\n") + 1]

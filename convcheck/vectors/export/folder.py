@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from convcheck.errors import UsageError
-from convcheck.files import write_whole
+from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 
 MARK = "convcheck-export.json"
 
@@ -37,9 +37,9 @@ def check(folder: Path, form: str) -> frozenset[str]:
 
 def _listed(folder: Path, form: str) -> frozenset[str]:
     try:
-        said = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        said = json.loads(read_text(folder / MARK, MOST_OF_REPORT))
         earlier, names = str(said["form"]), frozenset(map(str, said["files"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(
             f"{folder / MARK} is damaged", hint="remove the folder, or give another"
         ) from None

@@ -1,0 +1,227 @@
+"""Files that are none, too large, or nested too deep: one error each, and nobody is waited for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from abuse_cases import RUN, Abuse, check_abuse
+from command import convcheck
+from places import ROOT
+
+CASE = "onnx.Cast-21/bool-to-float32"
+
+# What reads a file, and the most MiB that it reads ------------------------------------------------
+
+READING = (
+    (f"{RUN} --known {{}}", 256),
+    (f"{RUN} --capabilities {{}}", 256),
+    (f"{RUN} --inputs {{}}", 256),
+    ("report {}", 1024),
+    ("report r.json --known {}", 256),
+    ("merge {} s2.json", 1024),
+    ("merge s1.json {}", 1024),
+    ("diff {} r.json", 1024),
+    ("diff r.json {}", 1024),
+    ("baseline --report {} --out x", 1024),
+    (f"repro {CASE} --report {{}}", 1024),
+    (f"verify {CASE} {{}}", 256),
+)
+ODD = {
+    "fifo": "it is a pipe or a device, not a file",
+    "/dev/zero": "it is a pipe or a device, not a file",
+    "full": "Is a directory",
+    "large": "it has more than {} MiB, the most that is read",
+    "no-such-file": "No such file or directory",
+}
+FILES = [
+    Abuse(command.format(name), 2, f"cannot read {name}: {said.format(most)}")
+    for command, most in READING
+    for name, said in ODD.items()
+]
+OTHERS = [
+    Abuse(f"{RUN} --resume fifo", 2, "cannot use fifo: it is no plain file"),
+    Abuse(f"{RUN} --resume /dev/zero", 2, "cannot use /dev/zero: it is no plain file"),
+    Abuse(f"{RUN} --resume large", 2, "cannot use large: it has more than 1024 MiB"),
+    Abuse("generate openvino.Range-4 --out odd", 2, "odd/MANIFEST.json: vector file: cannot be"),
+    Abuse("generate --out odd", 2, "odd is not empty, and holds no vectors"),
+    Abuse(f"export {CASE} --format json --out odd/export", 2, "is not empty, and holds no earlier"),
+]
+
+
+@pytest.fixture
+def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The files that there are, and some that are none. Who waits for one is woken up."""
+    (folder / "odd" / "export").mkdir(parents=True)
+    for name in ("fifo", "odd/MANIFEST.json", "odd/export/convcheck-export.json"):
+        os.mkfifo(folder / name)
+    large = tmp_path_factory.mktemp("large") / "large"
+    with large.open("wb") as file:
+        file.truncate(1 << 31)  # of which nothing is on the disk
+    (folder / "large").symlink_to(large)
+    before = signal.signal(signal.SIGALRM, _woken)
+    signal.alarm(60)
+    try:
+        yield folder
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _woken(number: int, frame: object) -> None:
+    raise AssertionError("it waited")
+
+
+@pytest.mark.parametrize("case", [*FILES, *OTHERS], ids=str)
+def test_what_is_no_file_is_not_read(case: Abuse, odd: Path) -> None:
+    assert check_abuse(case, odd).stdout == ""
+
+
+def test_stdin_without_an_end() -> None:
+    with open("/dev/zero", "rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-m", "convcheck", "verify", CASE, "-"], stdin=endless,
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "cannot read stdin: it has more than 256 MiB" in done.stderr
+
+
+# Specs of one's own -------------------------------------------------------------------------------
+
+SPECS = ROOT / "docs" / "examples" / "specs"
+HEAD = "op: acme.Odd\nversion: 1\n"
+DEEP = 100_000
+DEPTH = "nested too deeply"
+TEXTS = [
+    ("[" * DEEP, 1, DEPTH),
+    ("[" * DEEP + "]" * DEEP, 1, DEPTH),
+    ("{" * DEEP, 1, "a key has to be a word"),
+    ("{a: " * DEEP, 1, DEPTH),
+    ("[{a: " * DEEP, 1, DEPTH),
+    ("- " * DEEP, 1, DEPTH),
+    ("? " * DEEP, 1, "a key has to be a word"),
+    ("\n".join(" " * n + "a:" for n in range(1000)), 22, DEPTH),
+    (HEAD + "rules: " + "[" * DEEP, 3, DEPTH),
+    (HEAD + "rules: " + "{a: " * DEEP, 3, DEPTH),
+    ("[" * DEEP + HEAD, 1, DEPTH),
+]
+
+
+def check_specs(folder: Path, said: str) -> None:
+    """Hold a run with a folder of specs to ending with one error, and nobody to waiting."""
+    command = [sys.executable, "-m", "convcheck", "list", "specs", "--specs", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
+    assert f"{folder.name}/{said}" in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("name", ["odd.yaml", "dtypes.yaml"])
+@pytest.mark.parametrize(("text", "line", "said"), TEXTS, ids=[row[0][:12] for row in TEXTS])
+def test_what_is_nested_is_read_so_deep_and_no_deeper(
+    text: str, line: int, said: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    check_specs(tmp_path, f"{name}:{line}: {said}")
+
+
+@pytest.mark.parametrize("name", ["odd.yaml", "dtypes.yaml"])
+@pytest.mark.parametrize("how", ["fifo", "device", "folder", "large"])
+def test_a_spec_that_is_no_file(how: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    said = "it is a pipe or a device, not a file"
+    if how == "fifo":
+        os.mkfifo(path)
+    elif how == "device":
+        path.symlink_to("/dev/zero")
+    elif how == "folder":
+        path.mkdir()
+        said = "Is a directory"
+    else:
+        path.write_bytes(b"#" * ((1 << 22) + 1))
+        said = "it has more than 4 MiB, the most that is read"
+    check_specs(tmp_path, f"{name}: cannot be read: {said}")
+
+
+TYPE = "{exponent: 3, mantissa: 4, bias: 3, infinity: yes, nan: ieee, negative_zero: yes}"
+BOUNDS = [
+    ("bias: 3", "bias: 999999999", "bias is 999999999\n  hint: -2047 to 2047"),
+    ("bias: 3", "bias: -2048", "bias is -2048\n  hint: -2047 to 2047"),
+    ("bias: 3", f"bias: {'9' * 5000}", "expected a whole number, found '999"),
+    ("exponent: 3", "exponent: 12", "exponent is 12\n  hint: 1 to 11"),
+    ("exponent: 3", "exponent: 0", "exponent is 0\n  hint: 1 to 11"),
+    ("mantissa: 4", "mantissa: 53", "mantissa is 53\n  hint: 0 to 52"),
+    ("mantissa: 4", "mantissa: -1", "mantissa is -1\n  hint: 0 to 52"),
+    ("mantissa: 4", "mantissa: 0", "ieee NaNs differ in the mantissa, and there is none"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), BOUNDS, ids=[row[1][:20] for row in BOUNDS])
+def test_the_parameters_of_a_format_have_bounds(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "dtypes.yaml").write_text(f"floats:\n  wide: {TYPE.replace(old, new)}\n")
+    done = convcheck("list", "types", "--specs", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{tmp_path.name}/dtypes.yaml:2: {said}" in done.stderr
+
+
+@pytest.mark.parametrize("bias", [-2047, 2047])
+def test_at_the_bounds_they_are_converted(bias: int, tmp_path: Path) -> None:
+    specs = Path(shutil.copytree(SPECS, tmp_path / "specs"))
+    path = specs / "dtypes.yaml"
+    path.write_text(path.read_text().replace("bias: 3", f"bias: {bias}"))
+    spec = specs / "convert-1.yaml"
+    spec.write_text(spec.read_text().partition("examples:")[0])
+    (specs / "convert-2.yaml").unlink()
+    done = convcheck("run", "--backend", "reference", "acme.*", "--specs", specs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PASS" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["MANIFEST.json", "acme/Convert-1/float16-to-float8e3m4.json"])
+def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
+    specs = Path(shutil.copytree(SPECS, tmp_path / "specs"))
+    path = specs / "vectors" / name
+    asked = ("acme.*", "--specs", specs)
+    assert convcheck("generate", *asked, "--out", specs / "vectors").returncode == 0
+    path.unlink()
+    os.mkfifo(path)
+    command = [sys.executable, "-m", "convcheck", "run", "--backend", "reference", *map(str, asked)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}: vector file: cannot be read: it is a pipe or a device" in done.stderr
+
+
+# Chains ------------------------------------------------------------------------------------------
+
+
+def chain(folder: Path, length: int) -> None:
+    """Write so many specs, each of which extends the one before."""
+    first = (SPECS / "convert-1.yaml").read_text().partition("examples:")[0]
+    (folder / "convert-1.yaml").write_text(first)
+    (folder / "dtypes.yaml").write_text((SPECS / "dtypes.yaml").read_text())
+    for n in range(2, length + 1):
+        (folder / f"convert-{n}.yaml").write_text(
+            f"op: acme.Convert\nversion: {n}\nextends: convert-{n - 1}\n"
+        )
+
+
+def test_a_chain_of_specs_is_so_long_and_no_longer(tmp_path: Path) -> None:
+    chain(tmp_path, 1200)
+    check_specs(tmp_path, "convert-102.yaml:3: it extends more than 100 files, one by way of the")
+
+
+def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
+    chain(tmp_path, 101)
+    done = convcheck("show", "acme.Convert-101", "--specs", tmp_path)
+    assert done.returncode == 0, done.stderr
+    chain(tmp_path, 102)
+    check_specs(tmp_path, "convert-102.yaml:3: it extends more than 100 files, one by way of the")
