@@ -30,16 +30,16 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
 
     The reading's may be of shape (), where the same is expected of all numbers.
     """
-    right = np.zeros(got.shape, bool)
+    exact = reading.patterns == pattern.EXACT
+    right: Mask = np.asarray(np.logical_and(got == reading.codes, exact), bool)
+    if exact.all():
+        return right
 
     def accept(wanted: int, fit: Callable[[], Mask]) -> None:
         here = reading.patterns == wanted
-        if here.all():
-            np.logical_or(right, fit(), out=right)
-        elif here.any():
+        if here.any():
             np.logical_or(right, fit() & here, out=right)
 
-    accept(pattern.EXACT, lambda: np.asarray(got == reading.codes, bool))
     accept(pattern.UNDEFINED, lambda: np.ones(got.shape, bool))
     if isinstance(fmt, Text):
         for i in np.flatnonzero(reading.patterns >= pattern.PLAIN_TO_X):

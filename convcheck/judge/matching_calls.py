@@ -113,14 +113,21 @@ def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray
     if strange is not None:
         return {"not a code of the type"}, np.flatnonzero(strange)
     bad = np.flatnonzero(~_right(due, flat, len(flat)))
+    if not len(bad):
+        return set(), bad
     kinds = kinds_of(due.dtype.format, due.codes[bad], due.patterns[bad], flat[bad])
     return set(kinds.tolist()), bad
 
 
 def closest(expected: ExpectedCall, got: Returned) -> tuple[CallReading, Difference | None]:
     """Return the reading that an answer matches, else the one that it comes closest to."""
-    found = [(reading, difference(reading, got)) for reading in expected.readings]
-    return min(found, key=lambda pair: pair[1].distance if pair[1] else (-1, 0, 0))
+    found: list[tuple[CallReading, Difference]] = []
+    for reading in expected.readings:
+        off = difference(reading, got)
+        if off is None:
+            return reading, None
+        found.append((reading, off))
+    return min(found, key=lambda pair: pair[1].distance)
 
 
 def is_between(expected: ExpectedCall, got: Returned) -> bool:

@@ -86,7 +86,7 @@ def test_one_reading_of_several_is_tolerated_as_a_whole() -> None:
         (outputs(codes(ONE, TWO + 1)), "one ulp too large in magnitude", (0, 1)),
         (outputs(codes(TWO, HALF)), "wrong elements of several kinds", (0, 0)),
         (outputs(codes(1, 2, dtype=I32)), "codes as uint32", (0, 0)),
-        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs where 1 are due", None),
+        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs where 1 should be", None),
         (Oversized(((1 << 30,),), ("float16",)), "too many elements", (0, -1)),
     ],
 )
