@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from convcheck.ask.elements import Note, inputs_at
 from convcheck.ask.options import broken, configured, options_of
+from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.protocol import Answer, Backend, Declined, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Index
 from convcheck.judge.digest import spell_digest
@@ -153,9 +154,10 @@ class AskingAgain:
         """
         for name, (first, *values) in options_of(self.backend).items():
             for value in values:
-                words = f"{name} {first}", f"{name} {value}"
+                words = (_cut(f"{name} {first}"), _cut(f"{name} {value}"))
                 other = configured(self.backend, {name: value})
-                yield name, OtherWay(f"{name}-dependent", *words, "other options", other)
+                kind = f"{_cut(str(name))}-dependent"
+                yield name, OtherWay(kind, *words, "other options", other)
 
     def ask(self, way: OtherWay) -> None:
         """Make the calls of a way, and hold what comes against what is known."""
@@ -286,3 +288,8 @@ def _once_more(
 
 def _part(found: WayDifference, here: Mask) -> WayDifference:
     return replace(found, index=found.index[here], due=found.due[here], got=found.got[here])
+
+
+def _cut(words: str) -> str:
+    """Return what a backend calls an option or a value, of bounded length."""
+    return bounded(words, LONGEST_NAME)

@@ -18,6 +18,7 @@ from convcheck.wording import plural
 
 LONGEST = 4_000  # characters of what is said
 LONGEST_NAME = 200
+LONGEST_TEXT = 2_000  # a float64 written out has 1,079
 
 
 class AnswerError(Exception):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from convcheck.backends.checked import LONGEST_TEXT, bounded
 from convcheck.errors import Place
 from convcheck.numerics.format import Format
 from convcheck.rules.model import LEVELS, Case, Level
@@ -36,8 +37,8 @@ Outcome = Literal["fail", "interrupted", "nothing", "pass"]
 
 
 def entry_word(value: object) -> Word:
-    """Return an entry of an array of codes, or of texts, as a word."""
-    return value if isinstance(value, str) else int(cast(int, value))
+    """Return an entry of an array of codes, or of texts, as a word. A long text is cut."""
+    return bounded(value, LONGEST_TEXT) if isinstance(value, str) else int(cast(int, value))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Protocol, get_type_hints
 
 import numpy as np
 
+from convcheck.backends.checked import bounded
 from convcheck.backends.protocol import DEFAULT_TIMEOUT
 from convcheck.errors import (
     ConvcheckError,
@@ -144,7 +145,8 @@ class Aborted:
 def aborted(error: ConvcheckError) -> Aborted:
     """Return an error as a message."""
     kind = next((name for name, kind in ERRORS.items() if isinstance(error, kind)), "")
-    return Aborted(kind or UnavailableError.__name__, error.message, error.place, error.hint)
+    said, hint = bounded(error.message), bounded(error.hint)
+    return Aborted(kind or UnavailableError.__name__, said, error.place, hint)
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,50 @@ def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
     assert fault.said in json.dumps(json.loads(text), ensure_ascii=False)
 
 
+TO_TEXT = ("onnx.Cast-23", "--from", "float4e2m1", "--to", "string")
+PROGRAM = f"process:{sys.executable} {ROOT / 'tests/planted/longwinded.py'}"
+MUCH = "… (cut, of 5,000,000 characters)"
+LONG = (
+    Fault(f"{PLANTED}:LongText", 1, "fail", f'{"x" * 2_000} {MUCH}"'),
+    Fault(f"{PLANTED}:ManyTexts", 1, "fail", "… (cut, of 40,004 characters)"),
+    Fault(f"{PLANTED}:LongOption", 1, "inconsistent", "… (cut, of "),
+    Fault(f"{PROGRAM} name", 0, "tolerated", "… (cut, of 5,000,002 characters)"),
+    Fault(f"{PROGRAM} text", 1, "fail", MUCH),
+    Fault(f"{PROGRAM} type", 1, "error", "… (cut, of "),
+    Fault(f"{PROGRAM} refused", 1, "refused", MUCH),
+    Fault(f"{PROGRAM} declined", 3, "unsupported", MUCH),
+    Fault(f"{PROGRAM} error", 1, "error", MUCH),
+    Fault(f"{PROGRAM} stderr", 1, "crashed", "exited with status 3: xxx"),
+)
+
+
+@pytest.mark.parametrize("fault", LONG, ids=lambda fault: fault.backend[-12:])
+def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: Path) -> None:
+    reports = [tmp_path / name for name in ("r.json", "r.md", "r.html", "r.xml")]
+    written = zip(("--json", "--markdown", "--html", "--junit"), reports, strict=True)
+    done = convcheck(
+        "run", "--backend", fault.backend, *TO_TEXT, "--consistency",
+        *(word for pair in written for word in pair), cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == fault.code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(path.stat().st_size < 2 * MOST for path in reports)
+    assert len(done.stdout) + len(done.stderr) < MOST
+    [case] = (found := json.loads(reports[0].read_text()))["cases"]
+    assert case["verdict"] == fault.verdict
+    assert fault.said in json.dumps(found, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(("command", "what", "code"), [
+    ("run", "hello", 4), ("probe", "hello", 1), ("probe", "type", 1)
+])  # fmt: skip
+def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
+    done = convcheck(command, "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1], cwd=ROOT)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "… (cut, of " in done.stdout + done.stderr
+    assert len(done.stdout) + len(done.stderr) < MOST
+
+
 # what each does to its own case, bool to float32; the others are to be asked as ever
 BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
           "RemovesTemporaryFolder": "crashed"}  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -281,3 +281,43 @@ class Slow(Honest):
         if case.outputs[0].name == "float32":
             time.sleep(0.6)
         return super().answer(case, inputs)
+
+
+class LongText(Honest):
+    """Answers with a text of 5 MB."""
+
+    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        found = np.full(inputs[0].shape, "1", object)
+        found.flat[:1] = "x" * 5_000_000
+        return found
+
+
+class ManyTexts(Honest):
+    """Answers a long text of its own to each element."""
+
+    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        found = np.empty(inputs[0].shape, object)
+        for at in np.ndindex(found.shape):
+            found[at] = "long" * 10_000 + str(at)
+        return found
+
+
+class Ones(Honest):
+    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        return np.full(inputs[0].shape, "1", object)
+
+
+class LongOption(Ones):
+    """Has an option with a long name, and long values, on which the answers depend."""
+
+    options: ClassVar[dict[str, tuple[str, ...]]] = {
+        "n" * 5_000_000: ("a" * 5_000_000, "b" * 5_000_000)
+    }
+
+    def configured(self, choice: Any) -> Any:
+        return Twos()
+
+
+class Twos(Honest):
+    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        return np.full(inputs[0].shape, "2", object)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.process import headers
 from convcheck.backends.process.backend import (
     RequestTemplate,
@@ -109,10 +110,10 @@ class Probe:
             try:
                 note = do()
             except ProtocolError as error:
-                yield ProbeStep(name, wrong=error.message, hint=error.hint)
+                yield ProbeStep(name, wrong=bounded(error.message), hint=bounded(error.hint))
                 return
             except DiedError as error:
-                yield ProbeStep(name, wrong=error.how)
+                yield ProbeStep(name, wrong=bounded(error.how))
                 return
             yield ProbeStep(name, note)
 
@@ -120,7 +121,7 @@ class Probe:
         return ""
 
     def _hello(self) -> str:
-        self.name = " ".join(greet(self._program))
+        self.name = bounded(" ".join(greet(self._program)), LONGEST_NAME)
         return self.name
 
     def _nobodys(self) -> str:

@@ -1,0 +1,49 @@
+"""A program of the process protocol that says one thing, the one that is named, in 5 MB."""
+
+from __future__ import annotations
+
+import json
+import sys
+from math import prod
+from typing import Any
+
+LONG = "x" * 5_000_000
+
+
+def main(what: str) -> None:
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        if "hello" in asked:
+            version = LONG if what == "hello" else 1
+            name = LONG if what == "name" else "longwinded"
+            say({"hello": version, "name": name, "version": "1"})
+        else:
+            for tensor in asked["inputs"]:
+                sys.stdin.buffer.read(tensor["bytes"])
+            answer(what, asked)
+
+
+def answer(what: str, asked: dict[str, Any]) -> None:
+    shape = asked["inputs"][0]["shape"]
+    if what == "stderr":
+        print(LONG, file=sys.stderr)
+        sys.exit(3)
+    if what in ("refused", "declined", "error"):
+        say({"run": asked["run"], what: LONG})
+    elif what == "type":
+        say({"run": asked["run"], "outputs": [{"type": LONG, "shape": shape, "bytes": 0}]})
+    else:
+        values = ["1"] * prod(shape)
+        if what == "text" and values:
+            values[0] = LONG
+        output = {"type": "string", "shape": shape, "bytes": 0, "values": values}
+        say({"run": asked["run"], "outputs": [output]})
+
+
+def say(header: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(header) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
