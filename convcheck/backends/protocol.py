@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
-from convcheck.errors import ConvcheckError, UnavailableError, UsageError
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.model import Case, Spec
 from convcheck.wording import meant
@@ -264,10 +264,11 @@ def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
         if is_class(address):
             return _made(_class(name, variant), [], catalog)
     except ImportError as error:
-        raise UnavailableError(
-            f"backend {address!r} is not available: {error}",
-            hint="install what it needs; `convcheck list backends` says what",
-        ) from error
+        message = f"backend {address!r} is not available: {error}"
+        hint = "install what it needs; `convcheck list backends` says what"
+        if name in points and isinstance(error, ModuleNotFoundError) and error.name:
+            hint = install_hint(error.name.partition(".")[0])
+        raise UnavailableError(message, hint=hint) from error
     all_forms = f"one of {', '.join(sorted(points))}, process:COMMAND, or package.module:Class"
     also = f": there is no module {name!r} either" if variant else ""
     raise UsageError(f"unknown backend {address!r}{also}", hint=meant(name, points, all_forms))

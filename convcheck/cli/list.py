@@ -108,31 +108,29 @@ def list_backends() -> int:
 
 def _state(name: str) -> str:
     """Say which version of a backend there is, or why there is none."""
-    from convcheck.errors import ConvcheckError, install_hint
+    from convcheck.errors import ConvcheckError
     from convcheck.judge.words import clean
 
     try:
         return clean(_version(name))
     except ConvcheckError as error:
-        cause = error.__cause__
-        if isinstance(cause, ModuleNotFoundError) and cause.name:
-            hint = install_hint(cause.name.partition(".")[0])
-            return f"not available: {clean(str(cause))}; {hint}"
-        return f"not available: {clean(error.message)}" + (f"; {error.hint}" if error.hint else "")
+        why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
+        return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # of another package: whatever its runtime raises
         return f"not available: {type(error).__name__}: {clean(str(error))}"
 
 
 def _version(name: str) -> str:
-    """Open a backend for its version, unless it can say what there is without being opened."""
+    """Have a backend opened for its version, unless it can say what there is without that."""
     from importlib.metadata import entry_points
 
-    from convcheck.backends.protocol import GROUP, open_backend
+    from convcheck.backends.protocol import GROUP
+    from convcheck.pool.standing import introduced
 
     say = None
-    with contextlib.suppress(ImportError):  # open_backend tells it better
+    with contextlib.suppress(ImportError):  # opening it tells it better
         say = getattr(entry_points(group=GROUP)[name].load(), "available", None)
-    return str(say() if say else open_backend(name).version)
+    return str(say() if say else introduced(name).version)
 
 
 def _echo(lines: Iterable[str]) -> int:

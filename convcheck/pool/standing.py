@@ -11,9 +11,29 @@ from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Lane, Reported, WorkQueue
 from convcheck.pool.messages import Setup
-from convcheck.pool.process import LEAVING
+from convcheck.pool.process import LEAVING, WorkerProcess
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import Vectors
+
+
+class _NoVectors:
+    """Where a backend is only opened."""
+
+    def vectors(self, case: Case) -> Vectors:
+        raise LookupError(case.id)
+
+
+def introduced(address: str) -> BackendInfo:
+    """Return how a backend names itself, opened in a process of its own.
+
+    Raises UnavailableError or UsageError where it cannot be opened.
+    """
+    process = WorkerProcess()
+    try:
+        return process.open(Setup(address, _NoVectors(), None))
+    finally:
+        process.close(LEAVING)
 
 
 class Standing:

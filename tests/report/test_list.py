@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,13 @@ def test_backends() -> None:
     assert "onnxruntime" in lines["ort"]
 
 
+DEADLY = """
+import os, signal
+class B:
+    def __init__(self): os.kill(os.getpid(), signal.SIGSEGV)
+"""
+
+
 def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
     """Backends of another package: one whose runtime is not installed, one that is broken."""
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
@@ -85,12 +94,29 @@ def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1\n")
     (facts / "entry_points.txt").write_text(
         "[convcheck.backends]\nelsewhere = elsewhere:B\nshattered = shattered:B\n"
+        "deadly = deadly:B\n"
     )
+    (tmp_path / "deadly.py").write_text(DEADLY)
     done = convcheck_process("list", "backends", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0
     wanted = "not available: No module named 'no_such_runtime'; pip install no_such_runtime"
     assert wanted in done.stdout
     assert "not available: RuntimeError: driver too old" in done.stdout
+    assert "not available: backend 'deadly': died of SIGSEGV while it was starting" in done.stdout
+
+
+def test_no_runtime_is_loaded_to_list_backends() -> None:
+    """In one process, runtimes may get into each other's way."""
+    program = (
+        "import sys; from convcheck.cli import group\n"
+        "try: group.main(['list', 'backends'], standalone_mode=False)\n"
+        "finally: print(sorted({'onnx', 'onnxruntime', 'openvino', 'torch', 'ml_dtypes'} & "
+        "set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize(("line", "at"), COMPLETED)
