@@ -7,6 +7,7 @@ that. Texts from outside are cut here, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,17 +21,19 @@ LONGEST = 4_000  # characters of what is said
 LONGEST_NAME = 200
 LONGEST_TEXT = 2_000  # a float64 written out has 1,079
 
+_MARK = re.compile(r" … \(cut, of [0-9,]{1,20} characters\)")
+
 
 class AnswerError(Exception):
     """The adapter gave what is no answer. The message has the line to write instead."""
 
 
 def bounded(text: str, most: int = LONGEST) -> str:
-    """Return a text from outside, cut where it is too long, and marked as cut."""
+    """Return a text from outside, cut where it is too long, and marked as cut: that once."""
     text = str.__getitem__(text, slice(None))  # of a class of one's own, the characters
-    return (
-        text if len(text) <= most else f"{text[:most]} … (cut, of {plural(len(text), 'character')})"
-    )
+    if len(text) <= most or _MARK.fullmatch(text[most:]):
+        return text
+    return f"{text[:most]} … (cut, of {plural(len(text), 'character')})"
 
 
 def checked_answer(answer: object, case: Case) -> Answer:

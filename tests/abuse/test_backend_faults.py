@@ -49,13 +49,24 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.backend)
+ADAPTERS = ("ReturnsArray", "ReturnsNothing", "ReturnsFloat", "ReturnsScalar", "RefusesWithNone",
+            "RefusesAtLength")  # fmt: skip
+SERVE = f"process:{sys.executable} -m convcheck serve {PLANTED}:"
+ASKED_OF = [
+    *((f"{PLANTED}:", fault) for fault in FAULTS),
+    *((SERVE, fault) for fault in FAULTS if fault.backend in ADAPTERS),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"), ASKED_OF, ids=lambda one: one.backend if isinstance(one, Fault) else one[:7]
+)
 def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
-    fault: Fault, tmp_path: Path
+    where: str, fault: Fault, tmp_path: Path
 ) -> None:
     report = tmp_path / "r.json"
     done = convcheck(
-        "run", "--backend", f"{PLANTED}:{fault.backend}", *ASKED, "--json", str(report), cwd=ROOT
+        "run", "--backend", f"{where}{fault.backend}", *ASKED, "--json", str(report), cwd=ROOT
     )
     assert done.returncode == fault.code, done.stderr
     assert "Traceback" not in done.stderr

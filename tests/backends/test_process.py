@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
+from living import eventually, is_alive
 from places import KERNELS, TESTS
 from planted.identity import Corpus, case, judge
 from process import bad
@@ -479,29 +479,15 @@ def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> N
     quiet = subprocess.DEVNULL
     parent = subprocess.Popen(command, cwd=tmp_path, stdout=quiet, stderr=quiet, process_group=0)
     try:
-        assert _eventually((tmp_path / "pid").exists)
+        assert eventually((tmp_path / "pid").exists)
         pid = int((tmp_path / "pid").read_text())
         os.killpg(parent.pid, number)
         assert parent.wait(20) == (130 if number == signal.SIGINT else -number)
     finally:
         parent.kill()
         parent.wait()
-    assert _eventually(lambda: not _runs(pid))
+    assert eventually(lambda: not is_alive(pid))
     assert not (tmp_path / "interrupted").exists()
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def _eventually(ask: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + 20
-    while not (answer := ask()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return answer
 
 
 # The schema

@@ -11,6 +11,7 @@ from typing import IO, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.backends.checked import AnswerError, bounded, checked_answer, checked_support
 from convcheck.backends.process import headers, wire
 from convcheck.backends.protocol import Answer, Backend, Declined, last_words
 from convcheck.errors import UsageError
@@ -57,7 +58,7 @@ def serve(backend: Backend, catalog: Catalog, requests: IO[bytes], answers: int)
         try:
             parts = side.answer(request, inputs)
         except BaseException as error:  # whatever an adapter raises: SystemExit too
-            words = last_words(error)
+            words = bounded(str(error) if isinstance(error, AnswerError) else last_words(error))
             _write(answers, [headers.write_error(request.run, words)])
             raise AdapterError(words) from error
         _write(answers, parts)
@@ -129,11 +130,11 @@ class _Side:
     def _found(self, case: Case | Declined, inputs: Sequence[Bits]) -> Answer:
         if isinstance(case, Declined):
             return case
-        return self._declined(case) or self._backend.answer(case, inputs)
+        return self._declined(case) or checked_answer(self._backend.answer(case, inputs), case)
 
     def _declined(self, case: Case) -> Declined | None:
         if self._supported is None or self._supported[0] is not case:
-            self._supported = (case, self._backend.support(case))
+            self._supported = (case, checked_support(self._backend.support(case)))
         return self._supported[1]
 
 
