@@ -124,14 +124,15 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [name]
 
 
-def test_a_list_from_a_pipe(known: Path) -> None:
+def test_a_list_from_a_pipe_is_not_waited_for(known: Path) -> None:
     words = [sys.executable, "-m", "convcheck", "run", "--backend", WRONG, *ONE, "--known"]
     shell = f"{shlex.join(words)} <(cat {shlex.quote(str(known))})"
     done = subprocess.run(
         ["bash", "-c", shell], env=os.environ, capture_output=True, timeout=60,
         check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 2, done.stdout
+    assert b"it is a pipe or a device, not a file" in done.stderr
 
 
 def test_no_report_over_the_list(known: Path) -> None:
