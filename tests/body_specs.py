@@ -78,6 +78,7 @@ formula:
     limit: last
     lists:
       - listed: [[0, 3], [5, 5], [-3, 2], [100, 127], [7, 0]]
+  length-cite: "As many as between them."
 examples:
   - {from: [int8, int8], to: int8, x: [1, 4], gives: [1, 2, 3]}
 """

@@ -83,6 +83,11 @@ def clean(message: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in message).split())
 
 
+def translated(gloss: str) -> str:
+    """Mark what a sentence in another language says in English as a translation of ours."""
+    return f"our translation: {clean(gloss)}"
+
+
 def row_names(names: Sequence[str]) -> str:
     """Return the first of some rows: some-rule / else, and 2 more rows; '' for none."""
     others = len(names) - 1

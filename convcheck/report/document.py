@@ -208,8 +208,9 @@ class Finding:
     row: str
     #: Where the row stands, a place a spec file.
     places: str
-    #: The sentence of the standard, its source and its level.
-    cited: str
+    #: The sentence of the standard, or one for each reading, with source and level; and what the
+    #: row says where the sentence is that of its table.
+    cited: tuple[str, ...]
     #: In which way the values are wrong; of several ways, of what sort they are, or all of them.
     kind: str
     #: In which placement it shows, '' where in all; and whether every other was right.

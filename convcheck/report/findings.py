@@ -23,13 +23,21 @@ from convcheck.judge.result import (
     Verdict,
     gates,
 )
-from convcheck.judge.words import GLUE, clean, explain_arguments, pair, row_names, shell_word
+from convcheck.judge.words import (
+    GLUE,
+    clean,
+    explain_arguments,
+    pair,
+    row_names,
+    shell_word,
+    translated,
+)
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Evidence, Finding
 from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
 from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Level
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import Decision, Quotation
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")
@@ -114,7 +122,7 @@ def _finding(members: tuple[CaseFailure, ...], address: str) -> Finding:
         rule=by.name if by else "",
         row=row_names([by.name for by in decisions]),
         places=_places(members),
-        cited=_cited(by) if by else "",
+        cited=_cited(by) if by else (),
         kind=clean(kind),
         where=where,
         what=what,
@@ -212,10 +220,21 @@ def _gist(first: CaseFailure, what: str, message: str) -> str:
 
 
 @lru_cache(256)
-def _cited(by: Decision) -> str:
-    source = f" — {by.source}" if by.source else ""
-    quoted = f'"{clean(by.cite)}"' if by.cite else ""
-    return f"{quoted}{source} (level:{GLUE}{by.level})".lstrip()
+def _cited(by: Decision) -> tuple[str, ...]:
+    """Return what a row rests on: a line a sentence, its translation, what the row says."""
+    lines: list[str] = []
+    for one in by.sentences:
+        level = f" (level:{GLUE}{by.level})" if one == by.sentences[-1] else ""
+        lines.append(f"{_sentence(one)}{level}".lstrip())
+        lines += [translated(one.gloss)] if one.gloss else []
+    return (*lines, *([f"in its row: {by.row_in_words}"] if by.row_in_words else []))
+
+
+def _sentence(one: Quotation) -> str:
+    """Return a sentence with where it stands, after what of the row rests on it."""
+    part = f"{one.of}: " if one.of else ""
+    document = f" — {one.document}" if one.document else ""
+    return part + (f'"{clean(one.text)}"' if one.text else "") + document
 
 
 def _examples(shown: CaseFailure, evidence: Evidence) -> tuple[ElementInWords | CallInWords, ...]:

@@ -20,6 +20,8 @@ class Context:
     sources: Mapping[str, Source]
     #: Source -> its sentence, where only one sentence of it is cited.
     says: Mapping[str, str]
+    #: Sentence in another language -> the same in English.
+    glosses: Mapping[str, str]
     #: Attribute -> its values as written.
     attributes: Mapping[str, tuple[str, ...]]
 
@@ -44,4 +46,5 @@ def read_cite(node: Node, context: Context) -> Cite:
         text = says.text() if says else context.says[source]
     if not text.strip():
         raise node.error("an empty citation", "quote the sentence that the rule rests on")
-    return Cite(" ".join(text.split()), source, node.place)
+    text = " ".join(text.split())
+    return Cite(text, source, node.place, context.glosses.get(text, ""))

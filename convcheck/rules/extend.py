@@ -12,7 +12,7 @@ from dataclasses import replace
 from convcheck.rules.source import Node
 from convcheck.wording import meant
 
-_MERGED = ("sources", "literals")
+_MERGED = ("sources", "glosses", "literals")
 
 
 def extend(parent: Node, child: Node) -> Node:

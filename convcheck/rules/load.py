@@ -27,8 +27,8 @@ from convcheck.rules.types import Types, read_types
 from convcheck.wording import meant
 
 _KEYS = (
-    "op", "version", "extends", "sources", "inputs", "outputs", "type-only", "shape", "types",
-    "pairs", "combinations", "layouts", "attributes", "literals", "rules", *KEYS,
+    "op", "version", "extends", "sources", "glosses", "inputs", "outputs", "type-only", "shape",
+    "types", "pairs", "combinations", "layouts", "attributes", "literals", "rules", *KEYS,
     "examples", "notes", "calls",
 )  # fmt: skip
 _HEAD = ("op", "version")
@@ -275,7 +275,12 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
     sources, says = _sources(node.need("sources", "title, section and url of the text"))
     attributes = _attribute_nodes(node)
     values = {name: _words(a, "values") for name, a in attributes.items()}
-    context = Context(types, sources, says, {k: v for k, v in values.items() if v})
+    glosses = _glosses(node.get("glosses"))
+    context = Context(
+        types, sources, says,
+        {sentence: gloss.text() for sentence, gloss in glosses.items()},
+        {k: v for k, v in values.items() if v},
+    )  # fmt: skip
     shape = node.need("shape", "cite the sentence on the output's shape")
     inputs = _pairs(node.need("inputs"))
     spec = Spec(
@@ -284,6 +289,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         version=_version(node),
         extends=parent,
         sources=sources,
+        glosses={sentence: gloss.place for sentence, gloss in glosses.items()},
         output_cite=read_cite(shape.need("cite"), context),
         types=_type_lists(node.need("types"), types),
         inputs=inputs,
@@ -335,6 +341,11 @@ def _sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
         sources[key] = Source(key, title, section, url)
         says[key] = entry.items()["says"].text() if entry.get("says") else ""
     return sources, says
+
+
+def _glosses(node: Node | None) -> dict[str, Node]:
+    """Return the translations of sentences, by the sentence."""
+    return {" ".join(key.split()): gloss for key, gloss in node.items().items()} if node else {}
 
 
 def _type_lists(node: Node, types: Types) -> dict[str, tuple[DType, ...]]:

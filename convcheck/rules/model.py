@@ -57,6 +57,8 @@ class Cite:
     text: str
     source: str
     place: Place
+    #: The same in English, where it is in another language: our translation; else ''.
+    gloss: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Rule:
     columns: tuple[tuple[str, tuple[Value, ...]], ...]
     rows: tuple[Row, ...]
     level: Level
+    #: What its cells rest on that have no citation of their own.
+    cite: Cite
     place: Place
 
 
@@ -339,6 +343,8 @@ class Spec:
     extends: str
     #: The documents that are cited, by key; 'text' is the operator's own.
     sources: Mapping[str, Source]
+    #: Sentence in another language -> where its translation stands.
+    glosses: Mapping[str, Place]
     #: The sentence on the output's type and shape.
     output_cite: Cite
     #: Type variable -> its types, in the text's order.

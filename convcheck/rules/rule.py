@@ -40,7 +40,7 @@ def read_rule(node: Node, context: Context) -> Rule:
     when, same = _when(node.need("when"), context)
     rounding = _rounding(node.get("round"), context)
     name = node.need("name").text()
-    return Rule(name, when, same, rounding, columns, rows, level, node.place)
+    return Rule(name, when, same, rounding, columns, rows, level, cite, node.place)
 
 
 def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Bits
-from convcheck.rules.model import Level
+from convcheck.rules.model import Cite, Level, Spec
 
 # The patterns. Everything but EXACT stands in a vector file as the word given here.
 EXACT, ANY_NAN, NEGATIVE_NAN, UNDEFINED, REFUSED = range(5)
@@ -20,6 +21,20 @@ PATTERNS = (
     "plain-to-x", "plain", "parses-to-x", "parses",
     "zero",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Quotation:
+    """What a row, or a part of it, rests on."""
+
+    #: The sentence, quoted.
+    text: str
+    #: Title and section of the document.
+    document: str
+    #: A reading, or the length or the elements of a sequence; '' for all of the row.
+    of: str = ""
+    #: The same in English, where it is in another language: our translation; else ''.
+    gloss: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,11 +56,49 @@ class Decision:
     readings: tuple[str, ...] = ("",)
     #: (rule, row) of every step of the chain.
     trail: tuple[tuple[str, str], ...] = ()
+    #: What each part of the row rests on, in the place of the sentence; () where that is of all.
+    quotations: tuple[Quotation, ...] = ()
+    #: What the row says in words, where the sentence is that of a table of several rows; else ''.
+    row_in_words: str = ""
+    #: The sentence in English, where it is in another language: our translation; else ''.
+    gloss: str = ""
 
     @property
     def name(self) -> str:
         """Rule and row together: 'float-to-float8-saturating / [x] > max'."""
         return f"{self.rule} / {self.row}"
+
+    @property
+    def sentences(self) -> tuple[Quotation, ...]:
+        """What the verdict rests on: each sentence once, with the parts that rest on it."""
+        found: dict[Quotation, list[str]] = {}
+        for one in self.quotations or (Quotation(self.cite, self.source, "", self.gloss),):
+            found.setdefault(replace(one, of=""), []).append(one.of)
+        return tuple(
+            replace(one, of="; ".join(filter(None, parts))) for one, parts in found.items()
+        )
+
+
+def decision_of(
+    spec: Spec,
+    names: tuple[str, str],
+    level: Level,
+    cite: Cite,
+    place: Place,
+    readings: tuple[str, ...] = ("",),
+    cites: Iterable[tuple[str, Cite]] = (),
+    row_in_words: str = "",
+) -> Decision:
+    """Return the decision of a row, given its rule and its label; `cites` are those of parts of
+    it, by their names.
+    """
+    quotations = (
+        Quotation(one.text, spec.document_of(one), name, one.gloss) for name, one in cites
+    )
+    return Decision(
+        *names, level, cite.text, spec.document_of(cite), place, readings, (names,),
+        tuple(dict.fromkeys(quotations)), row_in_words, cite.gloss,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

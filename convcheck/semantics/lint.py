@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pkgutil import resolve_name
 
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.citations import citations, is_foreign
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics.body import compile_calls
@@ -39,7 +40,23 @@ def lint_spec(spec: Spec) -> Proof:
     if unknown:
         return Proof(spec.id, count_cases(spec), diagnostics=list(unknown))
     check: Callable[[Spec], Proof] = resolve_name(LINTS[spec.body.name])
-    return check(spec)
+    proof = check(spec)
+    proof.diagnostics += _glosses(spec)
+    return proof
+
+
+def _glosses(spec: Spec) -> Iterator[Diagnostic]:
+    """Yield what is wrong with translations: one is missing, or is of no sentence that is cited."""
+    cited = list(citations(spec))
+    for text, cite in {cite.text: cite for cite in cited}.items():
+        if is_foreign(text) and not cite.gloss.strip():
+            hint = "under `glosses`: the sentence, a colon, and what it says in English"
+            message = f"a sentence in another language has no translation: {text}"
+            yield Diagnostic(cite.place, message, hint)
+    unused = spec.glosses.keys() - {cite.text for cite in cited}
+    for text, place in spec.glosses.items():
+        if text in unused and place.file == spec.place.file:  # a version that extends may need less
+            yield Diagnostic(place, f"no citation has this sentence: {text}", "leave it out")
 
 
 def faults(proofs: Iterable[Proof]) -> dict[Diagnostic, list[str]]:

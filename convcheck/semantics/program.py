@@ -6,16 +6,29 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.model import LEVELS, REAL, Case, Cell, DType, Level, Outcome, Row, Rule, Spec
+from convcheck.rules.model import (
+    LEVELS,
+    REAL,
+    Case,
+    Cell,
+    Cite,
+    DType,
+    Level,
+    Outcome,
+    Row,
+    Rule,
+    Spec,
+)
 from convcheck.rules.rule import OTHER, PAIR
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import Decision, decision_of
+from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
     AS_REAL,
@@ -337,11 +350,22 @@ def weaker(a: Level, b: Level) -> Level:
 
 
 def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
-    readings = tuple(o.reading for o in cell.outcomes)
-    document = subject.spec.document_of(cell.cite)
-    level, place = cell.level, cell.place
-    trail = ((rule.name, row.label),)
-    return Decision(rule.name, row.label, level, cell.cite.text, document, place, readings, trail)
+    outcomes, names = cell.outcomes, (rule.name, row.label)
+    cites = [(o.reading, o.cite or cell.cite) for o in outcomes] if len(outcomes) > 1 else []
+    readings, words = tuple(o.reading for o in outcomes), ""
+    if _is_of_several(rule, [cite for _, cite in cites] or [cell.cite]):
+        modes = ((o, _mode(subject, rule, o.word, cell, o.round)) for o in outcomes)
+        words = row_in_words(row.label, modes)
+    return decision_of(
+        subject.spec, names, cell.level, cell.cite, cell.place, readings, cites, words
+    )
+
+
+def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
+    """Return whether what a cell rests on is of several cells, and does not tell which decides: the
+    sentence of a whole table, or a row that is quoted with all of its columns.
+    """
+    return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:

@@ -8,6 +8,6 @@ from convcheck.semantics.expected import Decision
 
 def form_decision(spec: Spec) -> Decision:
     """Return the decision on the type and shape of an answer: the spec's sentence on its output."""
-    cite = spec.output_cite
+    cite, names = spec.output_cite, ("output", "type and shape")
     document = spec.document_of(cite)
-    return Decision("output", "type and shape", "normative", cite.text, document, cite.place)
+    return Decision(*names, "normative", cite.text, document, cite.place, gloss=cite.gloss)

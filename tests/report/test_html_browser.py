@@ -13,13 +13,26 @@ import pytest
 from browser import opened, started
 from drawn import in_html
 from playwright.sync_api import Browser, Page, expect
-from report_runs import FORMATS, HOSTILE, RUNS, answered, case, decision, group, hostile, run
+from report_runs import (
+    ELSE,
+    FORMATS,
+    HOSTILE,
+    RUNS,
+    TRUNCATED,
+    answered,
+    case,
+    decision,
+    group,
+    hostile,
+    run,
+)
 
 from convcheck.judge.result import Example, Group, RunResult
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
 from convcheck.report.html.grid import ends, index_below, value_at
 from convcheck.report.make import document
+from convcheck.semantics.expected import Quotation
 
 LIMIT = 3_100_000  # bytes
 READY = 1000  # milliseconds, on a quiet machine
@@ -89,19 +102,19 @@ def test_the_head_says_what_has_to_change(browser: Browser, pages: dict[str, Pat
 
 def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
     with opened(browser, pages["listed"]) as page:
-        assert counted(page) == "11 cases, 7 findings"
+        assert counted(page) == "11 cases, 8 findings"
         page.click(".chip:has-text('known')")
-        assert counted(page) == "7 of 11 cases, 4 of 7 findings"
+        assert counted(page) == "7 of 11 cases, 5 of 8 findings"
         assert set(symbols(page)) == {"k"}
         page.click(".chip:has-text('normative')")
         assert kinds(page) == ["died of SIGFPE", "overflow gives NaN, not max"]
         page.click("#clear")
-        assert counted(page) == "11 cases, 7 findings"
+        assert counted(page) == "11 cases, 8 findings"
         page.select_option("label.choice:has-text('from') select", "uint8")
-        assert [counted(page), symbols(page)] == ["1 of 11 cases, 1 of 7 findings", "k"]
+        assert [counted(page), symbols(page)] == ["1 of 11 cases, 1 of 8 findings", "k"]
         page.click("#clear")
         page.fill("#search", "saturating NaN")
-        expect(page.locator(".counted")).to_have_text("2 of 11 cases, 2 of 7 findings")
+        expect(page.locator(".counted")).to_have_text("2 of 11 cases, 2 of 8 findings")
         assert "q=saturating+NaN" in page.url
 
 
@@ -303,3 +316,23 @@ def test_five_thousand_groups(
     record_property("html, 5,000 groups", said)
     assert size < LIMIT, said
     assert ready < READY * SLACK, said
+
+
+def test_a_finding_shows_each_sentence_with_its_translation_and_the_row(
+    browser: Browser, tmp_path: Path
+) -> None:
+    quoted = (
+        Quotation("Down.", "Manual", "down"), Quotation("Nach oben.", "Handbuch", "up", "Upwards.")
+    )  # fmt: skip
+    by = replace(ELSE, quotations=quoted, row_in_words="where x is +0, the result is +0")
+    path = tmp_path / "sentences.html"
+    failing = replace(TRUNCATED, decision=by)
+    path.write_text(in_html(run(answered(case("onnx.Cast-19", "float32", "bfloat16"), failing))))
+    with opened(browser, path) as page:
+        if not page.locator("blockquote").count():
+            page.click("#findings .finding h3 button")
+        said = [" ".join(text.split()) for text in page.locator("blockquote").all_inner_texts()]
+        assert said == [
+            "down: “Down.” — Manual", "up: “Nach oben.” — Handbuch our translation: Upwards.",
+        ]  # fmt: skip
+        assert "in its row: where x is +0, the result is +0" in page.inner_text("#findings")

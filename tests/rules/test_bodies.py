@@ -117,11 +117,11 @@ REFUSED = {
     "formula": {
         "two bodies": (
             "examples:", "steps: {lines: []}\nexamples:",
-            "there is already a formula here", 33,
+            "there is already a formula here", 34,
         ),
         "rules with a formula": (
             "examples:", "rules: []\nexamples:",
-            "a formula does not use these rules", 33,
+            "a formula does not use these rules", 34,
         ),
         "layout unknown input": (
             "  scalars: {first: [], last: []}", "  scalars: {first: [], lost: []}",

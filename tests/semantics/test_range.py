@@ -169,7 +169,7 @@ def test_a_huge_length_is_told_but_not_made() -> None:
     name = openvino("int64", "int64")
     huge = call(CASES[name][1], "0", "9223372036854775807", "1")
     assert compiled(name).size(huge) == 2**63
-    with pytest.raises(TooLongError, match="9223372036854775808 elements"):
+    with pytest.raises(TooLongError, match="9,223,372,036,854,775,808 elements"):
         compiled(name).expect(huge)
     assert compiled(name).size(call(CASES[name][1], "0", "5", "0")) == 1
 

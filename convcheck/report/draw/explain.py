@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
-from convcheck.judge.words import clean, hexadecimal, pattern, quote
+from convcheck.judge.words import clean, hexadecimal, pattern, quote, translated
 from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
@@ -17,8 +17,8 @@ from convcheck.report.draw.layout import cut, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
-from convcheck.rules.model import Case, Cite, Spec
-from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS, Quotation
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
 from convcheck.wording import plural
 
@@ -130,8 +130,10 @@ def _why(it: Explained, width: int) -> Iterator[StyledText]:
     by = it.trace.decision
     yield from _links("rule", it.trace.links, width)
     yield from line("level", LEVELS[by.level], width)
-    yield from line("text", f'"{clean(by.cite)}"', width, "italic")
-    yield from line("", f"— {by.source}", width)
+    if not by.quotations:  # else each stands with its reading
+        yield from sentence_lines(by.sentences[0], width)
+    if by.row_in_words:
+        yield from line("row", by.row_in_words, width)
     if is_accepted(it.case):
         yield from line("note", "a backend may also refuse this case", width)
 
@@ -142,7 +144,9 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
         yield StyledText()
         yield from line("reading", outcome.reading, width, "bold")
         yield from _links("rule", given.links, width, rows=True)
-        yield from _cite(it.spec, outcome.cite, width)
+        for one in it.trace.decision.quotations:
+            if one.of == outcome.reading:
+                yield from sentence_lines(one, width)
     yield from line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
     if given.pattern == EXACT:
         yield from _shown("expected", target, given.code, "", width)
@@ -152,11 +156,13 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
         yield from _shown("such as", target, given.code, "", width)
 
 
-def _cite(spec: Spec, cite: Cite | None, width: int) -> Iterator[StyledText]:
-    if cite:
-        source = spec.sources[cite.source]
-        yield from line("text", f'"{clean(cite.text)}"', width, "italic")
-        yield from line("", f"— {source.title}, {source.section}", width)
+def sentence_lines(one: Quotation, width: int, part: str = "") -> Iterator[StyledText]:
+    """Yield a sentence, after the part of the row that rests on it, and where it stands."""
+    said = f"{part}: " if part else ""
+    yield from line("text", f'{said}"{clean(one.text)}"', width, "italic")
+    yield from line("", f"— {one.document}", width)
+    if one.gloss:
+        yield from line("", translated(one.gloss), width)
 
 
 def answer_lines(info: BackendInfo, result: CaseResult, width: int) -> Iterator[StyledText]:

@@ -9,11 +9,11 @@ from math import prod
 
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, Word
-from convcheck.judge.words import clean, pattern, type_and_shape
+from convcheck.judge.words import pattern, type_and_shape
 from convcheck.numerics.decimal import spell_fraction, value_of
 from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
-from convcheck.report.draw.explain import LEVELS, line
+from convcheck.report.draw.explain import LEVELS, line, sentence_lines
 from convcheck.report.draw.layout import paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
@@ -94,8 +94,8 @@ def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     )
     level = LEVELS[by.level] if by.level != "disputed" else "disputed: one reading has to hold"
     yield from line("level", level, width)
-    yield from line("text", f'"{clean(by.cite)}"', width, "italic")
-    yield from line("", f"— {by.source}", width)
+    for one in by.sentences:
+        yield from sentence_lines(one, width, one.of)
     if is_accepted(it.calls.case):
         yield from line("note", "a backend may also refuse this case", width)
 

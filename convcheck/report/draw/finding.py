@@ -70,7 +70,8 @@ def _body(finding: Finding, width: int, verbose: bool, whole: bool) -> Iterator[
         yield from to_margins(last, StyledText(finding.places, "dim"), width)
         yield from paragraph(finding.what, width, style="bold")
         if shown:
-            yield from paragraph(finding.cited, width, style="italic")
+            for said in finding.cited:
+                yield from paragraph(said, width, style="italic")
     if excuse := finding.excuse:
         yield from paragraph(f"{excuse.kind}: {clean(excuse.reason)}", width)
         yield StyledText(" " * INDENT + f"{excuse.place}  {clean(excuse.issue)}".rstrip())

@@ -98,7 +98,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield "\n".join(f"- {_cases(name)}" for name in finding.few_cases)
     if finding.rule:
         yield f"{code(finding.row)} in {code(finding.places)}"
-        yield "> " + escaped(finding.cited.replace(GLUE, " "))
+        yield "\n>\n".join("> " + escaped(said.replace(GLUE, " ")) for said in finding.cited)
     if finding.message:
         yield fence([cut(finding.message, _LONG)])
     if finding.examples:

@@ -64,11 +64,12 @@ def _findings(document: Document) -> Iterator[tuple[Json, Json]]:
         case = finding.members[0].case
         by = finding.decisions[0] if finding.decisions else None
         name = by.rule if by else finding.verdict
+        cited = "\n".join(finding.cited)
         rule = _rule(
             f"{case.op}/{name}",
             f"{case.op}: {name}",
-            finding.cited if by else f"{case.op}: {finding.verdict} as a whole",
-            f"{finding.cited}\n{finding.row} in {finding.places}" if by else _WHOLE,
+            cited if by else f"{case.op}: {finding.verdict} as a whole",
+            f"{cited}\n{finding.row} in {finding.places}" if by else _WHOLE,
         )
         yield rule, _result(finding, rule["id"], by.place if by else places[case.spec])
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convcheck.judge.result import FAILURES, Excuse, Word
-from convcheck.judge.words import clean, code_text, pair
+from convcheck.judge.words import clean, code_text, pair, translated
 from convcheck.numerics.format import Format, Text
 from convcheck.report.document import (
     CaseFailure,
@@ -29,7 +29,7 @@ from convcheck.report.matrix import cell_of, matrix
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
 from convcheck.rules.model import LEVELS, Case
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import Decision, Quotation
 
 _RANK = {status.word: i for i, status in enumerate(STATUSES)}
 
@@ -58,6 +58,7 @@ class _Page:
     names: Pool = field(default_factory=Pool)
     signatures: Pool = field(default_factory=Pool)
     settings: Pool = field(default_factory=Pool)
+    sentences: Pool = field(default_factory=Pool)
     decisions: Pool = field(default_factory=Pool)
     profiles: Pool = field(default_factory=Pool)
     evidence: Pool = field(default_factory=Pool)
@@ -157,13 +158,23 @@ def _profile(page: _Page, found: Iterable[RowCount]) -> Iterator[list[int]]:
 
 
 def _decision(page: _Page, by: Decision) -> int:
-    """Return where [rule, row, level, citation, source, place] stands: texts, but for the level."""
+    """Return where [rule, row, level, sentences, row in words, place] stands: texts, but for the
+    level and the sentences.
+    """
     if by not in page.met:
-        words = (by.rule, by.row, clean(by.cite), by.source, str(by.place))
-        rule, row, cite, source, place = map(page.texts.index, words)
-        made = [rule, row, LEVELS.index(by.level), cite, source, place]
+        words = (by.rule, by.row, by.row_in_words, str(by.place))
+        rule, row, in_words, place = map(page.texts.index, words)
+        sentences = [_sentence(page, one) for one in by.sentences]
+        made = [rule, row, LEVELS.index(by.level), sentences, in_words, place]
         page.met[by] = page.decisions.index(made)
     return page.met[by]
+
+
+def _sentence(page: _Page, one: Quotation) -> int:
+    """Return where [part, citation, source, translation] stands: texts."""
+    gloss = translated(one.gloss) if one.gloss else ""
+    words = (one.of, clean(one.text), one.document, gloss)
+    return page.sentences.index([*map(page.texts.index, words)])
 
 
 # Failures ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from convcheck.report.json import report as form
 from convcheck.report.json.codec import Count, Shape
 from convcheck.report.json.decode import Types, call_of, place_of, shown_of
 from convcheck.rules.model import Case, Level
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import Decision, Quotation
 from convcheck.survey.model import Answered, Surveyed
 
 State = Annotated[int, msgspec.Meta(ge=ANSWERED, le=NOT_ASKED)]
@@ -32,6 +32,9 @@ class KeptDecisionJson(Shape, frozen=True, kw_only=True):
     place: str
     readings: tuple[str, ...]
     trail: tuple[tuple[str, str], ...]
+    quotations: tuple[Quotation, ...] = ()
+    row_in_words: str = ""
+    gloss: str = ""
 
 
 class KeptAnswersJson(Shape, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from convcheck.report.json import report as form
 from convcheck.report.json.codec import parse, plain, struct, word_of
 from convcheck.report.json.tensor import strip_of
 from convcheck.rules.model import Case, DType, Level
-from convcheck.semantics.expected import Decision
+from convcheck.semantics.expected import Decision, Quotation
 
 Types = Mapping[str, DType]
 _BEFORE = "convcheck-report/1"  # its examples do not say whether a value or a call was asked
@@ -186,7 +186,17 @@ def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
     """Return a group of a case. Raises ValueError for codes that do not fit it."""
     source = case.inputs[0].format
     return judged.Group(
-        _decision(group.rule, group.row, group.level, group.cite, group.source, group.place),
+        _decision(
+            group.rule,
+            group.row,
+            group.level,
+            group.cite,
+            group.source,
+            group.place,
+            group.quotations,
+            group.row_in_words,
+            group.gloss,
+        ),
         group.verdict,
         group.kind,
         group.count,
@@ -202,8 +212,22 @@ def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
 
 
 @cache
-def _decision(rule: str, row: str, level: Level, cite: str, source: str, place: str) -> Decision:
-    return Decision(rule, row, level, cite, source, place_of(place))
+def _decision(
+    rule: str,
+    row: str,
+    level: Level,
+    cite: str,
+    source: str,
+    place: str,
+    quotations: tuple[form.QuotationJson, ...],
+    row_in_words: str,
+    gloss: str,
+) -> Decision:
+    cites = tuple(Quotation(one.cite, one.source, one.of, one.gloss) for one in quotations)
+    return Decision(
+        rule, row, level, cite, source, place_of(place),
+        quotations=cites, row_in_words=row_in_words, gloss=gloss,
+    )  # fmt: skip
 
 
 def place_of(text: str) -> Place:

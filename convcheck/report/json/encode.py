@@ -18,6 +18,7 @@ from convcheck.report.json import report as form
 from convcheck.report.json.codec import json_text, plain, struct
 from convcheck.report.json.tensor import tensor
 from convcheck.rules.model import Case, Level
+from convcheck.semantics.expected import Quotation
 
 text_of = partial(json_text, rows="cases")
 
@@ -135,6 +136,9 @@ def group_json(case: Case, found: judged.Group) -> form.GroupJson:
         place=str(by.place),
         cite=by.cite,
         source=by.source,
+        gloss=by.gloss,
+        quotations=tuple(map(_quotation, by.quotations)),
+        row_in_words=by.row_in_words,
         verdict=found.verdict,
         kind=found.kind,
         reading=found.reading,
@@ -150,6 +154,10 @@ def group_json(case: Case, found: judged.Group) -> form.GroupJson:
         excuse=_excuse(found.excuse),
         finding=finding_of(found, case),
     )
+
+
+def _quotation(one: Quotation) -> form.QuotationJson:
+    return form.QuotationJson(of=one.of, cite=one.text, source=one.document, gloss=one.gloss)
 
 
 def example(case: Case, shown: judged.Example | CallExample) -> form.ExampleJson | form.CallJson:

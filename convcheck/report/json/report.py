@@ -183,6 +183,19 @@ class CallJson(Shape, frozen=True, kw_only=True, tag_field="asked", tag="call"):
     arguments: tuple[CodeWord, ...]
 
 
+class QuotationJson(Shape, frozen=True, kw_only=True):
+    """What a part of a row rests on."""
+
+    #: A reading, or the length or the elements of a sequence; empty for all of the row.
+    of: str
+    #: The sentence of the standard.
+    cite: str
+    #: Title and section of what is quoted.
+    source: str
+    #: The sentence in English, where it is in another language: our translation; absent elsewhere.
+    gloss: str = ""
+
+
 class GroupJson(Shape, frozen=True, kw_only=True):
     """Values of one case under one row of a rule with one kind of wrongness."""
 
@@ -195,6 +208,12 @@ class GroupJson(Shape, frozen=True, kw_only=True):
     cite: str
     #: Title and section of what is quoted.
     source: str
+    #: The sentence in English, where it is in another language: our translation; absent elsewhere.
+    gloss: str = ""
+    #: What each part of the row rests on, in the place of the sentence; absent where it is of all.
+    quotations: tuple[QuotationJson, ...] = ()
+    #: What the row says, where the sentence is that of a table of several rows; absent elsewhere.
+    row_in_words: str = ""
     verdict: Verdict
     #: The kind of wrongness; empty where there is none.
     kind: str

@@ -118,6 +118,8 @@ class SurveyRowJson(Shape, frozen=True, kw_only=True):
     cite: str
     #: Where it stands.
     source: str
+    #: The sentence in English, where it is in another language: our translation; absent elsewhere.
+    gloss: str = ""
     #: The readings of a disputed row; none of an undefined one.
     readings: tuple[str, ...]
     #: In the order of the plan.
@@ -211,6 +213,7 @@ def _row(row: merge.SurveyRow) -> SurveyRowJson:
         place=str(by.place),
         cite=by.cite,
         source=by.source,
+        gloss=by.gloss,
         readings=by.readings if by.level == "disputed" else (),
         cases=tuple(_case(case, here, differences.get(case)) for case, here in pairs),
     )

@@ -58,7 +58,9 @@ class _Reading:
 
     def row(self, row: SurveyRowJson) -> SurveyRow:
         place, readings = place_of(row.place), row.readings or ("",)
-        by = Decision(row.rule, row.row, row.level, row.cite, row.source, place, readings)
+        by = Decision(
+            row.rule, row.row, row.level, row.cite, row.source, place, readings, gloss=row.gloss
+        )
         return SurveyRow(
             by,
             tuple(self.case(one) for one in row.cases),

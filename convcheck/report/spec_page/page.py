@@ -89,6 +89,8 @@ def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[StyledTe
     if rounding(rule):
         yield from field("  round", rounding(rule), width)
     feet = _feet(rule)
+    if rule.cite.text not in {cite.text for _, cite in feet}:  # every row has its own
+        yield from field("  text", quoted(spec, rule.cite), width)
     for foot, number in feet.items():
         cell, cite = foot
         mark = f"[{number}] " if len(feet) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from convcheck.judge.words import clean
+from convcheck.judge.words import clean, translated
 from convcheck.reproduce.witness import Witness
 
 _WIDTH = 94
@@ -34,8 +34,14 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     if not witness.first:
         yield "It was seen on a later call of the same model, with dimensions left open."
     yield f"Rule: {by.name} ({by.level}), {by.place}"
-    yield f'Text: "{by.cite}"'
-    yield f"      {by.source}, {url}".rstrip(", ")
+    for one in by.sentences:
+        part = f" ({one.of})" if one.of else ""
+        yield f'Text{part}: "{one.text}"'
+        yield f"      {one.document}, {url if one.document == by.source else ''}".rstrip(", ")
+        if one.gloss:
+            yield f"      {translated(one.gloss)}"
+    if by.row_in_words:
+        yield f"In its row: {by.row_in_words}"
     if len(witness.due) > 1:
         yield "The text can be read in several ways; one has to hold for all elements together."
     elif witness.due[0].reading and by.level == "disputed":

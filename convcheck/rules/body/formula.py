@@ -2,6 +2,7 @@
 
     formula:
       length: max(ceil((stop - start) / step), 0)
+      length-cite: …
       element: start + i * step          # i counts from 0
       next: last + step                  # the running form: element 0, then `next` of the last
       convert: {to-float: [nearest-even], to-integer: toward-zero, cite: …}
@@ -134,6 +135,8 @@ class Formula(Body):
     arguments: tuple[str, ...]
     #: The number of elements.
     length: Expression
+    #: The sentence on the number of elements.
+    length_cite: Cite
     #: Element `i`.
     element: Expression
     #: The next element, of `last`; None where there is no running form.
@@ -196,7 +199,7 @@ def _words_asked(node: Node) -> Iterator[Node]:
 def read_formula(root: Node, context: Context) -> Formula:
     """Return the formula of a spec file's root node. Raises SpecError with file and line."""
     node = root.need("formula")
-    node.only("length", "element", "next", "convert", "undefined", "rules", "calls")
+    node.only("length", "length-cite", "element", "next", "convert", "undefined", "rules", "calls")
     arguments = tuple(root.need("inputs").items())
     following = node.get("next")
     scope = _Scope(
@@ -212,6 +215,7 @@ def read_formula(root: Node, context: Context) -> Formula:
     return Formula(
         arguments,
         scope.length,
+        read_cite(node.need("length-cite", "the sentence on the length"), context),
         scope.element,
         scope.next,
         tuple(modes),

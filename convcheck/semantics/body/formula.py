@@ -26,11 +26,10 @@ from convcheck.rules.body.formula import (
     Formula,
     FormulaRule,
     FormulaWay,
-    Undefined,
 )
-from convcheck.rules.model import Case, Cite, Level, Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.sequence import Sequences
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, decision_of
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.wording import plural
 
@@ -61,17 +60,14 @@ def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
 
 def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Decision]:
     for u in formula.undefined:
-        yield _decision(spec, ("undefined", u.name), u.level, u.cite, u)
-    yield _decision(spec, (rule.name, PLAIN), rule.level, rule.cite, rule)
-    yield _decision(spec, (rule.name, AGREED), rule.agreed, rule.differing, rule)
-    yield _decision(spec, (rule.name, DIFFERING), "disputed", rule.differing, rule)
-
-
-def _decision(
-    spec: Spec, names: tuple[str, str], level: Level, cite: Cite, at: Undefined | FormulaRule
-) -> Decision:
-    document = spec.document_of(cite)
-    return Decision(*names, level, cite.text, document, at.place, trail=(names,))
+        yield decision_of(spec, ("undefined", u.name), u.level, u.cite, u.place)
+    name, place = rule.name, rule.place
+    cites = [("length", formula.length_cite), ("elements", rule.cite)]
+    yield decision_of(spec, (name, PLAIN), rule.level, rule.cite, place, cites=cites)
+    cites.append(("", rule.differing))
+    yield decision_of(spec, (name, AGREED), rule.agreed, rule.differing, place, cites=cites)
+    cites += [("", way.cite) for reading in rule.readings for way in reading]
+    yield decision_of(spec, (name, DIFFERING), "disputed", rule.differing, place, cites=cites)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,14 @@ from convcheck.numerics.format import Bits, Codes, Float, Format
 from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
 from convcheck.semantics.evaluate import run_conversion
-from convcheck.semantics.expected import REFUSED, UNDEFINED, Decision, Expected, Reading
+from convcheck.semantics.expected import (
+    REFUSED,
+    UNDEFINED,
+    Decision,
+    Expected,
+    Reading,
+    decision_of,
+)
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
 from convcheck.wording import meant
@@ -215,13 +222,8 @@ def _decision(spec: Spec, found: FoundCell) -> Decision:
     ruling, table = found.answer.ruling, found.table
     parts = zip(found.pair, table.ranks or ("", ""), strict=True)
     row = " x ".join(f"{name} {rank}".strip() for name, rank in parts)
-    return Decision(
-        table.name,
-        row,
-        ruling.level,
-        ruling.cite.text,
-        spec.document_of(ruling.cite),
-        found.cell.place,
-        tuple(r.name for r in found.answer.readings),
-        ((table.name, row),),
-    )
+    readings = found.answer.readings
+    names = tuple(one.name for one in readings)
+    cites = [(one.name, one.cite) for one in readings] if len(readings) > 1 else []
+    place = found.cell.place
+    return decision_of(spec, (table.name, row), ruling.level, ruling.cite, place, names, cites)

@@ -23,7 +23,14 @@ from convcheck.rules.body.steps import Refusal, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.evaluate import run_conversion
-from convcheck.semantics.expected import ANY_ZERO, EXACT, REFUSED, UNDEFINED, Decision
+from convcheck.semantics.expected import (
+    ANY_ZERO,
+    EXACT,
+    REFUSED,
+    UNDEFINED,
+    Decision,
+    decision_of,
+)
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
 from convcheck.wording import meant
@@ -240,19 +247,24 @@ def _decisions(spec: Spec, refusal: Refusal | None) -> tuple[Decision, ...]:
     if refusal is not None:
         said = (refusal.level, refusal.cite, refusal.place)
         return (_decision(spec, f"refused: {refusal.name}", *said),)
-    names = tuple(reading.name for reading in steps.readings)
+    cites = [(reading.name, reading.cite) for reading in steps.readings]
     return (
         _decision(spec, "readings agree", steps.level, steps.cite, steps.place),
-        _decision(spec, "readings differ", "disputed", steps.cite, steps.place, names),
+        _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
         _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
     )
 
 
 def _decision(
-    spec: Spec, row: str, level: Level, cite: Cite, place: Place, readings: tuple[str, ...] = ("",)
+    spec: Spec,
+    row: str,
+    level: Level,
+    cite: Cite,
+    place: Place,
+    cites: Sequence[tuple[str, Cite]] = (),
 ) -> Decision:
-    document = spec.document_of(cite)
-    return Decision("steps", row, level, cite.text, document, place, readings, (("steps", row),))
+    readings = tuple(name for name, _ in cites) or ("",)
+    return decision_of(spec, ("steps", row), level, cite, place, readings, cites)
 
 
 def _rounding(operation: Operation, fmt: Float) -> Operation:

@@ -92,12 +92,18 @@ function excuseOf([kind, reason, issue, place]) {
     issue && [" ", link], h("span", { class: "place" }, ` ${place}`));
 }
 
+function sentenceOf([part, cite, source, translation]) {
+  return cite && h("blockquote", {}, h("p", {}, part && `${part}: `, `“${cite}”`),
+    source && h("footer", {}, "— ", h("cite", {}, source)),
+    translation && h("footer", {}, translation));
+}
+
 function ruleOf(one, row) {
-  const source = row.source && h("footer", {}, "— ", h("cite", {}, row.source));
   return h("div", { class: "rule" },
     h("p", {}, h("b", {}, row.name), h("span", { class: "level" }, data.levels[row.level]),
       h("span", { class: "place" }, one.places)),
-    row.cite && h("blockquote", {}, h("p", {}, `“${row.cite}”`), source),
+    row.sentences.map(sentenceOf),
+    row.inWords && h("p", {}, `in its row: ${row.inWords}`),
     one.rows.length > 1 && h("details", {}, h("summary", {}, plural(one.rows.length - 1, "more row")),
       h("ul", {}, one.rows.slice(1).map((other) => h("li", {}, other.name, " ", h("span", { class: "place" }, other.place))))));
 }

@@ -9,9 +9,9 @@ const statuses = data.statuses.map(([word, symbol, failing], rank) => ({
 const statusOf = Object.fromEntries(statuses.map((one) => [one.word, one]));
 const IN_PART = statusOf.tolerated.rank; // shown also of cases that as a whole stand otherwise
 
-const decisions = data.decisions.map(([rule, row, level, cite, source, place]) => ({
-  rule: text(rule), row: text(row), level, cite: text(cite), source: text(source),
-  place: text(place), name: `${text(rule)} / ${text(row)}`,
+const decisions = data.decisions.map(([rule, row, level, sentences, inWords, place]) => ({
+  rule: text(rule), row: text(row), level, sentences: sentences.map((at) => data.sentences[at].map(text)),
+  inWords: text(inWords), place: text(place), name: `${text(rule)} / ${text(row)}`,
 }));
 
 const specs = data.specs.map(([id, family, noun], index) => ({

@@ -1,0 +1,75 @@
+"""What a row of a table says, in words, for who reads a report and not the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from convcheck.rules.model import Outcome
+from convcheck.semantics.vocabulary import AS, AS_REAL, BY, DIGITS, ELSE, TEXT_IS
+
+HOLDS: Mapping[str, str] = {
+    "nan": "x is a NaN",
+    "-nan": "x is a NaN with the sign bit set",
+    "+inf": "x is +infinity",
+    "-inf": "x is -infinity",
+    "+0": "x is +0",
+    "-0": "x is -0",
+    "x < 0": "x is negative",
+    "x > max": "x is above the largest finite value",
+    "x < -max": "x is below the negative of the largest finite value",
+    "x < min": "x is below the lowest finite value",
+    "[x] > max": "x, once rounded, is above the largest finite value",
+    "[x] < -max": "x, once rounded, is below the negative of the largest finite value",
+    "[x] < min": "x, once rounded, is below the lowest finite value",
+    "[x] = -0": "x is negative and rounds to zero",
+    "[x] = x": "x is a value of the destination",
+    ELSE: "no row before it holds",
+}
+GIVES: Mapping[str, str] = {
+    "+0": "+0",
+    "-0": "-0",
+    "nan": "any NaN",
+    "-nan": "any NaN with the sign bit set",
+    "+inf": "+infinity",
+    "-inf": "-infinity",
+    "+max": "the largest finite value",
+    "-max": "the negative of the largest finite value",
+    "min": "the lowest finite value",
+    "true": "True",
+    "false": "False",
+    "undefined": "open",
+    "refused": "a refusal",
+    "[x]": "x rounded",
+    "same": "the bits of x",
+    "low-bits": "the low bits of x",
+    "plain-to-x": "plain notation that reads back as x",
+    "plain": "plain notation",
+    "parses-to-x": "a text that reads back as x",
+    "parses": "a text that reads as a number",
+    AS_REAL: "that of the number which x denotes",
+}
+
+
+def row_in_words(label: str, outcomes: Iterable[tuple[Outcome, str]]) -> str:
+    """Return what a row says, given the outcome of each reading with its rounding mode: 'where x is
+    a NaN, the result is any NaN'.
+    """
+    due = dict.fromkeys(_gives(outcome, mode) for outcome, mode in outcomes)
+    return f"where {_holds(label)}, the result is {' or '.join(due)}"
+
+
+def _holds(label: str) -> str:
+    if label.startswith(TEXT_IS):
+        return f"the text is {label.removeprefix(TEXT_IS)}"
+    if label.startswith(DIGITS):
+        return f"the text has more than {label.removeprefix(DIGITS)} significant digits"
+    return HOLDS.get(label, label)  # x < 2^-126 is in words enough
+
+
+def _gives(outcome: Outcome, mode: str) -> str:
+    if outcome.word == BY:
+        return f"that by {outcome.argument}"
+    if outcome.word == AS:
+        return f"that under {outcome.argument}"
+    said = GIVES[outcome.word]
+    return f"{said} ({mode})" if outcome.word == "[x]" else said

@@ -1,0 +1,186 @@
+"""The sentence that is shown carries the verdict: of the row, of each reading, or with the row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from catalogue import CATALOG, compiled
+from command import convcheck
+from drawn import annotated, in_html, in_junit, in_markdown
+from report_runs import TRUNCATED, answered, case, run
+
+from convcheck.judge.result import RunResult
+from convcheck.report.json.decode import read
+from convcheck.report.json.encode import text
+from convcheck.report.make import document
+from convcheck.rules.body.formula import Formula
+from convcheck.rules.cases import cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Rule, Spec
+from convcheck.semantics.body import compile_calls
+from convcheck.semantics.expected import Decision
+from convcheck.semantics.program import compile_case
+from convcheck.semantics.row_words import GIVES, HOLDS, row_in_words
+from convcheck.semantics.vocabulary import AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
+from specs import GOOD, write_spec
+
+TABLES = ["float-to-float8-saturating", "float-to-float8", "float-to-float8e8m0"]
+CASTS = [spec for spec in CATALOG.specs.values() if spec.op == "onnx.Cast" and spec.version >= 19]
+# What a row or a cell of ONNX's tables prints -> the word of a row or a cell here.
+ROWS = {
+    "0": "+0", "-0": "-0", "NaN": "nan", "-NaN": "-nan", "Inf": "+inf", "-Inf": "-inf",
+    "[x] > FLT_MAX": "[x] > max", "[x] < -FLT_MAX": "[x] < -max", "else": "else",
+    "x > E8M0_MAX": "x > max", "x < E8M0_MIN": "x < min", "x < 0": "x < 0",
+}  # fmt: skip
+CELLS = {
+    "0": "+0", "-0": "-0", "NaN": "nan", "-NaN": "-nan", "Inf": "+inf", "-Inf": "-inf",
+    "FLT_MAX": "+max", "-FLT_MAX": "-max", "E8M0_MAX": "+max", "E8M0_MIN": "min", "RNE": "[x]",
+    "Unspecified": "undefined",
+}  # fmt: skip
+
+
+def decisions(name: str) -> dict[str, Decision]:
+    spec, source, target = name.split()
+    found = find_case(CATALOG, spec, source, target, ())
+    return {by.name: by for by in compiled(found).decisions}
+
+
+def acme(folder: Path, text: str) -> Spec:
+    return load([write_spec(folder, text)]).specs["acme.Convert-1"]
+
+
+def showing(by: Decision) -> RunResult:
+    return run(
+        answered(case("onnx.Cast-21", "float32", "bfloat16"), replace(TRUNCATED, decision=by))
+    )
+
+
+@pytest.mark.parametrize("spec", CASTS, ids=lambda spec: spec.id)
+def test_rows_of_onnx_tables_quote_the_row_that_says_what_they_give(spec: Spec) -> None:
+    rules = [rule for rule in spec.rules if rule.name in TABLES]
+    assert len(rules) == (3 if spec.version >= 24 else 2)
+    for rule in rules:
+        for row in rule.rows:
+            for i, cell in enumerate(row.cells):
+                if cell.cite.source == "text":
+                    label, *printed = cell.cite.text.strip("| ").split(" | ")
+                    assert row.label in (ROWS[label], "[x] = -0")
+                    assert cell.outcomes[0].word in given(rule, row.label, printed[i])
+
+
+def given(rule: Rule, label: str, printed: str) -> tuple[str, ...]:
+    if label == "[x] = -0":
+        return ("+0",)  # rounded to nearest even, in a format without a negative zero
+    if printed == "-NaN":
+        return ("-nan", "nan")  # the sign of a NaN is asked for from version 23 on
+    if rule.name == "float-to-float8e8m0" and printed == "0":
+        return ("min",)  # the format has no zero
+    return (CELLS[printed],)
+
+
+def test_a_sentence_of_a_whole_table_stands_with_the_row_in_words(tmp_path: Path) -> None:
+    spec = acme(tmp_path / "table", GOOD)
+    [first] = [c for c in cases(spec) if c.name == "float32-to-float8e4m3fn"]
+    said = {by.row: by.row_in_words for by in compile_case(spec, first).decisions}
+    assert said["[x] > max"] == (
+        "where x, once rounded, is above the largest finite value, the result is the largest "
+        "finite value"
+    )
+    assert said["else"] == "where no row before it holds, the result is x rounded (nearest-even)"
+    own = acme(
+        tmp_path / "own",
+        GOOD.replace('"[x] > max":  +max', '"[x] > max":  {gives: +max, cite: "Own."}'),
+    )
+    by = next(b for b in compile_case(own, first).decisions if b.row == "[x] > max")
+    assert (by.cite, by.row_in_words) == ("Own.", "")
+
+
+def test_every_decision_says_which_sentence_it_rests_on() -> None:
+    wanting = []
+    for spec in CATALOG.specs.values():
+        rules = {rule.name: rule for rule in spec.rules}
+        compiling = compile_calls if spec.body.whole_calls else compile_case
+        some = list(cases(spec))[:: 7 if len(list(cases(spec))) > 100 else 1]
+        for by in {by for one in some for by in compiling(spec, one).decisions}:
+            rule = rules.get(by.rule.rpartition(" > ")[2])
+            cites = {one.text for one in by.quotations} or {by.cite}
+            of_table = rule and rule.cite.text in cites and len(rule.rows) > 1
+            if of_table and not by.row_in_words:
+                wanting.append(by.name)
+            if len(by.readings) > 1 and {q.of for q in by.quotations} != {*by.readings}:
+                wanting.append(by.name)
+    assert wanting == []
+
+
+def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_path: Path) -> None:
+    by = decisions("onnx.Cast-21 float32 int4")["float-to-short / else"]
+    shown = showing(by)
+    [found] = document(shown).findings
+    assert [said.partition(":")[0] for said in found.cited] == ["nearest-even", "toward-zero"]
+    junit = in_junit(shown).replace("&quot;", '"')
+    for page in (in_markdown(shown), junit, in_html(shown), text(shown), "".join(annotated(shown))):
+        words = " ".join(page.replace("%0A", " ").replace("\\", "").split())
+        assert "done by rounding to the nearest-integer (with ties to even)" in words
+        assert "truncate (C++/numpy convention) is the main behavior" in words
+    for page in (in_markdown(shown), in_junit(shown), "".join(annotated(shown))):
+        assert "undefined if OOR" not in page
+    path = tmp_path / "run.json"
+    path.write_text(text(shown))
+    again = read(str(path), CATALOG.types.types)
+    assert document(again).findings[0].cited == found.cited
+
+
+def test_readings_that_rest_on_one_sentence_show_it_once() -> None:
+    [by] = decisions("onnx.Cast-13 float32 string").values()
+    [found] = document(showing(by)).findings
+    assert [said.partition(': "')[0] for said in found.cited] == [
+        "plain, exact; plain, lossy", "any notation, exact; any notation, lossy",
+    ]  # fmt: skip
+
+
+def test_a_row_of_a_table_is_told_in_every_format() -> None:
+    by = decisions("onnx.Cast-24 float32 float8e4m3fn")["float-to-float8-saturating / [x] > max"]
+    shown = showing(by)
+    words = "above the largest finite value, the result is the largest finite value"
+    pages = [in_markdown(shown), in_junit(shown), in_html(shown), text(shown), *annotated(shown)]
+    assert all(words in " ".join(page.replace("%0A", " ").split()) for page in pages)
+
+
+def test_a_sequence_of_a_wrong_length_shows_the_sentence_on_the_length() -> None:
+    for name in ("onnx.Range-11/int32-int32-int32", "openvino.Range-4/int32-int32-int32-to-int32"):
+        spec = CATALOG.specs[name.partition("/")[0]]
+        [one] = [c for c in cases(spec) if c.id == name]
+        rows = [by for by in compile_calls(spec, one).decisions if by.rule != "undefined"]
+        assert len(rows) == 3
+        length = spec.body_as(Formula).length_cite.text
+        for by in rows:
+            assert length in {said.text for said in by.sentences if "length" in said.of}
+            assert {said.of for said in by.sentences} >= {"length", "elements"}
+
+
+def test_a_nan_is_judged_by_sentences_on_both_kinds_of_nan() -> None:
+    found = {
+        cell.cite.text
+        for spec in CATALOG.specs.values() for rule in spec.rules for row in rule.rows
+        for cell in row.cells if cell.cite.source == "ieee754-nan"
+    }  # fmt: skip
+    assert found
+    assert all("Signaling NaNs" in says and "quiet NaN inputs" in says for says in found)
+
+
+def test_explain_shows_a_reading_with_its_sentence() -> None:
+    done = convcheck("explain", "onnx.Cast-21/float32-to-int4", "1.5")
+    assert "undefined if OOR" not in done.stdout
+    assert done.stdout.count("\ntext ") == 2
+    done = convcheck("explain", "onnx.Cast-24/float32-to-float8e4m3fn/saturate=1", "1000")
+    assert "| [x] > FLT_MAX | FLT_MAX | FLT_MAX | FLT_MAX | FLT_MAX |" in done.stdout
+    assert "the result is the largest finite value" in " ".join(done.stdout.split())
+
+
+def test_every_word_of_the_tables_has_words() -> None:
+    assert set(HOLDS) == {*CASES, ELSE}
+    assert set(GIVES) == {*CONSTANTS, *COMPUTATIONS, AS_REAL}
+    assert row_in_words("x < 2^-126", ()).startswith("where x < 2^-126")

@@ -1,0 +1,98 @@
+"""Sentences in another language: each has a translation, marked as ours wherever it stands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from catalogue import CATALOG
+from command import convcheck
+from drawn import annotated, in_html, in_junit, in_markdown
+from report_runs import ELSE, TRUNCATED, answered, case, run
+
+from convcheck.judge.result import RunResult
+from convcheck.report.draw import sarif
+from convcheck.report.json.decode import read
+from convcheck.report.json.encode import text
+from convcheck.report.make import document
+from convcheck.rules.citations import citations, is_foreign
+from convcheck.semantics.expected import Quotation
+from specs import GOOD, findings, write_spec
+
+SENTENCE, GLOSS = "キャスト値はゼロに丸められます。", "Cast values are rounded to zero."
+MARKED = f"our translation: {GLOSS}"
+CITED = GOOD.replace("Without clamp they are undefined.", SENTENCE)
+GLOSSED = CITED.replace("inputs:", f'glosses:\n  "{SENTENCE}": "{GLOSS}"\ninputs:')
+
+
+def test_lint_wants_a_translation_of_what_is_not_latin(tmp_path: Path) -> None:
+    [found] = findings(write_spec(tmp_path / "without", CITED))
+    assert SENTENCE in found.message
+    assert CITED.splitlines()[(found.place.line or 0) - 1].endswith(f'cite: "{SENTENCE}"')
+    assert findings(write_spec(tmp_path / "with", GLOSSED)) == []
+    [unused] = findings(
+        write_spec(tmp_path / "unused", GLOSSED.replace(f'cite: "{SENTENCE}"', 'cite: "x"'))
+    )
+    assert unused.message == f"no citation has this sentence: {SENTENCE}"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "foreign"),
+    [
+        (SENTENCE, True), ("支持以下转化", True), ("Значение", True),
+        ("“f8e4m3” is 2⁻⁷ · δ − ±∞ …", False), ("Überlauf", False), ("[x] > FLT_MAX", False),
+    ],
+)  # fmt: skip
+def test_what_needs_a_translation(sentence: str, foreign: bool) -> None:
+    assert is_foreign(sentence) == foreign
+
+
+def test_every_citation_of_the_built_in_specs_is_found() -> None:
+    foreign = {c.text for s in CATALOG.specs.values() for c in citations(s) if is_foreign(c.text)}
+    assert len(foreign) >= 29
+    lacking = [c.text for s in CATALOG.specs.values() for c in citations(s)
+               if is_foreign(c.text) and not c.gloss]  # fmt: skip
+    assert lacking == []
+
+
+def shown(disputed: bool) -> RunResult:
+    by = replace(ELSE, cite=SENTENCE, source="Acme", gloss=GLOSS)
+    if disputed:
+        by = replace(ELSE, cite="No.", quotations=(
+            Quotation(SENTENCE, "Acme", "this", GLOSS), Quotation("Yes.", "Acme", "that"),
+        ))  # fmt: skip
+    return run(
+        answered(case("onnx.Cast-21", "float32", "bfloat16"), replace(TRUNCATED, decision=by))
+    )
+
+
+@pytest.mark.parametrize("disputed", [False, True])
+def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
+    result = shown(disputed)
+    [found] = document(result).findings
+    assert MARKED in found.cited
+    pages = (in_markdown(result), in_junit(result), in_html(result), *annotated(result))
+    for page in (*pages, sarif.render(document(result))):
+        plain = page.replace("%0A", " ").replace("%3A", ":").replace("\\n", " ")
+        assert MARKED in " ".join(plain.split())
+    assert f'"gloss": "{GLOSS}"' in text(result)
+    path = tmp_path / "run.json"
+    path.write_text(text(result))
+    assert document(read(str(path), CATALOG.types.types)).findings[0].cited == found.cited
+    done = convcheck("report", path)
+    assert (SENTENCE in done.stdout, MARKED in " ".join(done.stdout.split())) == (True, True)
+    made = convcheck("repro", "onnx.Cast-21/float32-to-bfloat16", "--report", path, "--emit", "c")
+    assert MARKED in " ".join(made.stdout.split())
+
+
+def test_pages_and_explanations_show_it() -> None:
+    page = " ".join(convcheck("show", "openvino.Range-4").stdout.split())
+    assert MARKED in page
+    name = "openvino.Range-4/int32-int32-int32-to-int32"
+    said = " ".join(convcheck("explain", name, "2", "23", "3").stdout.split())
+    assert "our translation: The i-th element is computed by the following formula." in said
+    said = " ".join(
+        convcheck("explain", "pypto.cast/float32-to-int32/mode=CAST_TRUNC", "1.5").stdout.split()
+    )
+    assert "our translation: In CAST_TRUNC mode there is never a carry." in said
