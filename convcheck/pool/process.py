@@ -6,12 +6,13 @@ import contextlib
 import os
 import signal
 import socket
+import struct
 import tempfile
 import time
 from dataclasses import dataclass, replace
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import IO
 
 from convcheck.backends.protocol import time_of_call
@@ -33,6 +34,7 @@ from convcheck.pool.wire import Cases, Codec
 
 OPENING = 120.0  # seconds that a runtime may take to load
 LEAVING = 2.0  # seconds that a runtime may take to unload
+GOING_ON = 20  # seconds that the rest of a message may take to come, bit by bit
 LONGEST_TAIL = 300
 TAIL = 1 << 12  # bytes of the log that are looked at
 LARGEST = 1 << 28  # bytes of a message
@@ -63,6 +65,7 @@ class WorkerProcess:
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
         self._pipe, theirs = Pipe()
+        _do_not_wait_for_ever(self._pipe)
         with _unnamed_file() as notes, theirs:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
@@ -118,10 +121,10 @@ class WorkerProcess:
         try:
             if self._pipe.poll():
                 return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
+        except (BlockingIOError, ValueError):
+            return self._death("wrote into the pipe of its worker")
         except (EOFError, OSError):
             pass
-        except ValueError:
-            return self._death("wrote into the pipe of its worker")
         return self._death()
 
     def _loss(self, lost: Lost) -> Death:
@@ -167,6 +170,12 @@ class WorkerProcess:
         wait([self._line], LEAVING)
         self._line.close()
         self._log.close()
+
+
+def _do_not_wait_for_ever(pipe: Connection) -> None:
+    """Have a message that has begun go on soon: a worker sends the whole of one at once."""
+    with socket.socket(fileno=os.dup(pipe.fileno())) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
 
 
 def _unnamed_file() -> IO[bytes]:

@@ -183,3 +183,10 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     said = json.dumps(case)
     assert "gave up: the calls of a case have 8 s, 8 times --timeout" in said
     assert SLOW[backend] in said
+
+
+def test_the_rest_of_a_message_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("convcheck.pool.process.GOING_ON", 1)
+    done = convcheck("run", "--backend", f"{PLANTED}:BeginsAMessage", *ASKED, cwd=ROOT)
+    assert done.returncode == 1, done.stderr
+    assert "wrote into the pipe of its worker" in done.stdout

@@ -66,6 +66,20 @@ class WritesIntoThePipe(Honest):
         return super().answer(case, inputs)
 
 
+class BeginsAMessage(Honest):
+    """Writes to each descriptor the beginning of a message, and no more."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        import struct
+
+        for descriptor in range(3, 64):
+            try:
+                os.write(descriptor, struct.pack("!i", 1000) + b"{")
+            except OSError:
+                continue
+        sleep()
+
+
 class RefusesWithNone(Honest):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
         return Refused(None)  # type: ignore[arg-type]
