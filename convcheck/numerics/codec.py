@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Text, Texts, is_nan
+from convcheck.numerics.format import (
+    Bits,
+    Bool,
+    Codes,
+    Float,
+    Format,
+    Int,
+    Numeric,
+    Text,
+    Texts,
+    is_nan,
+)
 from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised
 
 Mask = NDArray[np.bool_]
+_LISTED = (8, 16)  # bits of a format whose numbers are looked up: any code is one of theirs
+_FEW = 1 << 16  # codes, of which more are decoded as quickly
 
 
 def decode(fmt: Format, bits: Bits) -> Numbers:
@@ -20,9 +34,22 @@ def decode(fmt: Format, bits: Bits) -> Numbers:
 
         return numbers_of_texts(cast(Texts, bits))
     codes = cast(Codes, bits)
-    if isinstance(fmt, Float):
-        return _decode_float(fmt, codes)
-    return _decode_integer(fmt, codes)
+    if fmt.bits in _LISTED and len(codes) <= _FEW:
+        every = _every_number(fmt)
+        return Numbers(
+            every.kind[codes], every.sign[codes], every.exponent[codes], every.significand[codes]
+        )
+    return _decoded(fmt, codes)
+
+
+@cache
+def _every_number(fmt: Numeric) -> Numbers:
+    """Return the numbers of all codes of a narrow format, in the order of the codes."""
+    return _decoded(fmt, np.arange(1 << fmt.bits, dtype=fmt.storage))
+
+
+def _decoded(fmt: Numeric, codes: Codes) -> Numbers:
+    return _decode_float(fmt, codes) if isinstance(fmt, Float) else _decode_integer(fmt, codes)
 
 
 def _decode_float(fmt: Float, codes: Codes) -> Numbers:
