@@ -261,7 +261,7 @@ def tensors() -> CaseResult:
                 first=first)  # fmt: skip
     got = strip("float16", shape, 0x9100, 0x8D00, 0x8D00, 0x8900, 0x8000, 0x0900, first=first)
     return failed(
-        call(("float16",) * 2, "float16", 1, 1), DIFFER, "a number where zero is due",
+        call(("float16",) * 2, "float16", 1, 1), DIFFER, "a number instead of zero",
         CallExample((data, strip("float16", (1,), 0x2E66)), (due,), (got,), "in a wider type",
                     (0, 52), 2, arguments=(0x8500, 0x2E66)),
     )  # fmt: skip
@@ -275,7 +275,7 @@ def outputs() -> CaseResult:
     got = strip("int64", (4,), wide[0], 0, *wide[2:])
     one = strip("int64", (), 1)
     return failed(
-        call(("bool", "int64"), "int64", 0, 1), ELSE, "zero where another value is due",
+        call(("bool", "int64"), "int64", 0, 1), ELSE, "zero instead of another value",
         CallExample((flags, data), (one, data), (one, got), "", (1, 1), 1, arguments=(1, wide[1])),
     )  # fmt: skip
 
@@ -299,8 +299,8 @@ def calls() -> RunResult:
         tensors(),
         outputs(),
         failed(kinds[0], AGREED, "too many elements", empty),
-        failed(kinds[1], DIFFER, "u9 where uint8 is due", unasked_type),
-        failed(kinds[2], NARROW, "an answer where a refusal is due", free),
+        failed(kinds[1], DIFFER, "u9 instead of uint8", unasked_type),
+        failed(kinds[2], NARROW, "an answer instead of a refusal", free),
         answered(kinds[3], group(AGREED, "crashed", "died of SIGFPE", examples=(died,))),
         answered(kinds[4], group(DIFFER, "refused", "refused", examples=(turned,))),
         answered(case(spec, "float32", "bfloat16"), TRUNCATED),

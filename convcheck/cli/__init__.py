@@ -16,11 +16,11 @@ from convcheck.wording import meant
 # Command -> its one line in `convcheck --help`, kept here so that help imports no command.
 COMMANDS = {
     "run": "Run test vectors against a backend and report where it departs from the standard.",
-    "survey": "Tell what backends do where the standard leaves it open.",
+    "survey": "Show what backends do where the standard leaves it open.",
     "baseline": "List what fails now, so that later runs fail only on what is new.",
     "report": "Render a run's report again, from its JSON.",
     "merge": "Put the shards of a run together.",
-    "diff": "Say what changed between two runs.",
+    "diff": "Show what changed between two runs.",
     "repro": "Turn a finding into a script that runs without convcheck.",
     "explain": "Show what the standard requires for one input, and why.",
     "list": "List specs, cases, backends or types.",
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order in which they are most used."""
-        return list(COMMANDS)
+        return [*COMMANDS]  # `list` is a command here, once it is imported
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Import a command."""
@@ -87,7 +87,7 @@ class LazyGroup(click.Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items()])
 
 
 @click.group(
@@ -99,9 +99,9 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Conformance tests for numeric type conversion in machine-learning runtimes.
 
-    The rules of the standards are in spec files; test vectors are made from them and put to a
-    backend; the report says which rule it departs from, where the standard says so, and which
-    bits. Exit codes: 0 pass, 1 a failure, 2 bad input, 3 nothing was judged, 4 no backend,
-    70 a fault of convcheck itself, 74 the system refuses (a full device, too many open files),
-    130 interrupted.
+    The rules of the standards are in spec files. Test vectors are made from them and run against
+    a backend; the report says which rule the backend departs from, where the standard says so,
+    and in which bits. Exit codes: 0 pass, 1 a failure, 2 bad input, 3 nothing was judged, 4 no
+    backend, 70 a fault of convcheck itself, 74 the system refuses (a full device, too many open
+    files), 130 interrupted.
     """

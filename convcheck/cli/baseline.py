@@ -39,12 +39,14 @@ Examples:
     shell_complete=complete_backends,
     help="Ask this backend: ort, openvino … or package.module:Class, 'process:COMMAND'.",
 )
-@click.option("--report", metavar="FILE", help="Ask nothing: take the JSON report of a run.")
+@click.option(
+    "--report", metavar="FILE", help="Take a run's JSON report instead of asking a backend."
+)
 @click.option("--out", metavar="FILE", required=True, help="The list to write; - for stdout.")
-@click.option("--update", is_flag=True, help="Bring the list that is there up to date.")
+@click.option("--update", is_flag=True, help="Update the existing list.")
 @click.option("--claims", metavar="FILE", help="Write what was judged as claims, for a run with "
               "--capabilities, too.")  # fmt: skip
-@click.option("--prune", is_flag=True, help="Only take out of it what is not true any more.")
+@click.option("--prune", is_flag=True, help="Only remove what no longer holds.")
 @selection_options
 @run_options
 @specs
@@ -59,7 +61,7 @@ def command(
     options: RunOptions,
     specs: tuple[str, ...],
 ) -> int:
-    """Write down what fails now, so that a run with --known fails on what is new.
+    """Record what fails now, so that a run with --known fails only on what is new.
 
     The list is TOML, to be read and edited: give each entry its reason, an issue, a day until
     which it is to be fixed. --update rewrites entries whose failures changed, removes those that

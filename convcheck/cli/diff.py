@@ -27,7 +27,9 @@ Examples:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option(
-    "--exit-code", is_flag=True, help="Exit 1 where something fails that did not, or otherwise."
+    "--exit-code",
+    is_flag=True,
+    help="Exit with 1 if anything fails that did not, or fails differently.",
 )
 @click.option(
     "--any-corpus", is_flag=True, help="Compare runs that asked other vectors: what kind fails."
@@ -49,12 +51,12 @@ def command(
     verbose: bool,
     specs: tuple[str, ...],
 ) -> int:
-    """Say what changed between two runs, of which OLD and NEW are the JSON reports.
+    """Show what changed between two runs, given the JSON reports of both.
 
-    NEW fails where it did not; CHANGED fails otherwise: other inputs, other answers, another way;
-    FIXED fails no more, though it was asked; NOT ASKED is hidden, by a crash or for lack of a
-    kernel. Cases of one run only are added or removed. Known failures are failures like others,
-    and so are those below the gate.
+    NEW did not fail before; CHANGED fails differently (other inputs, other answers, another way);
+    FIXED no longer fails, though it was asked; NOT ASKED is hidden by a crash or a missing kernel.
+    Cases in only one of the runs are added or removed. Known failures count like any others, and
+    so do those below the gate.
 
     Exit codes: 0 whatever changed; with --exit-code, 1 where anything is new or changed, or an
     added case fails; 2 where the runs cannot be compared.

@@ -92,7 +92,7 @@ def command(
     verbose: bool,
     specs: tuple[str, ...],
 ) -> int:
-    """Say what the standard wants of one input, and why; with --backend, what that answers.
+    """Show what the standard requires for one input, and why; with --backend, what it answers.
 
     Of an operator whose question is a whole call there is a VALUE for each input, such as START
     STOP STEP, which all elements of a tensor have. VALUE is a decimal, 0x… bits, a hex float
@@ -267,7 +267,7 @@ def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tu
     if len(values) != len(names):
         given = plural(len(values), "VALUE") if values else "no VALUE"
         hint = f"convcheck explain {case.id} {' '.join(name.upper() for name in names)}"
-        raise UsageError(f"{given} where {len(names)} are due: {', '.join(names)}", hint=hint)
+        raise UsageError(f"{given} instead of {len(names)}: {', '.join(names)}", hint=hint)
     return values
 
 

@@ -37,7 +37,9 @@ Examples:
     show_default=True,
     help="The notable inputs, or every rounding boundary.",
 )
-@click.option("--out", metavar="DIR", help="Folder to write; the one the vectors are read from.")
+@click.option(
+    "--out", metavar="DIR", help="Folder to write; by default the one that vectors are read from."
+)
 @click.option("--check", is_flag=True, help="Write nothing; name the files that differ, exit 1.")
 @click.option(
     "--seed",

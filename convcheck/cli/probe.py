@@ -48,8 +48,8 @@ def command(
     """Check, step by step, that a program speaks the process protocol.
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
-    are not judged: that is for `convcheck run`. Without SPEC, all that there is is asked, with one
-    question for every combination of types. Exit codes: 0 all well, 1 something is wrong, 4 it
+    are not judged: that is for `convcheck run`. Without SPEC, every spec is asked, with one
+    question for each combination of types. Exit codes: 0 all well, 1 something is wrong, 4 it
     could not be started.
     """
     from rich.console import Console

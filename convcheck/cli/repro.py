@@ -41,7 +41,11 @@ Examples:
     "--backend", metavar="NAME", shell_complete=complete_backends,
     help="Ask this backend, and cut the finding down to the smallest inputs that show it.",
 )  # fmt: skip
-@click.option("--report", metavar="FILE", help="Take the finding from a run's JSON, ask nothing.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="Take the finding from a run's JSON instead of asking a backend.",
+)
 @click.option(
     "--group", metavar="N|DIGEST", default="1", show_default=True,
     help="Which finding of the case: its number, or the first digits of its digest.",
@@ -75,7 +79,7 @@ def command(
     timeout: float,
     specs: tuple[str, ...],
 ) -> int:
-    """Make a finding something that a maintainer of the runtime can run without convcheck.
+    """Turn a finding into a script that a maintainer of the runtime can run without convcheck.
 
     Asks the edge tier's inputs of the case, and then fewer and fewer of them. Where the case has
     several findings, the first is taken, and stderr names the others. Exit codes: 0 it is written,

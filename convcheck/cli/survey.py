@@ -103,7 +103,7 @@ def command(
     json_path: str | None,
     specs: tuple[str, ...],
 ) -> int:
-    """Tell what backends do where the standard leaves it open.
+    """Show what backends do where the standard leaves it open.
 
     For every undefined and every disputed row of the specs: the law that all answers of a backend
     follow (it wraps, it clamps, INT_MIN, a reading of the text), examples where no simple law fits,

@@ -64,7 +64,7 @@ def command(
     quiet: bool,
     specs: tuple[str, ...],
 ) -> int:
-    """Judge the answers of a program, a line each, to what `convcheck export --format text` wrote.
+    """Judge a program's answers, one per line, to what `convcheck export --format text` wrote.
 
     FILE, or - for stdin, has an answer for each input, in order: hex as wide as the output's type,
     a JSON string for a string output, or the word `refused`. Exit codes: 0 everything judged

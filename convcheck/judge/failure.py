@@ -12,8 +12,8 @@ from convcheck.judge.words import clean
 from convcheck.rules.model import Case
 
 ANOTHER, MISSING, EXTRA = (
-    "another type than is due", "an answer where a refusal is due",
-    "a refusal where an answer is due",
+    "another type than expected", "an answer instead of a refusal",
+    "a refusal instead of an answer",
 )  # fmt: skip
 _REFUSED = "refused"
 _ANYWHERE = ("verdict", "level", "placement", "operator")  # what counts in whichever row

@@ -34,12 +34,12 @@ def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> 
     if isinstance(fmt, Text):
         kinds[:] = "another text"
     elif isinstance(fmt, Bool):
-        kinds[:] = np.where(got == 1, "True where False is due", "False where True is due")
+        kinds[:] = np.where(got == 1, "True instead of False", "False instead of True")
     elif isinstance(fmt, Int):
         _integer_kinds(kinds, fmt, _codes(due), _codes(got))
     else:
         _float_kinds(kinds, fmt, _codes(due), patterns, _codes(got))
-    kinds[patterns == REFUSED] = "an answer where a refusal is due"
+    kinds[patterns == REFUSED] = "an answer instead of a refusal"
     return kinds
 
 
@@ -58,11 +58,11 @@ def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:
     one = due.dtype.type(1)
     mask = due.dtype.type(fmt.mask)
     names = {
-        "zero where another value is due": got == 0,
-        "the lowest value where another is due": got == due.dtype.type(int(fmt.min) & fmt.mask),
-        "the largest value where another is due": got == due.dtype.type(int(fmt.max)),
-        "one too large": got == ((due + one) & mask),
-        "one too small": got == ((due - one) & mask),
+        "zero instead of another value": got == 0,
+        "the lowest value instead of another": got == due.dtype.type(int(fmt.min) & fmt.mask),
+        "the largest value instead of another": got == due.dtype.type(int(fmt.max)),
+        "off by one, too large": got == ((due + one) & mask),
+        "off by one, too small": got == ((due - one) & mask),
     }
     _assign(kinds, names)
 
@@ -77,18 +77,18 @@ def _float_kinds(
     kinds[off < 0] = "too small in magnitude"
     _assign(kinds, _near_misses(fmt, off))
     flipped = is_negative(fmt, due) != is_negative(fmt, got)
-    kinds[flipped] = "another sign and value"
-    kinds[flipped & (off == 0)] = "the sign flipped"
-    kinds[flipped & (off == 0) & (due_m == 0)] = "a zero with the other sign"
+    kinds[flipped] = "wrong sign and value"
+    kinds[flipped & (off == 0)] = "wrong sign"
+    kinds[flipped & (off == 0) & (due_m == 0)] = "zero with the wrong sign"
     _assign(kinds, _specials(fmt, due_m, got_m))
     nan = is_nan(fmt, got)
     nan_due = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
-    kinds[nan & ~nan_due] = "NaN where a number is due"
-    kinds[nan_due & ~nan] = "a number where NaN is due"
+    kinds[nan & ~nan_due] = "NaN instead of a number"
+    kinds[nan_due & ~nan] = "a number instead of NaN"
     if fmt.infinity:
-        kinds[nan_due & (got_m == fmt.infinity_code)] = "infinity where NaN is due"
-    kinds[nan_due & (got_m == fmt.max_magnitude) & ~nan] = "max where NaN is due"
-    kinds[nan_due & nan] = "a NaN with the other sign"
+        kinds[nan_due & (got_m == fmt.infinity_code)] = "infinity instead of NaN"
+    kinds[nan_due & (got_m == fmt.max_magnitude) & ~nan] = "max instead of NaN"
+    kinds[nan_due & nan] = "NaN with the wrong sign"
 
 
 def _near_misses(fmt: Float, off: NDArray[np.int64]) -> dict[str, Mask]:
@@ -106,14 +106,14 @@ def _specials(fmt: Float, due: NDArray[np.int64], got: NDArray[np.int64]) -> dic
     """Zeros, infinities and max in the place of one another."""
     names: dict[str, Mask] = {}
     if fmt.zero:
-        names["zero where a number is due"] = (got == 0) & (due != 0)
-        names["a number where zero is due"] = (due == 0) & (got != 0)
+        names["zero instead of a number"] = (got == 0) & (due != 0)
+        names["a number instead of zero"] = (due == 0) & (got != 0)
     if fmt.infinity:
         infinity, top = fmt.infinity_code, fmt.max_magnitude
-        names["a finite number where infinity is due"] = (due == infinity) & (got < infinity)
-        names["max where infinity is due"] = (due == infinity) & (got == top)
-        names["infinity where a finite number is due"] = (got == infinity) & (due < infinity)
-        names["infinity where max is due"] = (got == infinity) & (due == top)
+        names["a finite number instead of infinity"] = (due == infinity) & (got < infinity)
+        names["max instead of infinity"] = (due == infinity) & (got == top)
+        names["infinity instead of a finite number"] = (got == infinity) & (due < infinity)
+        names["infinity instead of max"] = (got == infinity) & (due == top)
     return names
 
 

@@ -42,10 +42,10 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
     if reading.pattern == UNDEFINED:
         return None
     if reading.pattern == REFUSED:
-        return Difference("an answer where a refusal is due", (4, 0, 0))
+        return Difference("an answer instead of a refusal", (4, 0, 0))
     shapes = shapes_of(got)
     if len(shapes) != len(reading.outputs):
-        kind = f"{plural(len(shapes), 'output')} where {len(reading.outputs)} should be"
+        kind = f"{plural(len(shapes), 'output')} instead of {len(reading.outputs)}"
         return Difference(kind, (3, 0, 0))
     if len(got.types) != len(shapes):
         return Difference(
@@ -54,7 +54,7 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
     pairs = zip(reading.outputs, got.types, shapes, strict=True)
     for output, (due, name, shape) in enumerate(pairs):
         if name != due.dtype.name:
-            return Difference(f"{name} where {due.dtype} is due", (2, 0, 0), (output, -1))
+            return Difference(f"{name} instead of {due.dtype}", (2, 0, 0), (output, -1))
         if shape != due.shape:
             return _of_shape(output, due, shape, got)
     return None if isinstance(got, Oversized) else _of_elements(reading, got)
@@ -69,12 +69,12 @@ def _of_shape(
     output: int, due: ExpectedOutput, shape: tuple[int, ...], got: Returned
 ) -> Difference:
     if len(shape) != 1 or len(due.shape) != 1:
-        return Difference("another shape", (1, 1 << 62, 0), (output, -1))
+        return Difference("wrong shape", (1, 1 << 62, 0), (output, -1))
     longer = shape[0] - due.shape[0]
     kind = {1: "one element too many", -1: "one element too few"}.get(longer)
     kind = kind or ("too many elements" if longer > 0 else "too few elements")
     if shape[0] == 0:
-        kind = "empty where elements are due"
+        kind = "empty; elements were expected"
     wrong = 0
     if isinstance(got, Outputs) and got.arrays[output].dtype == due.dtype.format.storage:
         common = min(shape[0], due.shape[0])

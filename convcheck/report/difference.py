@@ -217,7 +217,7 @@ def _others(found: RunDifference) -> Iterator[ChangedCases]:
     yield from _turned(found.turned)
     if found.free:
         ids = [case.id for case in found.free]
-        said = f"others where the standard is open, in {plural(len(ids), 'case')}"
+        said = f"different answers where the standard leaves it open, in {plural(len(ids), 'case')}"
         yield ChangedCases("ANSWERS", said, tuple(compact_ids(ids)))
     for label, cases in (("ADDED", found.added), ("REMOVED", found.removed)):
         if cases:

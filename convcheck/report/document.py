@@ -272,6 +272,14 @@ class Finding:
         return f"{number(wrong)} of {number(of)}" if of else ""
 
     @property
+    def share(self) -> str:
+        """The same as a sentence, '' where there are none: 5 of 156 inputs under this rule fail."""
+        wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
+        asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
+        fail = "fails" if wrong == 1 else "fail"
+        return f"{number(wrong)} of {asked} under this rule {fail}" if of else ""
+
+    @property
     def count(self) -> str:
         """How many values fail, and cases if they are several: 12 of 90 in 3 cases."""
         cases = plural(len(self.members), "case") if len(self.members) > 1 else ""

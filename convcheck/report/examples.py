@@ -158,7 +158,7 @@ def call_in_words(
         came = _whole(got) if got is not None else shorten(_nothing(example, verdict), LONG)
         lines += [Labelled(heads[0], _whole(due)), Labelled(heads[1], came)]
         return CallInWords(tuple(lines), message=example.message)
-    reading = f", read as {example.reading}" if named and example.reading else ""
+    reading = f"; closest reading: {example.reading}" if named and example.reading else ""
     lines.append(Labelled(heads[0], forms(due) + reading))
     lines.append(Labelled(heads[1], forms(got), _form_differs(example)))
     return CallInWords(tuple(lines), elements_of(example, heads, most), example.message)

@@ -203,10 +203,10 @@ def _what(first: CaseFailure, kind: str, where: str, evidence: Evidence | None) 
         return clean(f"{kind}: {evidence.examples[0].message}")  # both ways with what they give
     said = kind
     if first.reading:
-        said += f", read as {first.reading}"
+        said += f"; closest reading: {first.reading}"
     if where:
         said += f", {where}"
-    return clean(said.lstrip(", "))  # a type in it is named by the backend
+    return clean(said.lstrip(",; "))  # a type in it is named by the backend
 
 
 def _gist(first: CaseFailure, what: str, message: str) -> str:

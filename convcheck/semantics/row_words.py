@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from convcheck.rules.model import Outcome
 from convcheck.semantics.vocabulary import AS, AS_REAL, BY, DIGITS, ELSE, TEXT_IS
+from convcheck.wording import plural
 
 HOLDS: Mapping[str, str] = {
     "nan": "x is a NaN",
@@ -62,7 +63,9 @@ def _holds(label: str) -> str:
     if label.startswith(TEXT_IS):
         return f"the text is {label.removeprefix(TEXT_IS)}"
     if label.startswith(DIGITS):
-        return f"the text has more than {label.removeprefix(DIGITS)} significant digits"
+        return (
+            f"the text has more than {plural(int(label.removeprefix(DIGITS)), 'significant digit')}"
+        )
     return HOLDS.get(label, label)  # x < 2^-126 is in words enough
 
 

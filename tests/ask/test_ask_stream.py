@@ -155,7 +155,7 @@ def test_a_wrong_nan() -> None:
 
     span = Span(0x7FC00000, CHUNK)
     [group] = groups(case_of("float16"), change, span)
-    assert (group.kind, group.count) == ("infinity where NaN is due", 1)
+    assert (group.kind, group.count) == ("infinity instead of NaN", 1)
 
 
 def test_an_answer_that_is_no_code() -> None:

@@ -48,7 +48,7 @@ def test_a_bug_in_it_is_found(tmp_path: Path) -> None:
     (tmp_path / "mybackend.py").write_text(rounding)
     done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "one too large" in done.stdout
+    assert "off by one, too large" in done.stdout
 
 
 @pytest.fixture

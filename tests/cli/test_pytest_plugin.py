@@ -18,7 +18,7 @@ from convcheck.backends.protocol import Declined, Outputs
 
 
 class Mine:
-    """To int16 it is right, to int32 one too large at 0x64, to bool it dies of that."""
+    """To int16 it is right, to int32 off by one, too large at 0x64, to bool it dies of that."""
 
     name, version = "mine", "3"
 
@@ -99,7 +99,7 @@ def _report_of_int32(project: Path) -> str:
     done = convcheck("run", "--backend", MINE[1], *case, cwd=project)
     shown = done.stdout[done.stdout.index("FAIL  ") :]
     block = shown[: shown.index("\n\n")]
-    assert "one too large" in block
+    assert "off by one, too large" in block
     assert "0x64" in block
     return block
 
@@ -109,7 +109,7 @@ def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
     found, shown = verdicts(project, *MINE, "-k", words, "-n", "2")
     assert found == {name: EXPECTED[name] for name in found}
     assert len(found) == 2
-    assert "one too large" in shown
+    assert "off by one, too large" in shown
 
 
 def test_a_session_that_judged_nothing_is_no_pass(project: Path) -> None:
@@ -163,7 +163,7 @@ def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
 def test_the_summary_begins_with_what_is_wrong(project: Path) -> None:
     done = run_pytest(project, *MINE, "-q", "-k", INT32)
     [line] = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    assert line.startswith(f"FAILED {LINE}int32 - one too large")
+    assert line.startswith(f"FAILED {LINE}int32 - off by one, too large")
 
 
 def test_a_known_failure_is_expected(project: Path) -> None:

@@ -118,7 +118,7 @@ def test_nothing_judged_is_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("line", "said"), [
     ("xyz", "not hex: 'xyz'"),
     ("100", "100 has more than 8 bits"),
-    ("", "an empty line where an answer is due"),
+    ("", "an empty line instead of an answer"),
     ("-1", "not hex"),
     ('"7e"', "not hex"),
 ])  # fmt: skip

@@ -22,7 +22,7 @@ NOUNS = (
     "lines|outputs|parts|patterns|points|questions|ranges|readings|requests|rows|rules|samples|"
     "shards|specs|tensors|texts|threads|times|types|units|values|vectors|workers"
 )
-COUNTED = re.compile(rf" (?:[a-z-]+ )?(?:{NOUNS})\b")
+COUNTED = re.compile(rf" (?:(?!has |have |is )[a-z-]+ )?(?:{NOUNS})\b")
 TEXTS = {"which", "whose", "tier"}  # names of what stands before a noun and is no count
 
 

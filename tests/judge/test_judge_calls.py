@@ -79,14 +79,14 @@ def test_one_reading_of_several_is_tolerated_as_a_whole() -> None:
         (outputs(codes(ONE)), "one element too few", (0, -1)),
         (outputs(codes(ONE, TWO, TWO)), "one element too many", (0, -1)),
         (outputs(codes(ONE, TWO, TWO, TWO)), "too many elements", (0, -1)),
-        (outputs(codes()), "empty where elements are due", (0, -1)),
-        (outputs(codes(ONE, TWO).reshape(1, 2)), "another shape", (0, -1)),
-        (outputs(codes(ONE, TWO), types=("int32",)), "int32 where float16 is due", (0, -1)),
+        (outputs(codes()), "empty; elements were expected", (0, -1)),
+        (outputs(codes(ONE, TWO).reshape(1, 2)), "wrong shape", (0, -1)),
+        (outputs(codes(ONE, TWO), types=("int32",)), "int32 instead of float16", (0, -1)),
         (outputs(codes(ONE, HALF)), "too small in magnitude", (0, 1)),
         (outputs(codes(ONE, TWO + 1)), "one ulp too large in magnitude", (0, 1)),
         (outputs(codes(TWO, HALF)), "wrong elements of several kinds", (0, 0)),
         (outputs(codes(1, 2, dtype=I32)), "codes as uint32", (0, 0)),
-        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs where 1 should be", None),
+        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs instead of 1", None),
         (Oversized(((1 << 30,),), ("float16",)), "too many elements", (0, -1)),
     ],
 )
@@ -136,7 +136,7 @@ def test_an_undefined_element_matches_and_an_undefined_call_is_recorded() -> Non
 def test_any_nan() -> None:
     calls = calls_of(reading(due(ONE, 0x7E00, patterns=[EXACT, ANY_NAN])))
     assert judged(calls, outputs(codes(ONE, 0xFE01))).verdict == "pass"
-    assert judged(calls, outputs(codes(ONE, 0x7C00))).kind == "infinity where NaN is due"
+    assert judged(calls, outputs(codes(ONE, 0x7C00))).kind == "infinity instead of NaN"
 
 
 class Fake:

@@ -74,17 +74,17 @@ def test_one_wrong_bit_fails_with_its_row_and_kind() -> None:
 
 
 KINDS: Mapping[str, tuple[int, int]] = {
-    "zero where a number is due": (0x3F800000, 0x0000),
+    "zero instead of a number": (0x3F800000, 0x0000),
     "half the value": (0x3F800000, 0x3800),
     "twice the value": (0x3F800000, 0x4000),
-    "the sign flipped": (0x3F800000, 0xBC00),
-    "NaN where a number is due": (0x3F800000, 0x7E00),
-    "infinity where a finite number is due": (0x3F800000, 0x7C00),
-    "a zero with the other sign": (0x80000000, 0x0000),
-    "max where infinity is due": (0x7F800000, 0x7BFF),
-    "a number where NaN is due": (0x7FC00000, 0x3C00),
-    "infinity where NaN is due": (0x7FC00000, 0x7C00),
-    "another sign and value": (0x3F800000, 0xC400),
+    "wrong sign": (0x3F800000, 0xBC00),
+    "NaN instead of a number": (0x3F800000, 0x7E00),
+    "infinity instead of a finite number": (0x3F800000, 0x7C00),
+    "zero with the wrong sign": (0x80000000, 0x0000),
+    "max instead of infinity": (0x7F800000, 0x7BFF),
+    "a number instead of NaN": (0x7FC00000, 0x3C00),
+    "infinity instead of NaN": (0x7FC00000, 0x7C00),
+    "wrong sign and value": (0x3F800000, 0xC400),
     "too small in magnitude": (0x3F800000, 0x3B00),
 }
 
@@ -107,7 +107,7 @@ def test_a_nan_whose_sign_is_due() -> None:
     vectors = vectors_of("float32", "float8e4m3fn", version=23, saturate=0)
     result = judge(vectors, changed(right(vectors), at(vectors, 0xFFC00000), 0x7F))
     [group] = wrong_groups(result)
-    assert (group.kind, group.decision.level) == ("a NaN with the other sign", "implied")
+    assert (group.kind, group.decision.level) == ("NaN with the wrong sign", "implied")
 
 
 def test_a_reading_holds_for_the_case_as_a_whole() -> None:
@@ -187,7 +187,7 @@ def test_an_expected_refusal() -> None:
     refused = replace(right(vectors), state=np.full(len(vectors), REFUSED, np.uint8))
     assert judge(vectors, refused).verdict == "pass"
     [group] = wrong_groups(judge(vectors, right(vectors)))
-    assert group.kind == "an answer where a refusal is due"
+    assert group.kind == "an answer instead of a refusal"
     turned_down = replace(right(vectors), declined=Declined("unknown round_mode"))
     assert judge(vectors, turned_down).verdict == "pass"
     accepted = replace(vectors, case=replace(case, refusal=True))

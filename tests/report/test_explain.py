@@ -79,8 +79,8 @@ BAD = {
     "onnx.Cast-21/float32-to-int8": "which VALUE?",
     "onnx.Cast-21/float32-to-int8 1 --form float32": "No such option '--form'",
     "onnx.Cast-21/float32-to-int8 1 --backend nowhere": "unknown backend 'nowhere'",
-    f"openvino.Range-4/{INT32}-to-int32 1 2 3 4": "4 VALUEs where 3 are due: start, stop, step",
-    f"openvino.Range-4/{INT32}-to-int32 1": "1 VALUE where 3 are due: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32 1 2 3 4": "4 VALUEs instead of 3: start, stop, step",
+    f"openvino.Range-4/{INT32}-to-int32 1": "1 VALUE instead of 3: start, stop, step",
     f"openvino.Range-4/{INT32}-to-int32": f"convcheck explain openvino.Range-4/{INT32}-to-int32 "
     "START STOP STEP",
     f"openvino.Range-4/{INT32}-to-int32 1 5000000000 2": "int32 has -2147483648 to 2147483647",
@@ -89,7 +89,7 @@ BAD = {
     f"openvino.Range-4/{INT32}-to-int32 1 100000000 1": "a sequence of 99,999,999 elements",
     "openvino.Range-4 1 5 2": "which case of openvino.Range-4?",
     f"{PROMOTE}/int8-uint9/tensor-tensor": "is not a case",
-    f"{PROMOTE}/int8-uint8/tensor-tensor 1": "1 VALUE where 2 are due: input_0, input_1",
+    f"{PROMOTE}/int8-uint8/tensor-tensor 1": "1 VALUE instead of 2: input_0, input_1",
 }
 
 

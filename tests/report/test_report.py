@@ -169,7 +169,7 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
     one = calls().cases[1].groups[0]
     other = dataclasses.replace(one, kind="too large", count=3)
     [finding] = made(run(answered(asked, one, other))).findings
-    assert finding.kind == "a number where zero is due, too large"
+    assert finding.kind == "a number instead of zero, too large"
     assert (finding.count, len(finding.members)) == ("4 of 40", 1)
     lengths = calls().cases[0].groups[0]
     assert len(made(run(answered(asked, one, lengths))).findings) == 2
@@ -273,10 +273,10 @@ def test_a_message_cannot_steer_the_terminal() -> None:
 
 
 def test_the_name_of_a_type_cannot_steer_the_terminal() -> None:
-    kind = "\x1b[31mu9\x07 where uint8 is due"  # the name is the backend's
+    kind = "\x1b[31mu9\x07 instead of uint8"  # the name is the backend's
     wrong = answered(case("onnx.Cast-19", "float32", "uint8"), group(ELSE, "fail", kind))
     shown = rendered(run(wrong), 80)
-    assert "u9 where uint8 is due" in shown
+    assert "u9 instead of uint8" in shown
     assert "\x1b" not in shown
 
 

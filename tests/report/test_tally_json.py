@@ -177,7 +177,7 @@ RANGES = st.builds(
 ENTRIES = st.builds(
     TallyEntry, st.integers(1, 1 << 40), st.integers(0, 2**128 - 1), RANGES, SAMPLES, SAMPLES
 )
-NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "one too large", "dié\n")])
+NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "off by one, too large", "dié\n")])
 
 
 @st.composite

@@ -44,8 +44,8 @@ STEPS = {
     "and one of outputs, declined, refused; then the bytes of the outputs.",
     "answers a scalar": "Shape [] is a scalar: one element. The answer has the shape of the input.",
     "answers a tensor without elements": "A shape with a 0 in it has no elements and no bytes.",
-    "answers three requests sent at once": "Requests may be pipelined: read exactly as "
-    "many bytes as the header says, and answer in order.",
+    "answers three requests sent at once": "Requests may be pipelined; answer in order. "
+    "Read exactly as many bytes as the header says.",
     "answers 4 MiB": "A pipe takes and gives a tensor in pieces: read and write until all of its "
     "bytes are through.",
     "ends with its input": "At the end of its input the program exits with status 0, and writes "

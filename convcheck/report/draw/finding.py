@@ -17,7 +17,7 @@ from convcheck.report.document import (
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.status import BELOW
-from convcheck.wording import number
+from convcheck.wording import number, plural
 
 _LABEL = 10
 _GAP = 2  # then a float32 with its value and code fits 80 columns
@@ -56,7 +56,8 @@ def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText
     first, *more = finding.cases if verbose else finding.few_cases
     *front, last = labelled(finding.label, style, first, width)
     yield from front
-    count = StyledText.assemble((finding.id, "dim"), f"  {finding.count}".rstrip())
+    number_of = plural(len(finding.members), "case") if len(finding.members) > 1 else ""
+    count = StyledText.assemble((finding.id, "dim"), f"  {number_of}".rstrip())
     yield from to_margins(last, count, width)
     for name in more:
         yield from paragraph(name, width, hang=2, style="bold")
@@ -68,7 +69,8 @@ def _body(finding: Finding, width: int, verbose: bool, whole: bool) -> Iterator[
         *front, last = paragraph(finding.row, width, hang=2)
         yield from front
         yield from to_margins(last, StyledText(finding.places, "dim"), width)
-        yield from paragraph(finding.what, width, style="bold")
+        said = "; ".join(filter(None, (finding.what, finding.share)))
+        yield from paragraph(said, width, style="bold")
         if shown:
             for said in finding.cited:
                 yield from paragraph(said, width, style="italic")

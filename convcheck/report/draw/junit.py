@@ -148,7 +148,7 @@ def _body(found: Sequence[Finding]) -> str:
 
 def _why_not(case: CaseReport) -> str:
     if case.verdict == "undefined":
-        return "undefined: the standard does not say what is due"
+        return "undefined: the standard does not say what to expect"
     return f"unsupported: {case.message or 'no reason given'}"
 
 

@@ -97,7 +97,8 @@ def _finding(finding: Finding) -> Iterator[str]:
     """Yield the cases, the rule with its citation, an example and the command that explains it."""
     yield "\n".join(f"- {_cases(name)}" for name in finding.few_cases)
     if finding.rule:
-        yield f"{code(finding.row)} in {code(finding.places)}"
+        share = f": {finding.share}" if finding.share else ""
+        yield f"{code(finding.row)} in {code(finding.places)}{share}"
         yield "\n>\n".join("> " + escaped(said.replace(GLUE, " ")) for said in finding.cited)
     if finding.message:
         yield fence([cut(finding.message, _LONG)])

@@ -56,5 +56,5 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
 def _what(witness: Witness) -> str:
     group, message = witness.group, witness.message
     if group.verdict == "refused":
-        return f"refused where an answer is due: {message}".rstrip(": ")
+        return f"refused, though an answer is expected: {message}".rstrip(": ")
     return group.kind or message or group.verdict

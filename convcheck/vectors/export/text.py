@@ -90,7 +90,7 @@ def _code(word: str, bits: int, place: Place) -> int:
     form = f"{plural(bits, 'bit')} as {plural(digits, 'hex digit')}"
     hint = f"one answer a line: {form}, such as {0:0{digits}x}"
     if not _HEX.fullmatch(word):
-        said = f"not hex: {word[:60]!r}" if word else "an empty line where an answer is due"
+        said = f"not hex: {word[:60]!r}" if word else "an empty line instead of an answer"
         raise UsageError(said, place=place, hint=f"{hint}; or {REFUSED}")
     code = int(word, 16)
     if code >> bits:

@@ -2,7 +2,7 @@
 
 function exampleOf(one, shown, title, width, verdict) {
   const parts = shown.table || shown.tensors ? callOf(shown, width, verdict) : valuesOf(one, shown, width, verdict);
-  const reading = shown.reading && h("p", { class: "hint" }, `read as ${shown.reading}`);
+  const reading = shown.reading && h("p", { class: "hint" }, `closest reading: ${shown.reading}`);
   return h("section", { class: "example", "aria-label": title }, h("h4", {}, title), reading, parts);
 }
 

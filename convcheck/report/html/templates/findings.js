@@ -36,7 +36,7 @@ function findingOf(one, members, where) {
   const button = h("button", { type: "button", "aria-expanded": "false", "aria-controls": id },
     h("span", { class: "top-line" }, tag(one.status),
       h("span", { class: "kind" }, one.kind || one.message || one.verdict),
-      h("span", { class: "counts" }, of ? `${number(count)} of ${number(of)}` : "",
+      h("span", { class: "counts", title: of ? `how many ${members[0].case.spec.noun} under this rule fail` : "" }, of ? `${number(count)} of ${number(of)}` : "",
         members.length > 1 ? `${of ? " in " : ""}${plural(members.length, "case")}` : "",
         h("code", { class: "finding-id", title: "its id, the same in every run" }, one.id))),
     h("span", { class: "ids" }, shortIds(one, members)),
@@ -77,7 +77,7 @@ function detailsOf(one, members, body) {
   return [
     one.excuse && excuseOf(one.excuse),
     row && ruleOf(one, row),
-    (one.reading || one.where) && h("p", {}, [one.reading && `read as ${one.reading}`,
+    (one.reading || one.where) && h("p", {}, [one.reading && `closest reading: ${one.reading}`,
       one.where].filter(Boolean).join(", ")),
     one.message && h("pre", { class: "message" }, one.message),
     chooser(one, members, place, body),
