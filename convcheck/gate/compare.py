@@ -149,15 +149,16 @@ def _find(
     matched = frozenset[str]().union(*found.values())
     here = sorted(matched & failures.order.keys(), key=failures.order.__getitem__)
     key = (entry.rule, entry.verdict)
-    failing = [name for name in failures.by_key.get(key, ()) if name in matched]
+    having = failures.by_key.get(key, {})
+    failing = [name for name in here if name in having]
     now = failures.tally(key, [name for name in failing if (name, key) not in taken])
     by = next((taken[name, key] for name in failing if (name, key) in taken), None)
     taken.update({(name, key): entry for name in now.ids})
-    free = set(here).difference(failing, failures.unsupported)
     return CheckedEntry(
         entry, tuple(here), failures.corpus(here), now, len(here) < len(matched),
         tuple(glob for glob, names in found.items() if not names),
-        tuple(name for name in here if name in free), by,
+        tuple(name for name in here if name not in having and name not in failures.unsupported),
+        by,
     )  # fmt: skip
 
 

@@ -106,6 +106,7 @@ def _tables(
     starts = [
         (number, name)
         for number, line in enumerate(lines)
+        if line.lstrip().startswith("[")  # few do
         for name in names
         if re.match(rf"\s*\[\[\s*{name}\s*\]\]", line)
     ]

@@ -514,3 +514,25 @@ def test_a_long_list_is_quick(tmp_path: Path) -> None:
     spent = time.process_time() - start
     assert [len(done.problems), done.problems[0].kind] == [1000, "changed"]
     assert spent < 4  # 1,000 entries to rewrite
+
+
+def seconds_for(versions: int, tmp_path: Path) -> float:
+    """Return the seconds that a list takes which has an entry for each of 25 cases a version."""
+    types = ("float64", "float32", "float16", "bfloat16", "int64")
+    cases = [case(f"onnx.Cast-{v + 100}", s, t)
+             for v in range(versions) for s in types for t in types]  # fmt: skip
+    result = run(*(answered(c, wrong(21, 11)) for c in cases))
+    entry = ENTRY.replace(CORPUS, Failures(result).corpus([cases[0].id]))
+    path = tmp_path / "known.toml"
+    path.write_text("\n".join(entry.replace("onnx.Cast-*/float64-to-float16", c.id) for c in cases))
+    start = time.process_time()
+    done = hold(result, read_known(str(path)), lambda starts: [c.id for c in cases], TODAY)
+    spent = time.process_time() - start
+    assert (len(excuses(done)), done.problems) == (len(cases), ())
+    return spent
+
+
+def test_an_entry_costs_the_same_in_a_list_of_any_length(tmp_path: Path) -> None:
+    """Nothing is looked at for each pair of an entry and a case: of that, 64 times would come."""
+    few, many = seconds_for(100, tmp_path), seconds_for(800, tmp_path)
+    assert many < 14 * few
