@@ -8,10 +8,11 @@ import os
 import secrets
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
 from convcheck.streams import ClosedError, lost_stdout, silence
@@ -66,6 +67,23 @@ def _opened_at_once(path: str, flags: int) -> int:
 
 def _too_large(most: int) -> OSError:
     return OSError(errno.EFBIG, f"it has more than {most >> 20} MiB, the most that is read")
+
+
+def unnamed_file() -> IO[bytes]:
+    """Return a file that nobody has to remove, or can: in memory where there are such files.
+
+    Elsewhere it is in the temporary folder: raises SystemLimitError where that is full, and
+    UsageError where it cannot be written to for another reason.
+    """
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("convcheck"), "r+b", buffering=0)
+    try:
+        os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may have removed it
+        return tempfile.TemporaryFile(buffering=0)
+    except OSError as error:
+        kind = SystemLimitError if error.errno in LIMITS else UsageError
+        said = f"no temporary file can be written: {error.strerror or error}"
+        raise kind(said, hint="name a folder in TMPDIR that can be written to") from error
 
 
 def write_whole(path: Path, content: bytes, *, folders: bool = False) -> None:

@@ -7,16 +7,15 @@ import os
 import signal
 import socket
 import struct
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import IO
 
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
+from convcheck.files import unnamed_file
 from convcheck.judge.result import BackendInfo
 from convcheck.pool.keeper import start_worker
 from convcheck.pool.messages import (
@@ -61,12 +60,12 @@ class WorkerProcess:
     """A worker process, from its start to its end."""
 
     def __init__(self) -> None:
-        self._log = _unnamed_file()
+        self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
         self._pipe, theirs = Pipe()
         _do_not_wait_for_ever(self._pipe)
-        with _unnamed_file() as notes, theirs:
+        with unnamed_file() as notes, theirs:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
             self._line = start_worker(theirs.fileno(), notes.fileno(), self._log.fileno())
@@ -176,14 +175,6 @@ def _do_not_wait_for_ever(pipe: Connection) -> None:
     """Have a message that has begun go on soon: a worker sends the whole of one at once."""
     with socket.socket(fileno=os.dup(pipe.fileno())) as same:
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
-
-
-def _unnamed_file() -> IO[bytes]:
-    """Return a file that nobody has to remove, or can: in memory where there are such files."""
-    if hasattr(os, "memfd_create"):
-        return open(os.memfd_create("convcheck"), "r+b", buffering=0)
-    os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may have removed it
-    return tempfile.TemporaryFile(buffering=0)
 
 
 def _signal_name(number: int) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from abuse_cases import RUN, Abuse, check_abuse
 from command import convcheck
-from places import ROOT
+from places import KERNELS, ROOT
 
 CASE = "onnx.Cast-21/bool-to-float32"
 
@@ -225,3 +227,41 @@ def test_the_longest_chain_there_may_be(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     chain(tmp_path, 102)
     check_specs(tmp_path, "convert-102.yaml:3: it extends more than 100 files, one by way of the")
+
+
+# The temporary folder ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        RUN,
+        f"explain {CASE} 1 --backend reference",
+        f"probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
+    ],
+    ids=["run", "explain", "probe"],
+)
+def test_no_temporary_folder_is_needed(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a folder that is missing, nor one that nothing can be written to, matters."""
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/no-such-folder")
+    check_abuse(Abuse(command, 0, ""), folder)
+
+
+UNUSABLE = [(2, "", "No such file or directory"), (74, "full", "No space left on device")]
+
+
+@pytest.mark.parametrize(("code", "how", "said"), UNUSABLE, ids=["missing", "full"])
+@pytest.mark.parametrize("command", [RUN, f"explain {CASE} 1 --backend reference"])
+def test_where_files_are_not_in_memory_it_has_to_be_usable(
+    command: str, code: int, how: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**settings: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder) if how else "/proc/no-such-folder")
+    if how:
+        monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    check_abuse(Abuse(command, code, f"no temporary file can be written: {said}"), folder)

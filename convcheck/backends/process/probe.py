@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from convcheck.backends.process.backend import (
 from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
 from convcheck.errors import ConvcheckError
+from convcheck.files import unnamed_file
 from convcheck.numerics.format import Bits, Text
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
@@ -87,7 +87,7 @@ class Probe:
 
     def steps(self) -> Iterator[ProbeStep]:
         """Do the steps in order, and end with the first that goes wrong."""
-        with tempfile.TemporaryFile() as log:
+        with unnamed_file() as log:
             try:
                 self._program = RunningProgram(self.command, own_group=True, stderr=log)
             except ConvcheckError as error:
