@@ -34,9 +34,8 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
         return memory.view(fmt.storage).reshape(shape).copy()
     count = int(np.prod(shape, dtype=np.int64))
     if memory.size != -(-count * fmt.bits // 8):
-        raise ValueError(
-            f"{plural(memory.size, 'byte')} for {plural(count, f'{fmt.bits}-bit code')}"
-        )
+        codes_due = f"{plural(count, 'code')} of {plural(fmt.bits, 'bit')}"
+        raise ValueError(f"{plural(memory.size, 'byte')} for {codes_due}")
     if fmt.bits in _SHARING:
         codes = np.empty(memory.size * (8 // fmt.bits), np.uint8)
         _spread(memory, fmt.bits, codes)

@@ -276,8 +276,11 @@ class Finding:
         """The same as a sentence, '' where there are none: 5 of 156 inputs under this rule fail."""
         wrong, of = (sum(getattr(one, name) for one in self.members) for name in ("count", "of"))
         asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
-        fail = "fails" if wrong == 1 else "fail"
-        return f"{number(wrong)} of {asked} under this rule {fail}" if of else ""
+        one, several = ("fails", "fail")
+        if self.verdict == "inconsistent":
+            one, several = ("has two answers", "have two answers")
+        said = one if wrong == 1 else several
+        return f"{number(wrong)} of {asked} under this rule {said}" if of else ""
 
     @property
     def count(self) -> str:

@@ -20,6 +20,7 @@ from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.judge.answers import (
     ANSWERED,
+    BETWEEN,
     CHUNK,
     EVERYWHERE,
 )
@@ -39,7 +40,7 @@ def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
     assert (answers.got == np.arange(128)).all()
     assert answers.messages == {}
     assert (answers.faults, answers.elsewhere, answers.declined) == ((), (), None)
-    assert {name for name, _ in log.calls} == set(EVERYWHERE) - {"", "support", "sweep"}
+    assert {name for name, _ in log.calls} == set(EVERYWHERE) - {"", "support", "sweep", BETWEEN}
     assert 15 <= len(log.calls) <= 25
 
 
