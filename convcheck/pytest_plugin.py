@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--convcheck-tier", choices=["edge", "boundary"], default="edge",
-        help="How many inputs: the notable ones (default), or every rounding boundary.",
+        help="Which inputs: the notable ones (default), or every rounding boundary.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-known", metavar="FILE",

@@ -50,7 +50,7 @@ Examples:
 @selection_options
 @click.option(
     "--values", metavar="N", default="2^28", show_default=True, callback=count_option(1, MOST),
-    help="How many values of each case, rounded up to whole parts; 2^32 are all.",
+    help="Values to convert per case, rounded up to whole parts; 2^32 is all of them.",
 )  # fmt: skip
 @click.option(
     "--json", "json_path", metavar="FILE", help="Write the figures as JSON; - for stdout."
@@ -64,13 +64,12 @@ def command(
     json_path: str | None,
     specs: tuple[str, ...],
 ) -> int:
-    """Measure what asking and judging costs, beside what the backend needs.
+    """Measure what asking and judging cost beside the backend's own time.
 
-    For cases with a source of 32 bits, which the exhaustive tier streams; without SPEC those of
-    onnx.Cast-21, without --from and --case those from float32. The backend runs in this process,
-    on one core: where it crashes, so does this command, so measure what you trust. `run` judges;
-    this says nothing about right and wrong. Exit codes: 0 something was measured, 2 bad input,
-    3 nothing was, 4 the backend could not be started.
+    Cases with a 32-bit source are measured as the exhaustive tier streams them: by default those of
+    onnx.Cast-21 from float32. The backend runs in this process, on one core, so if it crashes, the
+    command crashes too. Nothing is said about right and wrong: `run` judges. Exit codes: 0
+    something was measured, 2 bad input, 3 nothing was measured, 4 the backend could not be started.
     """
     from convcheck.backends.protocol import prepare_backend
     from convcheck.plan.bench import one_core, spread_spans

@@ -39,16 +39,17 @@ Examples:
 @selection_options
 @click.option(
     "--format", "form", type=click.Choice(FORMS), required=True,
-    help="An input a line in hex; the vector file; raw bit patterns in bulk; tests in the layout "
-    "of ONNX's own backend tests.",
+    help="text: an input per line, in hex; json: the vector file; safetensors: raw bit patterns in "
+    "bulk; onnx-backend: tests in the layout of ONNX's own.",
 )  # fmt: skip
 @click.option(
     "--out", metavar="DIR|FILE",
-    help="Where to; of one case a file, or - for stdout, the default for text and json.",
+    help="Where to write: a folder, or for one case a file, or - for stdout (the default for text "
+    "and json).",
 )  # fmt: skip
 @click.option(
     "--tier", type=click.Choice(["edge", "boundary", "exhaustive"]), default="edge",
-    show_default=True, help="How many inputs, as in `convcheck run`.",
+    show_default=True, help="Which inputs, as in `convcheck run`.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True,
@@ -64,13 +65,13 @@ def command(
     seed: int,
     specs: tuple[str, ...],
 ) -> int:
-    """Write a case's vectors for other tools.
+    """Write the vectors of cases for other tools.
 
-    SPEC may be a glob, or the id of one case. A folder that is written to is new, empty, or holds
-    an earlier export in the same form; each file is whole or not there. What a form cannot hold
-    is left out, and counted on stderr: safetensors has no texts, the text form no operator whose
-    question is a whole call, and a test of ONNX only elements with one expected value (or any
-    NaN), none that are free or disputed. Exit codes: 0, or 2 for bad input.
+    SPEC may be a glob, or the id of one case. The folder must be new, be empty, or hold an earlier
+    export in the same format; each file is written whole or not at all. What a format cannot hold
+    is left out and counted on stderr: safetensors holds no strings; text holds no operator that is
+    asked in whole calls; an ONNX test holds only elements with one expected value (or any NaN), not
+    those that are undefined or disputed. Exit codes: 0, or 2 for bad input.
     """
     loaded = catalog(specs)
     cases = _cases(loaded, selection)

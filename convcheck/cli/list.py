@@ -28,7 +28,7 @@ Examples:
 
 @click.group("list", epilog=EXAMPLES)
 def command() -> None:
-    """List specs, cases, backends or types, a line each."""
+    """List specs, cases, backends or types, one per line."""
 
 
 @command.command("specs", epilog="Example: convcheck list specs 'onnx.*'")

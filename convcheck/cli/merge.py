@@ -35,10 +35,10 @@ Examples:
 @progress_option
 @specs
 def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) -> int:
-    """Put the shards of a run, or of a survey, together, as if it had been run in one piece.
+    """Put the shards of a run or of a survey together, as if it had been run in one piece.
 
-    Every shard must be there, once, and all of the same run; else exit code 2. Known failures are
-    held against the whole. The exit code is the run's.
+    Every shard must be there once, and all must be of the same run; otherwise the exit code is 2.
+    Known failures are held against the whole. The exit code is the run's.
     """
     import gc
 

@@ -122,7 +122,7 @@ specs_option = click.option(
     "--specs",
     multiple=True,
     metavar="DIR",
-    help="A folder with your own spec files, in addition to the built-in ones.",
+    help="A folder of your own spec files, which are added to the built-in ones.",
 )
 spec_arguments = click.argument(
     "patterns", nargs=-1, metavar="[SPEC]...", shell_complete=complete_specs

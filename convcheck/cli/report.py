@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Render the report of a run again, from the JSON that `run --json` wrote.
 
-    Nothing is asked. With --known, the run is held against that list. SPEC and the options that
-    select cases are those of `run`. The exit code is that of what is shown.
+    No backend is asked. With --known, the run is held against that list. SPEC and the options that
+    select cases are those of `run`. The exit code is for what is shown.
     """
     import gc
 

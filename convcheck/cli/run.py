@@ -103,7 +103,7 @@ def command(
 ) -> int:
     """Run test vectors against a backend and report where it departs from the standard.
 
-    Without SPEC, every spec of the standard that the backend implements. SPEC may be a glob:
+    Without SPEC, run every spec of the standard that the backend implements. SPEC may be a glob:
     'onnx.*'. A pattern that matches nothing is an error. Exit codes: 0 everything judged passed
     (or is a known failure, unchanged), 1 a failure, 2 bad input, 3 nothing was judged, 4 the
     backend could not be started. Of several backends, the gravest counts: 1 before 4 before 3.

@@ -77,7 +77,7 @@ SEED = click.option(
     help="Seed of the random part of the inputs.",
 )
 EXECUTOR = click.option(
-    "--executor", metavar="URL", help="Workers of a Dask cluster, dask://HOST:PORT, ask."
+    "--executor", metavar="URL", help="Ask from the workers of a Dask cluster: dask://HOST:PORT."
 )
 _OPTIONS = (
     click.option(
@@ -85,8 +85,8 @@ _OPTIONS = (
         type=click.Choice(["edge", "boundary", "exhaustive"]),
         default="edge",
         show_default=True,
-        help="How many inputs: the notable ones; every rounding boundary; "
-        "every bit pattern of sources up to 32 bits.",
+        help="Which inputs: the notable ones, every rounding boundary, or every bit pattern of "
+        "sources of up to 32 bits.",
     ),
     click.option(
         "--level",
@@ -104,25 +104,27 @@ _OPTIONS = (
         envvar="CONVCHECK_MAX_ELEMENTS",
         default=1 << 24,
         show_default=True,
-        help="The most elements an output may have to be computed or fetched.",
+        help="Neither compute nor fetch an output of more elements.",
     ),
     click.option(
-        "--inputs", metavar="FILE", help="A file of your own bit patterns, in hex, one per line."
+        "--inputs",
+        metavar="FILE",
+        help="Ask your own bit patterns: a file of one per line, in hex.",
     ),
     click.option(
         "--samples",
         callback=count_option(0, 10**12),
         default="0",
         metavar="N",
-        help="With --tier boundary: N samples as well of every source that is too wide to be asked "
-        "whole, of each binade and near every tie.",
+        help="With --tier boundary, also ask N samples of each source that is too wide to be asked "
+        "whole: from each binade, and near every tie.",
     ),
     EXECUTOR,
     click.option(
         "--consistency",
         is_flag=True,
-        help="Ask again at other places, in other lengths, calls in another order, all under other "
-        "options: the bits must be the same.",
+        help="Ask again at other positions, in other lengths, in another order and under the "
+        "backend's other options: the bits must not change.",
     ),
     progress_option,
 )

@@ -29,11 +29,12 @@ Examples:
 @click.argument("backend", shell_complete=complete_backends)
 @specs
 def command(backend: str, specs: tuple[str, ...]) -> int:
-    """Answer requests of the process protocol on stdin and stdout with any BACKEND.
+    """Serve any BACKEND over the process protocol, on stdin and stdout.
 
-    It is the other end of `--backend process:COMMAND`: a runtime in another environment, container
-    or machine. Ends at the end of the input. What a runtime prints goes to stderr. Exit codes: 0;
-    2 a bad request; 4 the backend could not be started; 70 the adapter raised, which is no answer.
+    This is the other end of `--backend process:COMMAND`, for a runtime in another environment,
+    container or machine. It ends when its input ends. What the runtime prints goes to stderr. Exit
+    codes: 0 the input ended, 2 a bad request, 4 the backend could not be started, 70 the adapter
+    raised an exception, which is not an answer.
     """
     from convcheck.backends.process.serve import AdapterError, serve
 

@@ -23,8 +23,8 @@ Examples:
 def command(names: tuple[str, ...], diff: bool, specs: tuple[str, ...]) -> int:
     """Print the rule tables of a spec as the standard prints them, or what changed.
 
-    A number in brackets beside a cell is that of the level and the citation it rests on, where it
-    is not the first one.
+    A number in brackets beside a cell refers to its level and citation, where these are not the
+    first ones.
     """
     from rich.console import Console
 

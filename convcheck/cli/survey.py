@@ -72,7 +72,7 @@ _OPTIONS = (
         type=click.Choice(["edge", "boundary", "exhaustive"]),
         default="edge",
         show_default=True,
-        help="How many inputs, as for `run`.",
+        help="Which inputs, as for `run`.",
     ),
     JOBS,
     TIMEOUT,

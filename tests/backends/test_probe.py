@@ -40,7 +40,7 @@ def test_a_good_program() -> None:
 BROKEN = [
     ('"cast.py", "version": "1.0"', '"cast.py"', "answers hello", "has no `version`, a string"),
     ("    if found is None:", "    if found is None:\n        print('no')",
-     "declines what nobody knows", "on stdout came `"),
+     "declines what nobody knows", "stdout had `"),
     ('"declined": "no such kernel"', '"declined": None', "declines what nobody knows",
      "the answer has no `declined`, a string"),
     ('["int8"])', '["int16"])', "answers or declines every pair of types",

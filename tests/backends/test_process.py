@@ -180,14 +180,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
 
 
 WRONG = {
-    "text": "on stdout came `debug: x = 3`, which is no answer; print diagnostics to stderr",
-    "text_without_end": 'on stdout came `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
-    '"shape"…`, which is no answer; print diagnostics to stderr',
-    "binary": r"on stdout came `\x7fELF\x00\xff`, which is no answer; print diagnostics to stderr",
+    "text": "stdout had `debug: x = 3`, which is not an answer; print diagnostics to stderr",
+    "text_without_end": 'stdout had `debug: x = 3 {"run": 1, "outputs": [{"type": "int8", '
+    '"shape"…`, which is not an answer; print diagnostics to stderr',
+    "binary": r"stdout had `\x7fELF\x00\xff`, which is not an answer; print diagnostics to stderr",
     "not_utf8": r'not UTF-8: `{"run": "\xff\xfe"}`; a header line is JSON in UTF-8',
     "wrong_json": 'wrong JSON (Expecting value, column 24): `{"run": 1, "outputs": [}`; '
     "a header is a JSON object on one line",
-    "no_object": "on stdout came `[1, 2]`, which is no answer; print diagnostics to stderr",
+    "no_object": "stdout had `[1, 2]`, which is not an answer; print diagnostics to stderr",
     "two_kinds": 'the answer has declined and refused: `{"run": 1, "refused": "no", "declined": '
     '"no"}`; it has one of outputs, declined, refused, oversized, error',
     "no_kind": 'the answer has no outputs, nor why there are none: `{"run": 1, "output": []}`; '
@@ -363,7 +363,7 @@ def test_an_answer_that_is_too_large_is_dropped(
         ("hello_2", "hello is answered with version 2, not 1"),
         ("hello_nothing", "hello is answered with no version, not 1"),
         ("hello_nameless", "has no `name`, a string"),
-        ("hello_text", 'on stdout came `"usage: bad MODE"`, which is no answer'),
+        ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
     ],
 )
 def test_a_hello_that_is_none(mode: str, words: str) -> None:
@@ -423,7 +423,7 @@ def test_the_rest_of_the_run_goes_on() -> None:
     assert [r.verdict for r in wrong] == ["error"] * 3
     said = (r.message.partition(";")[0].partition(": `{")[0] for r in wrong)
     assert [re.sub("run [0-9]+", "run N", words) for words in said] == [
-        "on stdout came `debug: x = 3`, which is no answer",
+        "stdout had `debug: x = 3`, which is not an answer",
         "run N is answered twice",
         "the device is not there",
     ]

@@ -31,7 +31,7 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.wording import plural
 
 PATIENCE = 10.0  # seconds for an answer
-ENDING = 2.0  # seconds that a program may take to end after its input
+ENDING = 5.0  # seconds that a program may take to end after its input
 LARGE = 1 << 22  # bytes
 NOBODYS = "convcheck.NobodyKnowsThis"
 STEPS = {

@@ -157,7 +157,7 @@ class RunningProgram:
                 hint="end each header line with a line feed",
             )
         return ProtocolError(
-            f"on stdout came {quoted_line(self._waiting)}, which is no answer",
+            f"stdout had {quoted_line(self._waiting)}, which is not an answer",
             hint=NOISE,
         )
 

@@ -112,7 +112,7 @@ def read_request(line: bytes) -> Header:
         header = json.loads(line)
     except ValueError as error:
         raise ProtocolError(
-            f"not JSON: {quoted_line(line)}", hint=f"a request is a line: {error}"
+            f"not JSON: {quoted_line(line)}", hint=f"a request is one line of JSON: {error}"
         ) from None
     if not isinstance(header, dict):
         wrong(f"no request: {quoted_line(line)}", "a request is a JSON object on one line")
@@ -142,7 +142,7 @@ def read_header(line: bytes) -> Header:
 
 def _noise(line: bytes) -> NoReturn:
     what = quoted_line(line) if line.strip() else "an empty line"
-    wrong(f"on stdout came {what}, which is no answer", NOISE)
+    wrong(f"stdout had {what}, which is not an answer", NOISE)
 
 
 def looks_like_json(line: bytes) -> bool:
