@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file
@@ -69,7 +70,7 @@ def lines_of(text: str) -> list[str]:
 
 def _parsed(text: str, path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return tomli.loads(text)
     except RecursionError:
         raise UsageError("no TOML to be read: nested too deep", place=Place(path, 1)) from None
     except ValueError as error:  # of a number that is too long, too
