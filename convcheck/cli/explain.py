@@ -138,7 +138,7 @@ def _of_finding(
 ) -> tuple[str, tuple[str, ...]]:
     """Return case and values of the first example of a finding of a report. Raises UsageError."""
     from convcheck.judge.words import explain_values
-    from convcheck.plan.narrow import shown_example
+    from convcheck.plan.excerpt import shown_example
     from convcheck.report.examples import with_deciding_words
     from convcheck.report.json.decode import read
 

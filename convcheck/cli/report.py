@@ -77,10 +77,10 @@ def _part(
     finding: str | None,
 ) -> RunResult:  # fmt: skip
     """Return what of a run is selected. Raises UsageError where that is nothing."""
-    from convcheck.plan.narrow import narrowed, of_finding
+    from convcheck.plan.excerpt import excerpt_of, of_finding
 
     if any(astuple(selection)):
-        result = narrowed(result, loaded, selection)
+        result = excerpt_of(result, loaded, selection)
     if finding is not None:
         result = of_finding(result, finding)
     return replace(result, level=level) if level else result

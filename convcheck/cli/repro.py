@@ -147,7 +147,7 @@ def _of_finding(groups: Sequence[Group], case: Case, finding: str | None) -> Seq
 def _reported(
     loaded: Catalog, name: str | None, path: str, group: str, finding: str | None
 ) -> Witness:
-    from convcheck.plan.narrow import shown_example
+    from convcheck.plan.excerpt import shown_example
     from convcheck.report.json.decode import read
     from convcheck.reproduce.shows import with_readings
     from convcheck.reproduce.smallest import does_not_fail

@@ -120,7 +120,9 @@ class WorkerProcess:
         try:
             if self._pipe.poll():
                 return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
-        except (BlockingIOError, ValueError):
+        except BlockingIOError:
+            return self._death(f"did not end a message to its parent within {GOING_ON} s")
+        except ValueError:
             return self._death("wrote into the pipe of its worker")
         except (EOFError, OSError):
             pass

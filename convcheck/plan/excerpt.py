@@ -1,4 +1,4 @@
-"""A part of a run's result: of some cases, or of one finding."""
+"""An excerpt of a run's result: of some cases, or of one finding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 
 
-def narrowed(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
+def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
     """Return a run with the selected cases alone. Raises UsageError where it has none of them."""
     specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
     asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
