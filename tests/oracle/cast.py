@@ -3,10 +3,9 @@
 from functools import cache
 
 from .formats import E8M0, FLOATS, INTEGERS, Value, decode, nearest_even, span
-from .narrow import to_e8m0, to_float4, to_float6, to_float8
+from .narrow import to_e8m0, to_float8, to_saturating
 from .question import (
     DISPUTED,
-    FLOAT6,
     FLOAT8,
     IMPLIED,
     MINUS_NAN,
@@ -81,9 +80,7 @@ def _convert(ask: Ask, value: Value) -> Want:
         return _to_integer(ask, value)
     if ask.destination == "bool":
         return _to_bool(ask, value)
-    if ask.destination == E8M0:
-        return to_e8m0(ask, value)
-    return to_float6(ask, value) if ask.destination in FLOAT6 else to_float4(ask, value)
+    return to_e8m0(ask, value) if ask.destination == E8M0 else to_saturating(ask, value)
 
 
 def _same_type(ask: Ask, value: Value, code: int) -> Want:

@@ -5,7 +5,6 @@ from fractions import Fraction
 from .formats import ABOVE, E8M0, E8M0_BIAS, E8M0_NAN, EXACT, FLOATS, TIE, Value, locate, power
 from .formats import nearest_even as nearest
 from .question import (
-    DISPUTED,
     FLOAT8,
     IMPLIED,
     MINUS_NAN,
@@ -116,30 +115,15 @@ def _round_to_e8m0(round_mode: str, x: Fraction) -> int:
     return code + 1 if round_mode == "nearest" and side in (TIE, ABOVE) else code
 
 
-def to_float4(ask: Ask, value: Value) -> Want:
-    """The technical note on float 4: "-6<=x<=6: … Round to nearest even", "x=+/-0: +/-0",
-    "x>6: 6", "x<-6: -6", and the same for the infinities."""
+def to_saturating(ask: Ask, value: Value) -> Want:
+    """To the floats without infinities and NaNs, by their technical notes.
+
+    float 4: "-6<=x<=6: … Round to nearest even", "x=+/-0: +/-0", "x>6: 6", "x<-6: -6", and the
+    same for the infinities. float 6: "Downcasting RNE with saturation", "-0.0", "inf", "7.5 (sat)".
+    """
     float_ = FLOATS[ask.destination]
     if isinstance(value, str):
-        ends = {"-0": 0b1000, "inf": 0b0111, "-inf": 0b1111}
+        ends = {"-0": float_.sign, "inf": float_.largest, "-inf": float_.sign + float_.largest}
         return bits(IMPLIED, ends[value]) if value in ends else UNDEFINED
     code = min(nearest(ask.destination, value), float_.largest)
     return bits(IMPLIED, code + float_.sign if value.numerator < 0 else code)
-
-
-def to_float6(ask: Ask, value: Value) -> Want:
-    """In range to nearest even, else undefined.
-
-    The technical note on float 6 lists the zeros 0x00 and 0x20 and, as first published, lets
-    -0.0 become 0.0: whether a zero keeps its minus is disputed.
-    """
-    float_ = FLOATS[ask.destination]
-    zeros = (float_.sign, 0)
-    if value == "-0":
-        return bits(DISPUTED, *zeros)
-    if isinstance(value, str) or abs(value) > float_.magnitude(float_.largest):
-        return UNDEFINED
-    code = nearest(ask.destination, value)
-    if code == 0 and value < 0:
-        return bits(DISPUTED, *zeros)
-    return bits(IMPLIED, code + float_.sign if value < 0 else code)
