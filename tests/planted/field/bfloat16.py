@@ -1,0 +1,127 @@
+"""Wrong conversions to bfloat16."""
+
+from __future__ import annotations
+
+import numpy as np
+from planted.field.bits import BFLOAT16, FLOAT32, by_hardware, ints, joined, split, to_ieee
+from planted.field.bug import FieldBug
+
+from convcheck.numerics.format import Bits
+
+
+def upper_half(codes: Bits) -> Bits:
+    return (codes >> np.uint32(16)).astype(np.uint16)
+
+
+def added_bias(codes: Bits) -> Bits:
+    """0x7fff and the last kept bit are added in 32 bits, and the upper half is kept."""
+    low = (codes >> np.uint32(16)) & np.uint32(1)
+    return upper_half(codes + np.uint32(0x7FFF) + low)
+
+
+def nan_cut(codes: Bits) -> Bits:
+    _, magnitude = split(codes, FLOAT32)
+    return np.where(magnitude > FLOAT32.top, upper_half(codes), added_bias(codes))
+
+
+def subnormals_flushed(codes: Bits) -> Bits:
+    sign, magnitude = split(codes, FLOAT32)
+    flushed = joined(sign, 0, BFLOAT16)
+    return np.where(magnitude >> 23 == 0, flushed, to_ieee(codes, FLOAT32, BFLOAT16))
+
+
+def packed(codes: Bits) -> Bits:
+    """bfloat16 to bfloat16 by an instruction that rounds: the number is not left alone."""
+    sign, magnitude = split(codes, BFLOAT16)
+    kept = np.where(magnitude >> 7 == 0, 0, np.minimum(magnitude, BFLOAT16.top))
+    return joined(sign, kept, BFLOAT16)
+
+
+def from_float64_through_float32(codes: Bits) -> Bits:
+    return to_ieee(by_hardware(codes.view(np.float64), np.float32), FLOAT32, BFLOAT16)
+
+
+def from_float64_with_subnormals_flushed(codes: Bits) -> Bits:
+    """The float32 on the way is a zero where it is subnormal: the processor was told so."""
+    return subnormals_flushed(by_hardware(codes.view(np.float64), np.float32))
+
+
+def from_integers_through_float32(codes: Bits) -> Bits:
+    signed = ints(codes) if codes.dtype == np.uint64 else codes.view(np.int32)
+    return to_ieee(by_hardware(signed, np.float32), FLOAT32, BFLOAT16)
+
+
+BUGS = (
+    FieldBug(
+        "bfloat16 is the upper half of float32",
+        "float32-to-bfloat16",
+        "https://github.com/stillwater-sc/universal/issues/1133",
+        "The lower half was cut off instead of rounded to nearest even.",
+        upper_half,
+        (0x3E89CCD5, 0x3E89),
+    ),
+    FieldBug(
+        "NaN cut to its upper half",
+        "float32-to-bfloat16",
+        "https://github.com/dotnet/runtime/pull/130583",
+        "A NaN whose payload is in the lower half alone came out as infinity.",
+        nan_cut,
+        (0x7F800001, 0x7F80),
+    ),
+    FieldBug(
+        "NaN rounded as a number",
+        "float32-to-bfloat16",
+        "https://github.com/ooples/AiDotNet.Tensors/pull/355",
+        "The rounding bias was added to NaN too, which became infinity, or a zero by the carry.",
+        added_bias,
+        (0x7F800001, 0x7F80),
+    ),
+    FieldBug(
+        "subnormals flushed on the way to bfloat16",
+        "float32-to-bfloat16",
+        "https://github.com/ggml-org/llama.cpp/pull/7843",
+        "Every subnormal float32 came out as a zero; those of weights were lost.",
+        subnormals_flushed,
+        (0x00400000, 0x0000),
+    ),
+    FieldBug(
+        "bfloat16 copied by a packer that rounds",
+        "bfloat16-to-bfloat16",
+        "https://github.com/tenstorrent/tt-llk/issues/675",
+        "From bfloat16 to itself subnormals came out as zeros and NaN as infinity.",
+        packed,
+        (0x7FC0, 0x7F80),
+    ),
+    FieldBug(
+        "float64 to bfloat16 through float32",
+        "float64-to-bfloat16",
+        "https://github.com/groonga/groonga/pull/2965",
+        "Rounded twice: 1.003906251 is a tie in float32, and then goes to even.",
+        from_float64_through_float32,
+        (0x3FF01000010C6F7A, 0x3F80),
+    ),
+    FieldBug(
+        "float64 to bfloat16 with float32 subnormals flushed",
+        "float64-to-bfloat16",
+        "https://github.com/jax-ml/jax/issues/38995",
+        "The smallest subnormals of bfloat16 came out as zero from float64, not from float32.",
+        from_float64_with_subnormals_flushed,
+        (0x37A0000000000000, 0x0000),
+    ),
+    FieldBug(
+        "int64 to bfloat16 through float32",
+        "int64-to-bfloat16",
+        "https://github.com/jax-ml/ml_dtypes/pull/401",
+        "Rounded twice: the float32 on the way lands on a tie, which goes to even.",
+        from_integers_through_float32,
+        (16973823, 0x4B82),
+    ),
+    FieldBug(
+        "int32 to bfloat16 through float32",
+        "int32-to-bfloat16",
+        "https://github.com/arch-hdl-lang/arch-com/issues/629",
+        "Rounded twice above 2^24, in the hardware that was made and in its simulator.",
+        from_integers_through_float32,
+        (16842753, 0x4B80),
+    ),
+)  # fmt: skip

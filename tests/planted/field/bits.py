@@ -1,0 +1,145 @@
+"""Conversions in integers, as runtimes without the instruction do them; right but for `rounding`.
+
+Codes come in the storage of their format and are worked on as int64; shifts of C that are taken
+modulo the width are written out where a bug is about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from convcheck.numerics.format import Bits
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Rounding = Callable[[Ints, Ints], Ints]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The fields of a float format with a sign: exponent, mantissa, and the bias of the former."""
+
+    exponent: int
+    mantissa: int
+    bias: int
+
+    @property
+    def sign(self) -> int:
+        return self.exponent + self.mantissa
+
+    @property
+    def top(self) -> int:
+        """The exponent field of all ones at its place: infinity in an IEEE format."""
+        return ((1 << self.exponent) - 1) << self.mantissa
+
+
+FLOAT16, BFLOAT16 = Layout(5, 10, 15), Layout(8, 7, 127)
+FLOAT32, FLOAT64 = Layout(8, 23, 127), Layout(11, 52, 1023)
+E4M3, E5M2, E2M1 = Layout(4, 3, 7), Layout(5, 2, 15), Layout(2, 1, 1)
+E4M3FNUZ = Layout(4, 3, 8)
+
+
+def ints(codes: Bits) -> Ints:
+    """The codes as signed integers of 64 bits; those of 64 bits keep their bits."""
+    return codes.view(np.int64) if codes.dtype == np.uint64 else codes.astype(np.int64)
+
+
+def split(codes: Bits, fmt: Layout) -> tuple[Ints, Ints]:
+    """(the sign as 0 or 1, the other bits)."""
+    wide = ints(codes)
+    return (wide >> fmt.sign) & 1, wide & ((1 << fmt.sign) - 1)
+
+
+def fields(magnitude: Ints, fmt: Layout) -> tuple[Ints, Ints]:
+    """(exponent field, mantissa field)."""
+    return magnitude >> fmt.mantissa, magnitude & ((1 << fmt.mantissa) - 1)
+
+
+def joined(sign: Ints, magnitude: Ints | int, fmt: Layout) -> Bits:
+    """Codes of magnitudes with signs."""
+    codes = (sign << fmt.sign) | magnitude
+    width = -(-(fmt.sign + 1) // 8) * 8
+    return codes.astype(f"uint{width}")
+
+
+# Rounding: a significand without its last n bits --------------------------------------------------
+
+
+def nearest_even(significand: Ints, n: Ints) -> Ints:
+    n = np.minimum(n, 61)
+    kept, low = significand >> n, significand & ((1 << n) - 1)
+    return kept + ((2 * low > 1 << n) | ((2 * low == 1 << n) & (kept & 1 == 1)))
+
+
+def nearest_away(significand: Ints, n: Ints) -> Ints:
+    """Half of the last kept place is added: ties go away from zero."""
+    n = np.minimum(n, 61)
+    return (significand + (1 << n >> 1)) >> n
+
+
+def truncated(significand: Ints, n: Ints) -> Ints:
+    return significand >> np.minimum(n, 61)
+
+
+# Conversions --------------------------------------------------------------------------------------
+
+
+def narrowed(
+    magnitude: Ints, source: Layout, target: Layout, rounding: Rounding = nearest_even
+) -> Ints:
+    """Magnitudes in the target's layout, rounded once, as if its exponent had no upper end."""
+    field, mantissa = fields(magnitude, source)
+    significand = mantissa + (np.minimum(field, 1) << source.mantissa)
+    exponent = np.maximum(field, 1) - source.bias + target.bias
+    base = np.maximum(exponent, 1)
+    dropped = source.mantissa - target.mantissa + base - exponent
+    return ((base - 1) << target.mantissa) + rounding(significand, dropped)
+
+
+def to_ieee(codes: Bits, source: Layout, target: Layout, rounding: Rounding = nearest_even) -> Bits:
+    """A conversion between IEEE formats: beyond the largest is infinity, NaN is one with a 1."""
+    sign, magnitude = split(codes, source)
+    rounded = np.minimum(narrowed(magnitude, source, target, rounding), target.top)
+    rounded = np.where(magnitude == source.top, target.top, rounded)
+    quiet = target.top + (1 << (target.mantissa - 1))
+    return joined(sign, np.where(magnitude > source.top, quiet, rounded), target)
+
+
+def to_finite(
+    codes: Bits,
+    source: Layout,
+    target: Layout,
+    rounding: Rounding = nearest_even,
+    *,
+    most: int,
+    beyond: int,
+    nan: int,
+) -> Bits:
+    """A conversion to a format of 8 bits: beyond `most`, infinity included, it is `beyond`."""
+    sign, magnitude = split(codes, source)
+    rounded = narrowed(magnitude, source, target, rounding)
+    rounded = np.where((rounded > most) | (magnitude == source.top), beyond, rounded)
+    return joined(sign, np.where(magnitude > source.top, nan, rounded), target)
+
+
+def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
+    """A conversion to a wider IEEE format from one of a smaller exponent, no special value kept."""
+    sign, magnitude = split(codes, source)
+    field, mantissa = fields(magnitude, source)
+    lead = np.frexp(np.maximum(mantissa, 1).astype(np.float64))[1].astype(np.int64) - 1
+    shift = np.where(field > 0, 0, source.mantissa - lead)
+    exponent = np.maximum(field, 1) - shift - source.bias + target.bias
+    kept = (mantissa << shift) & ((1 << source.mantissa) - 1)
+    wide = (exponent << target.mantissa) + (kept << (target.mantissa - source.mantissa))
+    return joined(sign, np.where(magnitude > 0, wide, 0), target)
+
+
+def by_hardware(numbers: NDArray[np.generic], kind: DTypeLike) -> Bits:
+    """The codes of numbers converted by the processor, which does it right."""
+    with np.errstate(all="ignore"):
+        converted = numbers.astype(kind)
+    return converted.view(f"uint{8 * converted.dtype.itemsize}")

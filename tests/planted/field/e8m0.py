@@ -1,0 +1,120 @@
+"""Wrong conversions to float8e8m0 and from it."""
+
+from __future__ import annotations
+
+import numpy as np
+from planted.field.bits import FLOAT32, FLOAT64, Ints, fields, split
+from planted.field.bug import FieldBug
+
+from convcheck.numerics.format import Bits
+
+
+def raised(magnitude: Ints, up: Bits) -> Bits:
+    """The exponent fields of float32 numbers, one more where it is to be up, as far as it goes."""
+    return np.minimum((magnitude >> 23) + up, 0xFE)
+
+
+def nan_kept(codes: Bits, result: Bits) -> Bits:
+    """What a conversion gives of numbers, those below zero included, and NaN of NaN."""
+    sign, magnitude = split(codes, FLOAT32)
+    positive = np.where(sign == 1, 0, result)
+    return np.where(magnitude > FLOAT32.top, 0xFF, positive).astype(np.uint8)
+
+
+def bit_missing_in_mask(codes: Bits) -> Bits:
+    """0x4fffff for 0x7fffff: two of the bits that tell a power of two are not looked at."""
+    _, magnitude = split(codes, FLOAT32)
+    up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x4FFFFF > 0)
+    return nan_kept(codes, raised(magnitude, up))
+
+
+def up_above_the_least(codes: Bits) -> Bits:
+    """Among subnormals of float32 all above the least result are rounded up."""
+    _, magnitude = split(codes, FLOAT32)
+    up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x400000 > 0)
+    return nan_kept(codes, raised(magnitude, up))
+
+
+def exponent_and_one(codes: Bits) -> Bits:
+    """The exponent field, one more where there is a mantissa: nothing else is looked at."""
+    _, magnitude = split(codes, FLOAT32)
+    field, mantissa = fields(magnitude, FLOAT32)
+    return (field + ((mantissa > 0) & (field < 0xFF))).astype(np.uint8)
+
+
+def unsigned_exponent(codes: Bits) -> Bits:
+    """The exponent is moved to the bias of float32 without a sign: what is below becomes NaN."""
+    sign, magnitude = split(codes, FLOAT64)
+    field, mantissa = fields(magnitude, FLOAT64)
+    moved = field - 1023 + 127
+    small = np.where((moved == 0) & (mantissa > 0), 1, np.maximum(moved, 0))
+    rounded = np.where(moved > 0, np.minimum(moved + (mantissa > 0), 0xFE), small)
+    rounded = np.where((moved < 0) & (field > 0), 0xFF, rounded)
+    positive = np.where(sign == 1, 0, rounded)
+    return np.where(magnitude > FLOAT64.top, 0xFF, positive).astype(np.uint8)
+
+
+def numbers(codes: Bits) -> Bits:
+    """float32 codes of all but NaN: a power of two is its exponent field, or half the least."""
+    return np.where(codes == 0, 0x400000, codes.astype(np.uint32) << 23).astype(np.uint32)
+
+
+def nan_without_payload(codes: Bits) -> Bits:
+    return numbers(codes)
+
+
+def nan_as_an_integer(codes: Bits) -> Bits:
+    """The code of a NaN is itself converted to float32, as the integer that it is."""
+    return np.where(codes == 0xFF, np.uint32(0x4EFF0000), numbers(codes))
+
+
+BUGS = (
+    FieldBug(
+        "a mask with a bit missing",
+        "float32-to-float8e8m0/saturate=1/round_mode=up",
+        "https://github.com/onnx/onnx/pull/7784",
+        "Two mantissa bits were not looked at, so that 1.125 and 1.25 were not rounded up.",
+        bit_missing_in_mask,
+        (0x3F900000, 0x7F),
+    ),
+    FieldBug(
+        "nearest is up among subnormals",
+        "float32-to-float8e8m0/saturate=1/round_mode=nearest",
+        "https://github.com/microsoft/onnxruntime/pull/28435",
+        "Between 2^-127 and 1.5 times that, numbers were rounded up instead of to nearest.",
+        up_above_the_least,
+        (0x00500000, 0x01),
+    ),
+    FieldBug(
+        "NaN above the largest float8e8m0",
+        "float32-to-float8e8m0/saturate=1/round_mode=up",
+        "https://github.com/tile-ai/tilelang-metax/pull/101",
+        "One was added to the exponent without a look at the largest: above 2^127 it was NaN.",
+        exponent_and_one,
+        (0x7F000001, 0xFF),
+    ),
+    FieldBug(
+        "NaN for small float64",
+        "float64-to-float8e8m0/saturate=1/round_mode=up",
+        "https://github.com/ROCm/rocm-systems/pull/2461",
+        "The difference of the biases was taken without a sign, and wrapped around to NaN.",
+        unsigned_exponent,
+        (0x01A56E1FC2F8F359, 0xFF),
+    ),
+    FieldBug(
+        "NaN of float8e8m0 to infinity",
+        "float8e8m0-to-float32",
+        "https://github.com/llvm/llvm-project/pull/214919",
+        "A NaN without a payload became the exponent of all ones with a mantissa of zero.",
+        nan_without_payload,
+        (0xFF, 0x7F800000),
+    ),
+    FieldBug(
+        "NaN of float8e8m0 to its own code",
+        "float8e8m0-to-float32",
+        "https://github.com/ROCm/composable_kernel/pull/2640",
+        "The code of NaN, an integer, was converted to float implicitly: a large number.",
+        nan_as_an_integer,
+        (0xFF, 0x4EFF0000),
+    ),
+)

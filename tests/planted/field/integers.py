@@ -1,0 +1,124 @@
+"""Wrong conversions from integers and to them, and of booleans."""
+
+from __future__ import annotations
+
+import numpy as np
+from planted.field.bits import FLOAT32, Ints, by_hardware, fields, nearest_away, split
+from planted.field.bug import FieldBug
+
+from convcheck.numerics.format import Bits
+
+
+def whole(codes: Bits) -> tuple[Ints, Ints]:
+    """(sign, magnitude of the whole part) of float32 numbers, which is cut at 2^62."""
+    sign, magnitude = split(codes, FLOAT32)
+    field, mantissa = fields(magnitude, FLOAT32)
+    exponent = np.minimum(field - 127, 61)
+    significand = mantissa | 1 << 23
+    large = significand << np.maximum(exponent - 23, 0)
+    small = significand >> np.clip(23 - exponent, 0, 62)
+    return sign, np.where(exponent >= 23, large, small)
+
+
+def truncated_to_bool(codes: Bits) -> Bits:
+    _, magnitude = whole(codes)
+    return (magnitude > 0).astype(np.uint8)
+
+
+def minus_one_for_true(codes: Bits) -> Bits:
+    return np.where(codes == 1, np.uint16(0xBC00), np.uint16(0))
+
+
+def less_seven(codes: Bits) -> Bits:
+    """A signed nibble is read as unsigned, less a bias of 7."""
+    return codes.astype(np.uint8) - np.uint8(7)
+
+
+def half_away(codes: Bits) -> Bits:
+    """Rounded to a whole number with ties away from zero, then wrapped to four bits."""
+    sign, magnitude = split(codes, FLOAT32)
+    field, mantissa = fields(magnitude, FLOAT32)
+    significand = np.where(field > 0, mantissa | 1 << 23, mantissa)
+    exponent = np.minimum(field - 150, 37)
+    right = nearest_away(significand, np.maximum(-exponent, 0))
+    number = np.where(exponent > 0, significand << np.maximum(exponent, 0), right)
+    return (np.where(sign == 1, -number, number) & 15).astype(np.uint8)
+
+
+def clamped(codes: Bits) -> Bits:
+    return np.clip(codes.view(np.int32), 0, 255).astype(np.uint8)
+
+
+def lowest_above(codes: Bits) -> Bits:
+    """What is too large on either side, and NaN, is the lowest number."""
+    sign, number = whole(codes)
+    signed = np.where(sign == 1, -number, number)
+    _, magnitude = split(codes, FLOAT32)
+    far = (number > (1 << 31) - 1) | (magnitude > FLOAT32.top)
+    return (np.where(far, -(1 << 31), signed) & 0xFFFFFFFF).astype(np.uint32)
+
+
+def through_float64(codes: Bits) -> Bits:
+    numbers = codes.astype(np.float64)
+    return by_hardware(numbers, np.float32)
+
+
+BUGS = (
+    FieldBug(
+        "bool of a whole part",
+        "float32-to-bool",
+        "https://github.com/triton-lang/triton/pull/545",
+        "Numbers were cut to integers first: what is below 1 became False.",
+        truncated_to_bool,
+        (0x3F000000, 0),
+    ),
+    FieldBug(
+        "True as -1",
+        "bool-to-float16",
+        "https://github.com/iree-org/wave/pull/133",
+        "A bool was read as a signed integer of one bit.",
+        minus_one_for_true,
+        (1, 0xBC00),
+    ),
+    FieldBug(
+        "int4 less 7",
+        "int4-to-int8",
+        "https://github.com/tile-ai/tilelang/issues/2477",
+        "The fast way of decoding took 7 off the nibble instead of extending its sign.",
+        less_seven,
+        (0x8, 0x01),
+    ),
+    FieldBug(
+        "ties away from zero to int4",
+        "float32-to-int4",
+        "https://github.com/openvinotoolkit/openvino/issues/38158",
+        "Ties were rounded away from zero where the text says to even: 2.5 became 3.",
+        half_away,
+        (0x40200000, 0x3),
+    ),
+    FieldBug(
+        "uint8 clamped",
+        "int32-to-uint8",
+        "https://github.com/openvinotoolkit/openvino/pull/32389",
+        "A negative integer came out as 0 where it is to wrap.",
+        clamped,
+        (0xFFFFFFFF, 0x00),
+    ),
+    FieldBug(
+        "lowest on either side",
+        "float32-to-int32/mode=CAST_TRUNC",
+        "https://github.com/tenstorrent/tt-metal/issues/55933",
+        "Above the range numbers came out as the lowest of it, the sign inverted.",
+        lowest_above,
+        (0x4F000000, 0x80000000),
+        op="pypto.cast",
+    ),
+    FieldBug(
+        "uint64 to float32 through float64",
+        "uint64-to-float32",
+        "https://github.com/WebAssembly/spec/issues/421",
+        "Rounded twice: the float64 on the way lands on a tie of float32.",
+        through_float64,
+        (0x7FFFFF4000000001, 0x5EFFFFFE),
+    ),
+)

@@ -1,0 +1,178 @@
+"""Wrong conversions to a wider format."""
+
+from __future__ import annotations
+
+import numpy as np
+from planted.field.bits import (
+    E4M3,
+    E4M3FNUZ,
+    E5M2,
+    FLOAT16,
+    FLOAT32,
+    Layout,
+    fields,
+    split,
+    widened,
+)
+from planted.field.bug import FieldBug
+
+from convcheck.numerics.format import Bits
+
+
+def rebiased(codes: Bits, fmt: Layout) -> Bits:
+    """float32 codes of exponents moved to its bias, whatever they are: of zero and infinity too."""
+    sign, magnitude = split(codes, fmt)
+    wide = (magnitude << (23 - fmt.mantissa)) + ((127 - fmt.bias) << 23)
+    return (sign << 31 | wide).astype(np.uint32)
+
+
+def half_right(codes: Bits) -> Bits:
+    """float32 codes of all float16 codes."""
+    sign, magnitude = split(codes, FLOAT16)
+    special = sign << 31 | FLOAT32.top | (magnitude & 0x3FF) << 13
+    wide = widened(codes, FLOAT16, FLOAT32)
+    return np.where(magnitude >= FLOAT16.top, special, wide).astype(np.uint32)
+
+
+def infinity_rebiased(codes: Bits) -> Bits:
+    """Numbers other than subnormals are right; those are zeros, as the comment there says."""
+    sign, magnitude = split(codes, FLOAT16)
+    zero = (sign << 31).astype(np.uint32)
+    return np.where(magnitude >> 10 == 0, zero, rebiased(codes, FLOAT16))
+
+
+def subnormals_rebiased(codes: Bits) -> Bits:
+    _, magnitude = split(codes, FLOAT16)
+    subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
+    return np.where(subnormal, rebiased(codes, FLOAT16), half_right(codes))
+
+
+def leading_bit_ored(codes: Bits) -> Bits:
+    """The leading bit of what was a subnormal is or-ed into an exponent that is to be one more."""
+    right = half_right(codes)
+    _, magnitude = split(codes, FLOAT16)
+    subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
+    less = right - np.uint32(1 << 23)  # the exponent before the leading bit is added to it
+    return np.where(subnormal, less | np.uint32(1 << 23), right)
+
+
+def mantissa_one_off(codes: Bits) -> Bits:
+    """The mantissa of what was a subnormal is one place too far to the right."""
+    right = half_right(codes)
+    _, magnitude = split(codes, FLOAT16)
+    subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
+    low = right & np.uint32(0x7FFFFF)
+    return np.where(subnormal, right - low + (low >> np.uint32(1)), right)
+
+
+def fnuz_nan_as_zero(codes: Bits) -> Bits:
+    """-0 of float16 for the code that is NaN: the sign is put back at the end."""
+    sign, magnitude = split(codes, E4M3FNUZ)
+    return np.where(
+        magnitude == 0, (sign << 15).astype(np.uint16), widened(codes, E4M3FNUZ, FLOAT16)
+    )
+
+
+def nan_as_480(codes: Bits) -> Bits:
+    return widened(codes, E4M3, FLOAT32)
+
+
+def no_leading_bit(codes: Bits) -> Bits:
+    """One exponent for all subnormals; NaN has one code only."""
+    sign, magnitude = split(codes, E4M3)
+    _, mantissa = fields(magnitude, E4M3)
+    wrong = (sign << 31 | 120 << 23 | mantissa << 20).astype(np.uint32)
+    wide = np.where(magnitude >> 3 == 0, wrong, widened(codes, E4M3, FLOAT32))
+    return np.where(codes == 0xFF, np.uint32(0x7FC00000), wide)
+
+
+def wrapped_shift(codes: Bits) -> Bits:
+    """The count of leading zeros less 4 is to stay at 0; it wraps around to a large shift."""
+    sign, magnitude = split(codes, E4M3)
+    wide = magnitude << 24
+    zeros = 32 - np.frexp(np.maximum(wide, 1).astype(np.float64))[1].astype(np.int64)
+    moved = ((wide << ((zeros - 4) & 31)) & 0xFFFFFFFF) >> 4
+    result = moved + ((0x78 - (zeros - 4)) << 23)
+    result = np.where(magnitude == 0x7F, result | FLOAT32.top, result)
+    return (sign << 31 | np.where(magnitude == 0, 0, result)).astype(np.uint32)
+
+
+def zero_rebiased(codes: Bits) -> Bits:
+    return rebiased(codes, E5M2)
+
+
+BUGS = (
+    FieldBug(
+        "infinity of float16 to 65536",
+        "float16-to-float32",
+        "https://github.com/iree-org/iree/pull/10875",
+        "The exponent of all ones was moved to the new bias as any other.",
+        infinity_rebiased,
+        (0x7C00, 0x47800000),
+    ),
+    FieldBug(
+        "subnormals of float16 as normal numbers",
+        "float16-to-float32",
+        "https://github.com/factor/factor/issues/2167",
+        "The least subnormal came out next to 2^-15: the exponent field 0 was moved as any other.",
+        subnormals_rebiased,
+        (0x0001, 0x38002000),
+    ),
+    FieldBug(
+        "or for plus",
+        "float16-to-float32",
+        "https://github.com/dotnet/runtime/issues/46515",
+        "Sign, exponent and significand were or-ed where the leading bit has to be added: half "
+        "of the subnormals came out as half.",
+        leading_bit_ored,
+        (0x03FF, 0x37FFC000),
+    ),
+    FieldBug(
+        "mantissa of subnormals one place off",
+        "float16-to-float32",
+        "https://github.com/ClickHouse/ClickHouse/issues/104831",
+        "A shift by 13 for 14: 0x03ff, 6.097e-5, was read as 4.575e-5.",
+        mantissa_one_off,
+        (0x03FF, 0x383FE000),
+    ),
+    FieldBug(
+        "NaN of float8e4m3fnuz to -0",
+        "float8e4m3fnuz-to-float16",
+        "https://github.com/triton-lang/triton/issues/10745",
+        "The code of NaN is that of -0 elsewhere, and came out so.",
+        fnuz_nan_as_zero,
+        (0x80, 0x8000),
+    ),
+    FieldBug(
+        "NaN of float8e4m3fn to 480",
+        "float8e4m3fn-to-float32",
+        "https://github.com/ml-explore/mlx/issues/4135",
+        "Both NaNs were decoded as numbers beyond the largest.",
+        nan_as_480,
+        (0x7F, 0x43F00000),
+    ),
+    FieldBug(
+        "one exponent for all subnormals",
+        "float8e4m3fn-to-float32",
+        "https://github.com/1bit-MONSTER/1bit-MONSTER/issues/300",
+        "Subnormals were given the exponent of 2^-7 and a leading bit that they do not have.",
+        no_leading_bit,
+        (0x01, 0x3C100000),
+    ),
+    FieldBug(
+        "a difference that is to stay at 0",
+        "float8e4m3fn-to-float32",
+        "https://github.com/ROCm/rocm-systems/issues/10760",
+        "The simulator ignored that a subtraction clamps: -4 came out as -0.0625.",
+        wrapped_shift,
+        (0xC8, 0xBD800000),
+    ),
+    FieldBug(
+        "zero of float8e5m2 to 2^-15",
+        "float8e5m2-to-float32",
+        "https://github.com/apache/tvm/issues/20315",
+        "Zero and subnormals were given the moved exponent of a normal number.",
+        zero_rebiased,
+        (0x00, 0x38000000),
+    ),
+)

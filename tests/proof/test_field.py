@@ -1,0 +1,174 @@
+"""Wrong conversions that were reported in public: at least three edge vectors catch each.
+
+Fewer do only where fewer inputs show it. How many do is known of the whole source where it has up
+to 16 bits; of a wider one it is counted among the rich inputs of the proof and the example of the
+report with any one or two of its bits changed. Run with `-n 0 -s` to see the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from comparing import array, asked, wanted
+from oracle import Pattern, Want, decode
+from oracle.pypto_cast import expect
+from planted.bugs import Bug
+from planted.field import float8, widening
+from planted.field.bits import BFLOAT16, E5M2, FLOAT16, FLOAT32, FLOAT64, to_ieee
+from planted.field.bug import Conversion, FieldBug
+from planted.field.bugs import BUGS
+from planted.proof import NARROW, Planted, edge, only, rich_inputs
+
+from convcheck.ask.elements import ask
+from convcheck.judge.answers import Avoid
+from convcheck.judge.elements import judge
+from convcheck.judge.result import FAILURES
+from convcheck.numerics.format import Bits
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.vectors.model import VectorSet
+
+ENOUGH = 3
+# What the edge vectors do not ask three times: NaNs by their payload, a lone bit above a number of
+# the destination, the lowest binade of float8e8m0, windows of exponents far below.
+HOLES = {
+    "NaN cut to its upper half",
+    "signalling NaN taken for a number",
+    "a mask with a bit missing",
+    "nearest is up among subnormals",
+    "count of a shift modulo 64",
+}
+LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
+
+
+@cache
+def latest_cases(op: str) -> dict[str, Case]:
+    """The cases of an operator by name, each of the latest version that has it."""
+    specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
+    in_order = sorted(specs, key=lambda spec: spec.version or 0)
+    return {case.name: case for spec in in_order for case in cases(spec)}
+
+
+def case_of(bug: FieldBug) -> Case:
+    return latest_cases(bug.op)[bug.case]
+
+
+def caught_by(convert: Conversion, vectors: VectorSet) -> int:
+    """How many vectors are judged wrong, asked and judged as in a run."""
+    planted = Bug("field", lambda p: convert(p.bits))
+    avoid = Avoid(placements=planted.avoided)
+    answers = ask(Planted(planted), vectors, lambda *call: None, {}, avoid)
+    return sum(g.count for g in judge(vectors, answers).groups if g.verdict in FAILURES)
+
+
+def refuted_by_oracle(convert: Conversion, case: Case, bits: Bits) -> int:
+    """How many inputs of the same are wrong by the oracle, under the reading that is kindest."""
+    got = convert(bits).tolist()
+    wants = demanded(case, bits)
+    readings = range(max(len(want.readings) for want in wants))
+    target = case.outputs[0].name
+    return min(
+        sum(
+            not meets(target, code, want.readings[min(reading, len(want.readings) - 1)])
+            for code, want in zip(got, wants, strict=True)
+        )
+        for reading in readings
+    )
+
+
+def demanded(case: Case, bits: Bits) -> list[Want]:
+    """What the oracle demands of each input."""
+    if case.op == "onnx.Cast":
+        return wanted(asked(case), bits)
+    names = case.inputs[0].name, case.outputs[0].name, str(case.attribute("mode"))
+    return [expect(*names, code) for code in bits.tolist()]
+
+
+def meets(target: str, code: int, pattern: Pattern) -> bool:
+    """Whether a code is what a reading demands."""
+    if pattern[0] == "bits":
+        return code == pattern[1]
+    return pattern[0] == "undefined" or decode(target, code) in ("nan", "-nan")
+
+
+def telling_inputs(bug: FieldBug) -> Bits:
+    """Inputs among which it shows whether many show the bug: all, or those the module names."""
+    case = case_of(bug)
+    source, target = case.inputs[0].format, case.outputs[0].format
+    bits, _ = rich_inputs(source, target)
+    if source.bits <= NARROW:
+        return bits
+    flips = [1 << i for i in range(source.bits)]
+    flips += [a | b for a, b in combinations(flips, 2)]
+    return np.union1d(bits, array(case, [bug.example[0] ^ flip for flip in flips]))
+
+
+@cache
+def counts(bug: FieldBug) -> tuple[int, int]:
+    """How many edge vectors catch a bug, and how many inputs show it of those that tell."""
+    case = case_of(bug)
+    shown = caught_by(bug.convert, only(case, telling_inputs(bug)))
+    return caught_by(bug.convert, edge(case)), shown
+
+
+def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
+    record_property: Callable[[str, object], None],
+) -> None:
+    for bug in BUGS:
+        caught, shown = counts(bug)
+        vectors = f"{caught} of {len(edge(case_of(bug)))}"
+        print(f"\n{bug.name:52} {vectors:>11} {shown:>6} shown  {bug.link}", end="")
+    least, name = min((counts(bug)[0], bug.name) for bug in BUGS if counts(bug)[1] >= ENOUGH)
+    print(f"\n{len(BUGS)} bugs from the field; the least: {name}, {least} vectors", end="")
+    enough = [bug for bug in BUGS if counts(bug)[0] >= min(ENOUGH, counts(bug)[1])]
+    record_property("planted (field)", (len(BUGS), len(enough)))
+    assert all(counts(bug)[1] for bug in BUGS)
+    assert {bug.name for bug in BUGS if bug not in enough} <= HOLES
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_what_catches_it_is_wrong_by_the_oracle(bug: FieldBug) -> None:
+    """The judge counts as many vectors as the standards' second reader does."""
+    bits = edge(case_of(bug)).inputs[0]
+    assert refuted_by_oracle(bug.convert, case_of(bug), bits) == counts(bug)[0]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_it_does_what_its_report_shows(bug: FieldBug) -> None:
+    case = case_of(bug)
+    given, gave = bug.example
+    got = bug.convert(array(case, [given]))
+    assert (got.dtype, got.tolist()) == (case.outputs[0].format.storage, [gave])
+    assert refuted_by_oracle(bug.convert, case, array(case, [given])) == 1
+
+
+RIGHT: dict[str, Conversion] = {
+    "float32-to-bfloat16": partial(to_ieee, source=FLOAT32, target=BFLOAT16),
+    "float32-to-float16": partial(to_ieee, source=FLOAT32, target=FLOAT16),
+    "float64-to-float16": partial(to_ieee, source=FLOAT64, target=FLOAT16),
+    "float64-to-bfloat16": partial(to_ieee, source=FLOAT64, target=BFLOAT16),
+    "float32-to-float8e5m2/saturate=0": partial(to_ieee, source=FLOAT32, target=E5M2),
+    "float32-to-float8e4m3fn/saturate=0": float8.unsaturated,
+    "float32-to-float8e4m3fn/saturate=1": float8.saturated,
+    "float32-to-float4e2m1": float8.to_e2m1,
+    "float16-to-float32": widening.half_right,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_without_the_fault_nothing_is_caught(name: str) -> None:
+    """What the conversions share is right: what is counted is what the reports are about."""
+    assert caught_by(RIGHT[name], edge(latest_cases("onnx.Cast")[name])) == 0
+
+
+def test_each_has_a_name_and_a_report_of_its_own() -> None:
+    assert len(BUGS) >= 25
+    assert len({bug.name for bug in BUGS}) == len(BUGS) == len({bug.link for bug in BUGS})
+    assert not [bug.link for bug in BUGS if not LINK.fullmatch(bug.link)]
+    assert len({bug.link.split("/")[3] for bug in BUGS}) > 25
