@@ -91,7 +91,7 @@ def neighbours(source: str, code: int) -> list[int]:
 def asked(case: Case) -> Ask | Want:
     """What the oracle is asked of each input of a case."""
     source, target = case.inputs[0].name, case.outputs[0].name
-    return question(case.version, source, target, dict(case.attributes))
+    return question(case.version, source, target, dict(case.given))
 
 
 def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:

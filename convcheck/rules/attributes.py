@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from convcheck.rules.context import Context, read_cite
-from convcheck.rules.model import Asking, Attribute, TypeNames, Value
+from convcheck.rules.model import DEFAULT, Asking, Attribute, Attributes, TypeNames, Value
 from convcheck.rules.source import Node
 
 
@@ -16,6 +16,10 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     if not carries and not values:
         raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
     default, applies = node.get("default"), node.get("applies")
+    for value in node.listed("values"):
+        if value.text() == DEFAULT:
+            raise value.error(f"`{DEFAULT}` is no value: it says that {name} is left out",
+                              "name the value under `default`")  # fmt: skip
     if applies:
         applies.only("to")
     return Attribute(
@@ -25,21 +29,39 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         values,
         _value(kind, default) if default else None,
         TypeNames(context.types.names(applies.need("to"))) if applies else None,
-        tuple(_asking(kind, e, context) for e in node.listed("also")),
+        tuple(_asking(name, node, e, context) for e in node.listed("also")),
         node.place,
     )
 
 
-def _asking(kind: str, node: Node, context: Context) -> Asking:
-    node.only("values", "from", "to", "refusal", "cite")
-    refusal = node.get("refusal")
+def _asking(name: str, attribute: Node, node: Node, context: Context) -> Asking:
+    node.only("values", "from", "to", "with", "refusal", "cite")
+    kind, refusal, to = attribute.need("type").text(), node.get("refusal"), node.get("to")
     return Asking(
-        tuple(_value(kind, e) for e in node.need("values").elements()),
+        tuple(_asked(name, attribute, kind, e) for e in node.need("values").elements()),
         TypeNames(context.types.names(node.need("from"))),
-        TypeNames(context.types.names(node.need("to"))),
+        TypeNames(context.types.names(to)) if to else None,
+        _others(name, node.get("with"), context),
         refusal is not None and refusal.word(("accepted",), "refusal") == "accepted",
         read_cite(node.need("cite"), context),
     )
+
+
+def _asked(name: str, attribute: Node, kind: str, node: Node) -> Value:
+    if node.value != DEFAULT:
+        return _value(kind, node)
+    if not attribute.get("default"):
+        raise node.error(f"{name} has no default to be left out for", "state it: default: VALUE")
+    return DEFAULT
+
+
+def _others(name: str, node: Node | None, context: Context) -> Attributes:
+    """Return the values of other attributes as they are written."""
+    if node is None:
+        return ()
+    known = {other: values for other, values in context.attributes.items() if other != name}
+    node.only(*known)
+    return tuple((k, v.word(known[k], f"value of {k}")) for k, v in node.items().items())
 
 
 def _value(kind: str, node: Node) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from convcheck.rules.model import Attribute, Attributes, Case, DType, Layout, Spec
+from convcheck.rules.model import Asking, Attribute, Attributes, Case, DType, Layout, Spec
 
 Types = Mapping[str, DType]  # input or output -> its type
 OUTPUT = "output"  # in `combinations`: the type of the output itself
@@ -40,9 +40,11 @@ def make_case(
     return _case(spec, {**types, spec.inputs[0][0]: source}, None, attributes, refusal)
 
 
-def defaults(spec: Spec, target: DType) -> Attributes:
-    """Return the default values of the attributes that apply to a destination."""
-    applying = _applying(spec, (target,))
+def defaults(spec: Spec, target: DType | None) -> Attributes:
+    """Return the default values of the attributes that apply to a destination, None where the
+    output's type is the answer.
+    """
+    applying = _applying(spec, (target,) if target else ())
     return tuple((a.name, a.default) for a in applying if a.default is not None)
 
 
@@ -122,9 +124,18 @@ def _asked_besides(
     spec: Spec, attribute: Attribute, types: Types
 ) -> Iterator[tuple[Attributes, bool]]:
     """Values outside the list, and pairs to which the attribute does not apply."""
+    kinds = {a.name: a for a in spec.attributes}
     for asking in attribute.also:
-        source, target = types[spec.inputs[0][0]], types[spec.outputs[0][0]]
-        if source.name in asking.sources and target.name in asking.targets:
-            others = tuple((n, v) for n, v in defaults(spec, target) if n != attribute.name)
+        if _is_asked(spec, types, asking):
+            others = dict(defaults(spec, types.get(spec.outputs[0][0])))
+            others |= {name: kinds[name].value_of(str(word)) for name, word in asking.others}
             for value in asking.values:
-                yield (*others, (attribute.name, value)), asking.refusal
+                yield tuple({**others, attribute.name: value}.items()), asking.refusal
+
+
+def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:
+    """Return whether a pair of types is among those that are asked so."""
+    source, target = types[spec.inputs[0][0]], types.get(spec.outputs[0][0])
+    if asking.targets is not None and (target is None or target.name not in asking.targets):
+        return False
+    return source.name in asking.sources

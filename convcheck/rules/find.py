@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Attribute, Case, DType, Spec, Value
+from convcheck.rules.model import DEFAULT, Attribute, Case, DType, Spec, Value
 from convcheck.rules.rule import OTHER
 from convcheck.wording import meant
 
@@ -105,10 +105,8 @@ def _said(spec: Spec, where: Sequence[str]) -> dict[str, Value]:
 
 
 def _value(attribute: Attribute, word: str) -> Value:
-    if attribute.kind != "int":
-        return word
     try:
-        return int(word)
+        return attribute.value_of(word)
     except ValueError:
         raise _outside(attribute, word) from None
 
@@ -120,10 +118,15 @@ def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
         hint = f"it applies to {', '.join(sorted(attribute.applies or ()))}"
         raise UsageError(f"{name} does not apply to {target}", hint=hint)
     others = any(OTHER in allowed for r in spec.rules for k, allowed in r.when if k == name)
-    if value not in attribute.values and not others:
+    if value not in (*attribute.values, *_left_out(attribute)) and not others:
         raise _outside(attribute, str(value))
 
 
+def _left_out(attribute: Attribute) -> tuple[Value, ...]:
+    """Return the word for an attribute that is left out, if it has a default."""
+    return () if attribute.default is None else (DEFAULT,)
+
+
 def _outside(attribute: Attribute, word: str) -> UsageError:
-    hint = meant(word, map(str, attribute.values))
+    hint = meant(word, map(str, (*attribute.values, *_left_out(attribute))))
     return UsageError(f"{attribute.name} cannot be {word!r}", hint=hint)

@@ -28,6 +28,7 @@ Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
+DEFAULT = "default"  # the value of an attribute that is left out
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
 
 
@@ -134,8 +135,10 @@ class Asking:
     values: tuple[Value, ...]
     #: The sources of the pairs that are asked so.
     sources: TypeNames
-    #: The destinations of the pairs that are asked so.
-    targets: TypeNames
+    #: The destinations of the pairs that are asked so, None for all.
+    targets: TypeNames | None
+    #: What the operator's other attributes are then, where that is not their default.
+    others: Attributes
     #: Whether a refusal is accepted.
     refusal: bool
     cite: Cite
@@ -163,6 +166,10 @@ class Attribute:
     def applies_to(self, target: DType) -> bool:
         """Return whether the attribute applies to a destination."""
         return self.applies is None or target.name in self.applies
+
+    def value_of(self, word: str) -> Value:
+        """Return the value that is written so. Raises ValueError for one of another kind."""
+        return int(word) if self.kind == "int" and word != DEFAULT else word
 
 
 @dataclass(frozen=True)
@@ -304,8 +311,15 @@ class Case:
         return f"{self.spec}/{self.name}"
 
     def attribute(self, name: str) -> Value | None:
-        """Return an attribute's value, None where the case does not set it."""
+        """Return an attribute's value, `default` where it is left out, None where it is none of
+        the case's.
+        """
         return dict(self.attributes).get(name)
+
+    @property
+    def given(self) -> Attributes:
+        """The attributes that a backend is given: all but those that are left out."""
+        return tuple((name, value) for name, value in self.attributes if value != DEFAULT)
 
 
 class Body(ABC):
@@ -379,6 +393,11 @@ class Spec:
         from convcheck.rules.digest import digest_of_spec
 
         return digest_of_spec(self)
+
+    def in_force(self, attributes: Attributes) -> Attributes:
+        """Return attributes with the value that holds of each one that is left out."""
+        stated = {a.name: a.default for a in self.attributes if a.default is not None}
+        return tuple((k, stated.get(k, v) if v == DEFAULT else v) for k, v in attributes)
 
     def document_of(self, cite: Cite) -> str:
         """Return the title and section of the document that a citation quotes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.model import (
+    DEFAULT,
     REAL,
     Cell,
     Cite,
@@ -63,7 +64,7 @@ def _allowed_set(key: str, node: Node, context: Context) -> frozenset[Value]:
 def _allowed(key: str, node: Node, context: Context) -> tuple[Value, ...]:
     if key in ("from", "to"):
         return context.types.names(node, (REAL,) if key == "from" else ())
-    known = ("listed", "unlisted") if key == PAIR else (*context.attributes[key], OTHER)
+    known = ("listed", "unlisted") if key == PAIR else (*context.attributes[key], OTHER, DEFAULT)
     return tuple(e.word(known, f"value of {key}") for e in node.elements())
 
 

@@ -14,6 +14,7 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Format
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.model import (
+    DEFAULT,
     LEVELS,
     REAL,
     Case,
@@ -25,6 +26,7 @@ from convcheck.rules.model import (
     Row,
     Rule,
     Spec,
+    Value,
 )
 from convcheck.rules.rule import OTHER, PAIR
 from convcheck.semantics.expected import Decision, decision_of
@@ -102,8 +104,10 @@ class Subject:
     #: The destination's name.
     target: str
     format: Format
-    #: Attribute -> its value as written.
+    #: Attribute -> the value in force, as written.
     attributes: tuple[tuple[str, str], ...]
+    #: The attributes that are left out.
+    left_out: frozenset[str] = frozenset()
     #: The rules on the way here, so that a circle is refused.
     chain: tuple[str, ...] = ()
 
@@ -146,7 +150,11 @@ def compile_conversion(
 def _compiled(
     spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
 ) -> Program:
-    subject = Subject(spec, source.name, source.format, target.name, target.format, attributes)
+    left_out = frozenset(name for name, value in attributes if value == DEFAULT)
+    values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
+    subject = Subject(
+        spec, source.name, source.format, target.name, target.format, values, left_out
+    )
     return _program(subject, tuple(r for r in spec.rules if rule in ("", r.name)))
 
 
@@ -154,12 +162,20 @@ def matches(rule: Rule, subject: Subject) -> int | None:
     """Return the column of a rule that applies to a subject, None where the rule does not."""
     facts = subject.facts
     for key, allowed in rule.when:
-        fact = facts.get(key, "")
-        if fact not in allowed and not (OTHER in allowed and _is_other(subject, key, fact)):
+        if facts.get(key, "") not in allowed and not _is_named(subject, key, allowed):
             return None
     if rule.same_type and subject.source != subject.target:
         return None
     return _column(rule, facts)
+
+
+def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
+    """Return whether a condition has the word for an attribute that is left out, as this one is,
+    or the one for a value outside its list, as this one has.
+    """
+    if DEFAULT in allowed and key in subject.left_out:
+        return True
+    return OTHER in allowed and _is_other(subject, key, subject.facts.get(key, ""))
 
 
 def _is_other(subject: Subject, attribute: str, value: str) -> bool:
@@ -304,7 +320,12 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
         hint = meant(change, known) if known else "the operator has no attributes"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
     attributes = tuple({**dict(subject.attributes), name: value}.items())
-    again = replace(subject, attributes=attributes, chain=(*subject.chain, link))
+    again = replace(
+        subject,
+        attributes=attributes,
+        left_out=subject.left_out - {name},
+        chain=(*subject.chain, link),
+    )
     return _program(again, subject.spec.rules)
 
 

@@ -91,6 +91,7 @@ RIGHT = {
     "float32-to-float8e4m3fn/saturate=0": "pass",
     "float32-to-float8e4m3fn/saturate=1": "pass",
     "float32-to-float8e4m3fn/saturate=2": "undefined",
+    "float32-to-float8e4m3fn/saturate=default": "pass",
     "float32-to-bfloat16": "pass",
     "float32-to-bfloat16/saturate=0": "pass",
     "int32-to-int8": "pass",
@@ -146,6 +147,16 @@ def test_the_example_in_python(tmp_path: Path) -> None:
     right = {n: "unsupported" if "bfloat16" in n else verdict for n, verdict in RIGHT.items()}
     assert verdicts(execution) == right
     assert execution.backend.version == "cast.py 1.0"
+
+
+def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
+    source = convcheck("example", "python").stdout
+    stated = '.get("saturate", 1)'
+    assert stated in source
+    (tmp_path / "cast.py").write_text(source.replace(stated, '.get("saturate", 0)'))
+    found = verdicts(judged(f"{PYTHON} {tmp_path / 'cast.py'}"))
+    failed = [name for name, verdict in found.items() if verdict == "fail"]
+    assert failed == ["float32-to-float8e4m3fn/saturate=default"]
 
 
 @needs_cc

@@ -109,7 +109,7 @@ def _empty_model(opset: int) -> ModelProto:
 
 
 def _set_attributes(node: NodeProto, case: Case) -> None:
-    for name, value in case.attributes:
+    for name, value in case.given:
         _set_attribute(node, name, value)
     for name, kind in case.carried:
         output = case.outputs[0]

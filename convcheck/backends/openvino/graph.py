@@ -89,7 +89,7 @@ def _native(case: Case, sources: Sequence[Node]) -> list[Output]:
 def attributes_of(case: Case) -> list[tuple[str, Any]]:
     """Return the attributes of a case's node, as OpenVINO has their values."""
     carried = [(name, case.outputs[0].name_in(WORLD)) for name, _ in case.carried]
-    return [*((name, _value(value)) for name, value in case.attributes), *carried]
+    return [*((name, _value(value)) for name, value in case.given), *carried]
 
 
 def _value(value: Value) -> Value | bool:

@@ -221,7 +221,7 @@ def greet(program: RunningProgram) -> tuple[str, str]:
 def template_of(case: Case, catalog: Catalog) -> RequestTemplate:
     """Write what all requests of a case have in common."""
     known = {"case": case.id, "spec": case.spec, "op": case.op.partition(".")[2]}
-    header = json.dumps({**known, "attributes": dict(case.attributes)})
+    header = json.dumps({**known, "attributes": dict(case.given)})
     names = _input_names(case, catalog)
     starts = tuple(f'{{"name": {json.dumps(name)}, ' for name in names)
     outputs = json.dumps([dtype.name for dtype in case.outputs])

@@ -92,7 +92,7 @@ class Pypto:
         for dtype in (*case.inputs, *case.outputs):
             if not _goes_through(dtype) or not hasattr(self._pypto, dtype.name_in(WORLD)):
                 return Declined(f"no type {dtype.name} on this route", missing=True)
-        unknown = [str(v) for _, v in case.attributes if str(v) not in self._modes]
+        unknown = [str(v) for _, v in case.given if str(v) not in self._modes]
         return Declined(f"pypto has no {', '.join(unknown)}", missing=True) if unknown else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -156,7 +156,7 @@ class Pypto:
         """Apply the operator: operands, the destination's type, then the attributes by name."""
         function = getattr(self._pypto, case.op.partition(".")[2])
         target = getattr(self._pypto, case.outputs[0].name_in(WORLD))
-        attributes = {name: self._modes[str(value)] for name, value in case.attributes}
+        attributes = {name: self._modes[str(value)] for name, value in case.given}
         return function(*operands, target, **attributes)
 
     def _saved(self, dtype: DType, shape: tuple[int, ...]) -> Codes:

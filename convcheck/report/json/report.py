@@ -253,7 +253,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     outputs: tuple[str, ...]
     #: The ranks of the inputs; null where they are not part of the question.
     ranks: tuple[Count, ...] | None
-    #: Those that apply, also where they have their default.
+    #: Those that apply, also at their default; one that is left out has the word `default`.
     attributes: dict[str, int | str]
 
 

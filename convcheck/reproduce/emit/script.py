@@ -82,7 +82,7 @@ def _word_of(fmt: Format, packed: bool) -> int | str:
 
 def _keywords(case: Case, numbers: Mapping[str, str]) -> str:
     """Return the attributes as arguments of helper.make_node."""
-    said: list[tuple[str, str]] = [(name, repr(v)) for name, v in case.attributes]
+    said: list[tuple[str, str]] = [(name, repr(v)) for name, v in case.given]
     for name, kind in case.carried:
         output = case.outputs[0]
         said.append((name, numbers[output.name] if kind == "int" else repr(output.name_in(_ONNX))))

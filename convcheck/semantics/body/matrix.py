@@ -59,7 +59,7 @@ def find(
 ) -> FoundCell:
     """Look up the common type of two inputs. Raises SpecError where no table has the pair."""
     matrix = spec.body_as(Matrix)
-    said = dict(attributes)
+    said = dict(spec.in_force(attributes))
     for table in matrix.tables:
         if all(said.get(name) in allowed for name, allowed in table.when):
             pair = _pair(table, (inputs[0].name, inputs[1].name), ranks)

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
@@ -209,10 +208,10 @@ def _replay(spec: Spec, example: TableExample) -> Iterator[Diagnostic]:
 
 
 def _case_of(spec: Spec, example: TableExample) -> Case:
-    kinds = {a.name: a.kind for a in spec.attributes}
+    known = {a.name: a for a in spec.attributes}
     said: dict[str, Value] = dict(defaults(spec, example.target))
     for name, value in example.attributes:
-        said[name] = int(cast(str, value)) if kinds[name] == "int" else value
+        said[name] = known[name].value_of(str(value))
     return make_case(spec, example.source, example.target, tuple(said.items()))
 
 
