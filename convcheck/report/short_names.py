@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+
+from convcheck.rules.model import op_and_version
 
 _Axes = tuple[tuple[str, ...], ...]  # the words that stand in each place of an id
 _FAMILY, _VERSION, _SOURCE, _TARGET, _REST = range(5)
@@ -21,7 +22,7 @@ def compact_ids(ids: Iterable[str]) -> list[str]:
 
 def family(spec: str) -> str:
     """Return a spec's id with its version left open: onnx.Cast-*."""
-    stem, version = _split(spec)
+    stem, version = op_and_version(spec)
     return f"{stem}-*" if version else stem
 
 
@@ -31,15 +32,10 @@ def short_names(addresses: Sequence[str]) -> list[str]:
     return short if len(set(short)) == len(short) else list(addresses)
 
 
-def _split(spec: str) -> tuple[str, str]:
-    match = re.fullmatch(r"(.+)-([0-9]+)", spec)
-    return (match[1], match[2]) if match else (spec, "")
-
-
 def _axes(spec: str, name: str) -> _Axes:
     head, slash, rest = name.partition("/")
     source, _, target = head.partition("-to-")
-    return tuple((word,) for word in (*_split(spec), source, target, slash + rest))
+    return tuple((word,) for word in (*op_and_version(spec), source, target, slash + rest))
 
 
 def _merge(entries: Iterable[_Axes]) -> list[_Axes]:

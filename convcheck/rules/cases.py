@@ -110,12 +110,12 @@ def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]
     """Return the attribute values asked of a pair of types, and whether a refusal is accepted."""
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
-    if spec.pairs and spec.pairs.word(*_ends(spec, types)) == "unlisted":
-        yield defaults(spec, outputs[0]), True
-        return
-    names = [a.name for a in applying]
+    names, usual = [a.name for a in applying], tuple(a.default for a in applying)
     for values in product(*(a.values for a in applying)):
-        yield tuple(zip(names, values, strict=True)), False
+        attributes = tuple(zip(names, values, strict=True))
+        listed = spec.pairs is None or spec.pairs.word(*_ends(spec, types), attributes) == "listed"
+        if listed or values == usual:
+            yield attributes, not listed
     for attribute in spec.attributes:
         yield from _asked_besides(spec, attribute, types)
 

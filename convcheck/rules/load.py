@@ -18,7 +18,7 @@ from convcheck.rules.context import Context, read_cite
 from convcheck.rules.extend import extend, rules_of, standalone
 from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts
-from convcheck.rules.model import DType, Source, Spec
+from convcheck.rules.model import DType, Source, Spec, version_key
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.spellings import read_spellings
@@ -208,7 +208,9 @@ def _by_id(files: Sequence[_File]) -> dict[str, _File]:
         if other is not file:
             message = f"{name} is already defined in {other.shown}"
             raise file.head.error(message, "give it another op or version")
-    return dict(sorted(found.items(), key=lambda e: (_op(e[1].head), _version(e[1].head))))
+    return dict(
+        sorted(found.items(), key=lambda e: (_op(e[1].head), version_key(_version(e[1].head))))
+    )
 
 
 def _all_types(roots: Sequence[Path]) -> Types:
@@ -265,10 +267,12 @@ def _id(node: Node) -> str:
     return f"{_op(node)}-{version}" if version else _op(node)
 
 
-def _version(node: Node) -> int:
-    """Read the version; 0 for an operator whose text has none."""
+def _version(node: Node) -> str:
+    """Read the version; '' for an operator whose text has none."""
     version = node.get("version")
-    return version.integer() if version else 0
+    if version and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", version.text()):
+        raise version.error(f"{version.text()!r} is not a version", "write 21, or 0.2")
+    return version.text() if version else ""
 
 
 def _spec(node: Node, types: Types, parent: str) -> Spec:
@@ -286,7 +290,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
     spec = Spec(
         id=_id(node),
         op=_op(node),
-        version=_version(node),
+        version=next(iter(version_key(_version(node))), 0),
         extends=parent,
         sources=sources,
         glosses={sentence: gloss.place for sentence, gloss in glosses.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
 DEFAULT = "default"  # the value of an attribute that is left out
+_VERSIONED = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")  # a spec's id
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
 
 
@@ -223,19 +225,37 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class PairList:
+    """A list of pairs of source and destination, and the attribute values that it is for."""
+
+    #: Attribute -> the values that it may have.
+    when: tuple[tuple[str, frozenset[str]], ...]
+    #: Source -> its destinations.
+    listed: Mapping[str, TypeNames]
+    cite: Cite
+
+    def has(self, source: str, target: str, attributes: Mapping[str, str]) -> bool:
+        """Return whether the pair is in the list, and the list for these attribute values."""
+        return target in self.listed.get(source, ()) and all(
+            attributes.get(name) in values for name, values in self.when
+        )
+
+
+@dataclass(frozen=True)
 class Pairs:
     """The pairs of source and destination that a text supports, where they are no product.
 
     Others are asked under the attributes' defaults only, and a refusal of them is accepted.
     """
 
-    #: Source -> its destinations.
-    listed: Mapping[str, TypeNames]
-    cite: Cite
+    #: A pair is supported where one of them has it.
+    lists: tuple[PairList, ...]
 
-    def word(self, source: str, target: str) -> str:
+    def word(self, source: str, target: str, attributes: Attributes) -> str:
         """Return the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
-        return "listed" if target in self.listed.get(source, ()) else "unlisted"
+        values = {name: str(value) for name, value in attributes}
+        listed = any(one.has(source, target, values) for one in self.lists)
+        return "listed" if listed else "unlisted"
 
 
 @dataclass(frozen=True)
@@ -257,7 +277,7 @@ class Case:
     spec: str
     #: The operator, as onnx.Cast.
     op: str
-    #: The version of the operator, 0 where it has none.
+    #: The first number of the version, which an operator set has no more of; 0 for none.
     version: int
     #: The types of the inputs, in order.
     inputs: tuple[DType, ...]
@@ -322,6 +342,17 @@ class Case:
         return tuple((name, value) for name, value in self.attributes if value != DEFAULT)
 
 
+def op_and_version(spec: str) -> tuple[str, str]:
+    """Return the operator and the version in a spec's id: onnx.Cast and 21; '' for no version."""
+    match = _VERSIONED.fullmatch(spec)
+    return (match[1], match[2]) if match else (spec, "")
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Return what versions are put in order by: their numbers; () for no version."""
+    return tuple(int(number) for number in version.split(".") if number)
+
+
 class Body(ABC):
     """What decides the answers of a spec; of its rules, a body may say where they apply."""
 
@@ -351,7 +382,7 @@ class Spec:
     id: str
     #: The operator: onnx.Cast.
     op: str
-    #: The version, 0 where it has none.
+    #: The first number of the version, which an operator set has no more of; 0 for none.
     version: int
     #: The id of the parent, '' for none.
     extends: str

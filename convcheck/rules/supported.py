@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from convcheck.rules.context import Context, read_cite
-from convcheck.rules.model import Pairs, Shapes, TypeNames
+from convcheck.rules.model import PairList, Pairs, Shapes, TypeNames
 from convcheck.rules.source import Node, refuse
 from convcheck.wording import meant
 
 
 def read_pairs(node: Node | None, context: Context) -> Pairs | None:
-    """Return the supported pairs: `{cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
+    """Return the supported pairs, one list of them or several for different attribute values:
+    `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
 
-    Raises SpecError for an unknown type.
+    Raises SpecError for an unknown type, attribute or value.
     """
-    if node is None:
-        return None
-    node.only("cite", "listed")
+    return Pairs(tuple(_pair_list(one, context) for one in node.elements())) if node else None
+
+
+def _pair_list(node: Node, context: Context) -> PairList:
+    node.only("when", "cite", "listed")
     rows = node.need("listed", "source -> its destinations")
     listed = {
         source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
@@ -26,7 +29,19 @@ def read_pairs(node: Node | None, context: Context) -> Pairs | None:
         for source in rows.items()
         if source not in known
     )
-    return Pairs(listed, read_cite(node.need("cite"), context))
+    return PairList(
+        _values(node.get("when"), context), listed, read_cite(node.need("cite"), context)
+    )
+
+
+def _values(node: Node | None, context: Context) -> tuple[tuple[str, frozenset[str]], ...]:
+    if node is None:
+        return ()
+    node.only(*context.attributes)
+    return tuple(
+        (name, frozenset(e.word(context.attributes[name], "value") for e in values.elements()))
+        for name, values in node.items().items()
+    )
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:

@@ -74,7 +74,7 @@ class Points:
 
 
 Test = Callable[[Points, str], Mask]
-Nature = Literal["special", "threshold", "grid", "isolated", "level"]
+Nature = Literal["special", "threshold", "grid", "isolated"]
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,7 @@ class CaseWord:
     #: `threshold`: on which side of one number x or [x] is; among the numbers of one sign that are
     #: not zero the answer changes once at most. `grid`: whether it is one of the values that stand
     #: at equal distances, a power of two of codes, within a binade. `isolated`: anything else, so
-    #: that every code has to be looked at. `level`: the same, but without the row the same is due:
-    #: only how firmly, and by which rule, is another matter.
+    #: that every code has to be looked at.
     nature: Nature
     #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
     test: Test
@@ -168,7 +167,6 @@ CASES: Mapping[str, CaseWord] = {
     **_words("threshold", _THRESHOLD),
 }
 ELSE = "else"
-THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
 
@@ -221,8 +219,7 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for error messages."""
-    spelled = (TEXT_IS + name for name in literals)
-    return [*CASES, ELSE, *spelled, DIGITS + "N", "x < 2^N", THROUGH + "TYPE"]
+    return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N", "x < 2^N"]
 
 
 # Outcome words. A constant gives a code of the destination; a computation gives codes.
@@ -330,6 +327,15 @@ def _low_bits(p: Points, mode: str) -> Codes:
     return (wide & np.uint64(target.mask)).astype(target.storage)
 
 
+def _wrapped(p: Points, mode: str) -> Codes:
+    """The low bits of [x], a whole number of any size, in two's complement."""
+    magnitude, past = p.rounded(mode).magnitude, p.x.exponent - 63
+    shifted = p.x.significand << np.clip(past, 0, 63).view(np.uint64)
+    magnitude = np.where(past > 63, np.uint64(0), np.where(past > 0, shifted, magnitude))
+    wide = np.where(p.x.sign, np.uint64(0) - magnitude, magnitude)
+    return (wide & np.uint64(cast(Int, p.target).mask)).astype(p.target.storage)
+
+
 def _spelling(p: Points, mode: str) -> Texts:
     return p.spelled
 
@@ -338,17 +344,17 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "[x]": (_rounded_codes, EXACT),
     "same": (_same, EXACT),
     "low-bits": (_low_bits, EXACT),
+    "wrapped": (_wrapped, EXACT),
     "plain-to-x": (_spelling, PLAIN_TO_X),
     "plain": (_spelling, PLAIN),
     "parses-to-x": (_spelling, PARSES_TO_X),
     "parses": (_spelling, PARSES),
 }
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
-AS_BELOW = "as-below"  # what the rules below say
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
-ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]"))
+ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]", "wrapped"))
 
 
 def known_outcomes() -> list[str]:
     """Return the names of the outcome words, for error messages."""
-    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]
+    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]

@@ -6,6 +6,7 @@ bits that were written down from the text.
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import subprocess
@@ -47,8 +48,10 @@ def dtype(name: str) -> DType:
     return DType(name, fmt, (("pypto", theirs),), Place("test", 1))
 
 
-def case(source: str, target: str, mode: str = "NONE", op: str = "pypto.cast") -> Case:
-    attributes = (("mode", f"CAST_{mode}"),)
+def case(
+    source: str, target: str, mode: str = "NONE", op: str = "pypto.cast", satmode: str = ""
+) -> Case:
+    attributes = (("mode", f"CAST_{mode}"), *((("satmode", satmode),) if satmode else ()))
     return Case(op, op, 0, (dtype(source),), (dtype(target),), attributes, (("dtype", "string"),))
 
 
@@ -153,6 +156,28 @@ def test_bits_go_in_and_out_of_every_type(
     assert got.tolist() == codes(target, want).tolist()
 
 
+def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the function is called with: whether the interpreter heeds it is not tested here."""
+    assert isinstance(pypto, Pypto)
+    called: list[dict[str, object]] = []
+    function = pypto._pypto.cast
+
+    @functools.wraps(function)
+    def cast(*operands: object, **attributes: object) -> object:
+        called.append(attributes)
+        return function(*operands, **attributes)
+
+    monkeypatch.setattr(pypto._pypto, "cast", cast)
+    for satmode in ("ON", "OFF", ""):
+        got = answered(pypto.answer(case("float16", "int8", satmode=satmode), [HUNDRED]))
+        assert got.tolist() == [100]
+        values = pypto._pypto.SaturationMode.__members__
+        assert called[-1].get("satmode") == (values[satmode] if satmode else None)
+
+
+HUNDRED = codes("float16", [0x5640])
+
+
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 2, 3, 1)])
 def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...]) -> None:
     values = codes("int32", range(6)).reshape(shape)
@@ -190,7 +215,7 @@ def test_it_says_what_it_is(pypto: Backend) -> None:
     [
         (case("float32", "float16", op="onnx.Cast"), "pypto has no onnx.Cast"),
         (case("float32", "float16", op="pypto.warp"), "pypto has no pypto.warp"),
-        (case("float32", "float16", "SIDEWAYS"), "pypto has no CAST_SIDEWAYS"),
+        (case("float32", "float16", "SIDEWAYS"), "pypto has no mode=CAST_SIDEWAYS"),
         (case("float32", "float8e5m2"), "no type float8e5m2 on this route"),
         (case("float64", "float32"), "no type float64 on this route"),
         (case("int4", "int8"), "no type int4 on this route"),

@@ -54,7 +54,7 @@ def some() -> list[Case]:
         *list(cases(CATALOG.specs["openvino.Range-4"]))[7:8],
         *list(cases(CATALOG.specs["openvino.FakeConvert-13"]))[30:31],
         *promotions[40::2900],
-        *list(cases(CATALOG.specs["pypto.cast"]))[40:42],
+        *list(cases(CATALOG.specs["pypto.cast-0.1"]))[40:42],
     ]  # fmt: skip
 
 

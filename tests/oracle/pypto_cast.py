@@ -1,21 +1,24 @@
-"""An independent, slow oracle for pypto.cast, from its text and on `fractions.Fraction` alone.
+"""An independent, slow oracle for pypto.cast, from its texts and on `fractions.Fraction` alone.
 
-The text describes a mode by what becomes of the bits: with S the sign bit and M the mantissa,
+The texts describe a mode by what becomes of the bits: with S the sign bit and M the mantissa,
 whether one is carried into M, by the last bit of M and by the part that is to be rounded off
 ("待舍入部分"), its first bit and whether the later ones are all zero. Here the two neighbours of
 a value in the destination take M's place, and where the value lies between them that part's.
+
+There are three: of releases 0.1 and 0.2, and the documentation of 9.2.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from .formats import ABOVE, BELOW, EXACT, FLOATS, INTEGERS, SIGNED, TIE, Value, decode, locate, span
-from .question import IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
+from .question import DISPUTED, IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
 
+VERSIONS = ("0.1", "0.2", "9.2")
 TYPES = ("float32", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64")
-
 # "支持以下转化", 1 to 8.
-SUPPORTED = {
+SUPPORTED: dict[str, tuple[str, ...]] = {
     "float16": ("float32", "int32", "int16", "int8", "uint8"),
     "bfloat16": ("float32", "int32"),
     "int32": ("float32", "int16", "int64"),
@@ -25,7 +28,6 @@ SUPPORTED = {
     "int16": ("float32", "float16"),
     "int64": ("float32", "int32"),
 }
-
 # "默认处理模式如下", 1 to 5; where it says "与 Torch 对齐" alone, that is to nearest even.
 DEFAULTS = {
     ("float32", "float16"): "CAST_RINT",
@@ -37,6 +39,41 @@ DEFAULTS = {
     ("float16", "int8"): "CAST_TRUNC",
     ("int32", "float16"): "CAST_RINT",
 }
+# 0.2, constraint 5.1: these may be switched to OFF; the others may not.
+SWITCHED = {
+    ("float16", "uint8"), ("float16", "int8"), ("float32", "int16"), ("float16", "int16"),
+    ("int64", "int32"), ("int32", "int16"),
+}  # fmt: skip
+# 9.2, the two tables: destinations, each with how many of the six modes it takes, of which the
+# sixth is CAST_ODD. "DT_HF8" and "DT_FP4_E1M2X2" are left out.
+TABLES = {
+    "A3": {
+        "float32": "float16 6, bfloat16 5, int64 5, int32 5, int16 5",
+        "float16": "float32 0, int32 5, int16 5, int8 5, uint8 5, int4 5",
+        "bfloat16": "float32 0, int32 5",
+        "int32": "float32 5, int64 0, int16 0, float16 0",
+        "int16": "float32 5, float16 5",
+        "int64": "float32 5, int32 0",
+        "uint8": "float16 0",
+        "int8": "float16 0",
+        "int4": "float16 0",
+    },
+    "950": {
+        "float32": "float16 6, bfloat16 5, int64 5, int32 5, int16 5, float8e4m3fn 5, float8e5m2 5",
+        "float16": "float32 0, int32 5, int16 5, int8 5, uint8 5",
+        "bfloat16": "float32 0, int32 5, float16 5, float4e2m1 0",
+        "uint8": "float16 0, uint16 0",
+        "int8": "float16 0, int16 0, int32 0",
+        "int16": "uint8 0, float16 5, float32 0, uint32 0, int32 0",
+        "int32": "float32 5, int16 0, uint16 0, int64 0, uint8 0, float16 0",
+        "uint32": "uint8 0, uint16 0, int16 0",
+        "int64": "float32 5, int32 0",
+        "float8e4m3fn": "float32 0",
+        "float8e5m2": "float32 0",
+        "float4e2m1": "bfloat16 0",
+    },
+}
+NARROW = ("float8e4m3fn", "float8e5m2", "float4e2m1")
 
 Carry = Callable[[bool, bool, bool, bool], bool]
 # S is set; M's last bit is; the first bit rounded off is; any later one is.
@@ -52,33 +89,87 @@ MODES = ("CAST_NONE", *CARRIES)
 TO_NEAREST = ("CAST_RINT", "CAST_ROUND")
 
 
-def expect(source: str, destination: str, mode: str, code: int) -> Want:
-    """What is demanded of the cast of a code."""
-    pair = (source, destination)
-    if destination not in SUPPORTED[source] and (pair, mode) != (
-        ("int32", "float16"),  # it has a default, but is not in the list
-        "CAST_NONE",
-    ):
+class Way(NamedTuple):
+    """How a pair is converted: the level, the carry, and what is given out of range.
+
+    To an integer `beyond` is CLAMP or WRAP (the low bits, or else clamped: two sentences), to a
+    float INF, or SILENT of numbers; OPEN is silent of infinities too.
+    """
+
+    level: str
+    carries: Carry
+    beyond: str
+
+
+CLAMP, WRAP, INF, SILENT, OPEN = "clamp", "wrap", "inf", "silent", "open"
+
+
+def expect(
+    version: str, source: str, destination: str, said: Mapping[str, object], code: int
+) -> Want:
+    """What is demanded of the cast of a code, given the attributes."""
+    words = tuple(str(said.get(name, "")) for name in ("mode", "satmode", "product"))
+    if words[0] == "default":
+        words = (MODES[0], *words[1:])
+    way = _way(version, source, destination, *words)
+    if way is None:
         return UNDEFINED
-    level, carries, to_nearest = _mode(source, destination, mode)
-    if destination in INTEGERS:
-        return _to_integer(source, destination, level, carries, code)
-    return _to_float(source, destination, level, carries, code, to_nearest)
+    to = _to_integer if destination in INTEGERS else _to_float
+    return to(source, destination, way, code)
 
 
 @cache
-def _mode(source: str, destination: str, mode: str) -> tuple[str, Carry, bool]:
-    """A mode's level and carry, and whether it is to nearest; the default is another mode."""
-    if mode != "CAST_NONE":
-        # "S", "M": the modes are told of floats.
-        level = NORMATIVE if source in FLOATS else IMPLIED
-    elif (source, destination) in DEFAULTS:
-        mode, level = DEFAULTS[source, destination], NORMATIVE
-    else:
-        # "常见类型之间的转换，框架会自动转换，与torch对齐": Torch drops fractions of floats.
-        drops = source in FLOATS and destination in INTEGERS
-        mode, level = "CAST_TRUNC" if drops else "CAST_RINT", IMPLIED
-    return level, CARRIES[mode], mode in TO_NEAREST
+def _way(
+    version: str, source: str, destination: str, mode: str, satmode: str, product: str
+) -> Way | None:
+    """How a question is to be answered, None where the text says nothing of it."""
+    table = _table(version, product)
+    pair = (source, destination)
+    default_alone = version != "9.2" and pair == ("int32", "float16") and mode == MODES[0]
+    if (destination not in table.get(source, {}) and not default_alone) or source == destination:
+        return None  # INT32 to FP16 has a default, but is not in the list
+    level, word = _mode(version, pair, mode, table.get(source, {}).get(destination, 0))
+    beyond = _beyond(version, pair, satmode)
+    if beyond == INF and word not in TO_NEAREST:
+        beyond = SILENT
+    if beyond == OPEN and destination in INTEGERS:
+        return None  # "OFF模式不支持"
+    return Way(level, CARRIES[word], beyond)
+
+
+@cache
+def _table(version: str, product: str) -> dict[str, dict[str, int]]:
+    """Source to its destinations, each with how many modes it takes."""
+    if version != "9.2":
+        return {source: dict.fromkeys(found, 6) for source, found in SUPPORTED.items()}
+    rows = {source: row.split(", ") for source, row in TABLES[product].items()}
+    return {s: {e.split()[0]: int(e.split()[1]) for e in row} for s, row in rows.items()}
+
+
+def _mode(version: str, pair: tuple[str, str], mode: str, taken: int) -> tuple[str, str]:
+    """The level, and the mode by which it is: its own, or the default."""
+    floats, drops = pair[0] in FLOATS, pair[0] in FLOATS and pair[1] in INTEGERS
+    if mode in MODES[1:] and (taken == 6 or (taken == 5 and mode != "CAST_ODD")):
+        return NORMATIVE if floats else IMPLIED, mode  # "S", "M": they are told of floats
+    # "常见类型之间的转换，框架会自动转换，与torch对齐": Torch drops fractions of floats. 9.2 has
+    # "浮点数转整数" and "其他转换场景", of every mode that a pair does not have.
+    word = "CAST_TRUNC" if drops else "CAST_RINT"
+    if version == "9.2":
+        return NORMATIVE if floats else IMPLIED, word
+    return (NORMATIVE, DEFAULTS[pair]) if pair in DEFAULTS else (IMPLIED, word)
+
+
+def _beyond(version: str, pair: tuple[str, str], satmode: str) -> str:
+    if pair[1] not in INTEGERS:
+        # "先饱和后舍入" is all that 9.2 says of BF16 to FP16
+        open_ = pair[1] in NARROW or (version == "9.2" and pair == ("bfloat16", "float16"))
+        return OPEN if open_ else INF
+    # 5.2: "其他转换默认使用 ON模式"
+    if version == "0.1" or satmode == "ON":
+        return CLAMP
+    if version == "0.2" and satmode == "default" and pair not in SWITCHED:
+        return CLAMP
+    return WRAP if version == "9.2" or pair in SWITCHED else OPEN
 
 
 @lru_cache(maxsize=1 << 19)
@@ -102,23 +193,28 @@ def _carried(carries: Carry, negative: bool, kept: int, side: int) -> int:
     return kept + carries(negative, kept % 2 == 1, first, later)
 
 
-def _to_integer(source: str, destination: str, level: str, carries: Carry, code: int) -> Want:
+def _to_integer(source: str, destination: str, way: Way, code: int) -> Want:
     value, kept, side = _placed(source, destination, code)
     low, high = span(destination)
     if isinstance(value, str):
-        if value in ("nan", "-nan"):
-            return UNDEFINED
         if value == "-0":
-            return _integer(level, destination, 0)
+            return _integer(way.level, destination, 0)
+        if value in ("nan", "-nan") or way.beyond != CLAMP:
+            return UNDEFINED
         return _integer(IMPLIED, destination, high if value == "inf" else low)
-    # "如果目的操作数是整型且源操作数的数值超过整型的数据表示范围": the value, not what is rounded.
     negative = value.numerator < 0
+    magnitude = _carried(way.carries, negative, kept, side)
+    # "如果目的操作数是整型且源操作数的数值超过整型的数据表示范围": the value, not what is rounded.
     if not low * value.denominator <= value.numerator <= high * value.denominator:
-        return _integer(NORMATIVE, destination, low if negative else high)
+        clamped = _integer(NORMATIVE, destination, low if negative else high)
+        if way.beyond == CLAMP:
+            return clamped
+        # "截断/回绕", with 300.0 to 44 for an example; or what `clamped` is by constraint 1.
+        wrapped = ("bits", (-magnitude if negative else magnitude) % 2 ** INTEGERS[destination])
+        return Want(DISPUTED, (wrapped, *clamped.readings))
     if source in INTEGERS:
         return _integer(IMPLIED, destination, int(value))
-    magnitude = _carried(carries, negative, kept, side)
-    return _integer(level, destination, -magnitude if negative else magnitude)
+    return _integer(way.level, destination, -magnitude if negative else magnitude)
 
 
 def _integer(level: str, destination: str, value: int) -> Want:
@@ -127,21 +223,21 @@ def _integer(level: str, destination: str, value: int) -> Want:
     return bits(level, value + 2 ** SIGNED[destination] if value < 0 else value)
 
 
-def _to_float(
-    source: str, destination: str, level: str, carries: Carry, code: int, to_nearest: bool
-) -> Want:
+def _to_float(source: str, destination: str, way: Way, code: int) -> Want:
     float_ = FLOATS[destination]
     value, kept, side = _placed(source, destination, code)
     if isinstance(value, str):
         if value in ("nan", "-nan"):
-            return Want(IMPLIED, (NAN,))
+            return UNDEFINED if destination in NARROW else Want(IMPLIED, (NAN,))
+        if value != "-0" and way.beyond == OPEN:
+            return UNDEFINED
         magnitude = 0 if value == "-0" else float_.largest + 1
         return bits(IMPLIED, magnitude + (float_.sign if value[0] == "-" else 0))
-    negative = value.numerator < 0
-    if not to_nearest and (kept, side) > (float_.largest, EXACT):
-        return UNDEFINED
-    magnitude = _carried(carries, negative, kept, side)
+    negative, level = value.numerator < 0, way.level
+    magnitude = _carried(way.carries, negative, kept, side)
     if magnitude > float_.largest:
+        if way.beyond != INF:
+            return UNDEFINED
         magnitude, level = float_.largest + 1, IMPLIED
     if magnitude == 0 and negative:
         level = IMPLIED  # no text says that a result of zero keeps its sign

@@ -160,11 +160,37 @@ def symmetric(p: Problem) -> Bits | None:
     return put(p, p.right == lowest, lowest + 1)
 
 
+def clamped_near(p: Problem) -> Bits | None:
+    """What is out of range by no more than max is clamped, the rest wraps."""
+    if not isinstance(p.target, Int):
+        return None
+    low, high = int(p.target.min), int(p.target.max)
+    near = outside(p, low, high) & ~outside(p, low - high, high + high)
+    return put(p, near, np.where(p.x.sign, low & p.target.mask, high))
+
+
+def wrapped_unrounded(p: Problem) -> Bits | None:
+    """The low bits are those of the value before it was rounded."""
+    if not isinstance(p.target, Int) or isinstance(p.source, Int):
+        return None
+    cut = answers(rounding_by(p.program, dict.fromkeys(MODES, "toward-zero")), p.points)
+    return put(p, outside(p, int(p.target.min), int(p.target.max)), cut)
+
+
 def infinity_to_zero(p: Problem) -> Bits | None:
     """Infinities come out as 0."""
     return put(p, p.x.kind == INFINITY, 0) if isinstance(p.target, Int) else None
 
 
+# Where a value out of range may wrap, or else all of them be clamped.
+OF_WRAPPING = (
+    Bug("some wrap, some are clamped", clamped_near),
+    Bug("wrapped as it was before rounding", wrapped_unrounded),
+    Bug("lowest beyond int64", lowest_beyond(64)),
+    Bug("lowest beyond int32", lowest_beyond(32)),
+    Bug("clamped to max on either side", clamped_by_sign),
+    Bug("clamped to -max instead of min", symmetric),
+)
 TIES_TO_ZERO = dict.fromkeys(("nearest-even", "nearest-away"), "nearest-toward-zero")
 HALVES_UP = {"nearest-away": "nearest-up"}
 AWAY = {"ceil": "away", "floor": "away"}

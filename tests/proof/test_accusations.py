@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 from catalogue import CATALOG
 from command import convcheck, report_at
-from oracle import decode, expect, fake_convert, fits, promotion, pypto_cast, ranges
+from oracle import convert, decode, expect, fake_convert, fits, promotion, pypto_cast, ranges
 from oracle.formats import FLOATS
 
 from convcheck.backends import protocol
@@ -26,8 +26,11 @@ from convcheck.errors import UnavailableError
 from convcheck.rules.model import Spec
 
 Json = dict[str, Any]
-OPENVINO = ("openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13", "openvino.Range-4")
-PYPTO = ("pypto.cast",)
+OPENVINO = (
+    *("openvino.Convert-1", "openvino.ConvertLike-1", "openvino.ConvertPromoteTypes-14"),
+    *("openvino.FakeConvert-13", "openvino.Range-4"),
+)
+PYPTO = ("pypto.cast-0.2",)
 NAN, ZERO, FREE, REFUSED = "<nan>", "<zero>", "<undefined>", "<refused>"
 
 
@@ -145,8 +148,10 @@ def rightly(case: Json, example: Json) -> bool:
 def element_rightly(case: Json, example: Json) -> bool:
     [source], [target] = case["inputs"], case["outputs"]
     code, said = int(example["input"][0], 16), case["attributes"]
-    if case["spec"] in PYPTO:
-        want = pypto_cast.expect(source, target, said["mode"], code)
+    if case["spec"] in OPENVINO:
+        want = convert.expect(case["spec"].rpartition("-")[0], source, target, code)
+    elif case["spec"] in PYPTO:
+        want = pypto_cast.expect("0.2", source, target, said, code)
     else:
         version = int(case["spec"].removeprefix("onnx.Cast-"))
         want = expect(version, source, target, said, code)
@@ -220,6 +225,10 @@ def as_code(name: str, word: str) -> str:
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "pypto": ("pypto", PYPTO, ()),
+    # Rounded twice, through float16 or float32, and integers of every kind of result.
+    "openvino Convert": (
+        "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
+    ),
     "openvino FakeConvert": ("openvino", ("openvino.FakeConvert-13",), ()),
     # Outputs that round, that wrap and that overflow; of integers a few calls kill the process.
     "openvino Range": (
@@ -356,7 +365,9 @@ def test_a_backend_is_prepared_if_it_can_be() -> None:
 def test_a_backend_says_which_specs_it_is_asked() -> None:
     specs = CATALOG.specs.values()
     for address in ("choosy", "choosy:variant"):
-        assert [s.id for s in specs if protocol.takes(address, s)] == ["pypto.cast"]
+        assert [s.id for s in specs if protocol.takes(address, s)] == [
+            *("pypto.cast-0.1", "pypto.cast-0.2", "pypto.cast-9.2")
+        ]
     for address in ("plain", "missing", "some.module:Class"):
         assert all(protocol.takes(address, spec) for spec in specs)
 

@@ -1,15 +1,17 @@
 """pypto.cast: evaluator and oracle agree, in levels and in patterns, bit for bit.
 
-All codes of all sources of up to 16 bits, in every mode and every pair; of the wider sources all
-inputs of the edge and the boundary tier, and what hypothesis finds. The oracle's own facts are
-those of the text.
+Of release 0.2 all codes of all sources of up to 16 bits, of the wider ones all inputs of the edge
+and the boundary tier, shared out among the modes, and what hypothesis finds; of every version the
+edge vectors. The oracle's own facts are those of the texts.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.formats import FLOATS, INTEGERS, WIDTHS, decode, locate
-from oracle.pypto_cast import MODES, SUPPORTED, TYPES, expect
+from oracle.pypto_cast import MODES, SUPPORTED, TYPES, VERSIONS, expect
 from oracle.question import Want
 
 from convcheck.numerics.format import Bits
@@ -27,8 +29,9 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected
 from convcheck.vectors.generate import inputs_of
 
-SPEC = CATALOG.specs["pypto.cast"]
-CASES = list(cases(SPEC))
+CASES = {v: list(cases(CATALOG.specs[f"pypto.cast-{v}"])) for v in VERSIONS}
+MAIN = CASES["0.2"]  # which a runtime is asked
+SATMODES = ("OFF", "ON")
 LISTED = [(s, t) for s, targets in SUPPORTED.items() for t in targets]
 NARROW = [pair for pair in LISTED if WIDTHS[pair[0]] <= 16]
 WIDE = [pair for pair in LISTED if WIDTHS[pair[0]] > 16]
@@ -36,27 +39,25 @@ SHOWN = 5
 
 
 @cache
-def case_of(source: str, target: str, mode: str) -> Case:
+def case_of(source: str, target: str, mode: str, satmode: str = "OFF") -> Case:
     name = f"{source}-to-{target}/mode={mode}"
-    return next(case for case in CASES if case.name == name)
+    return next(c for c in MAIN if c.name in (name, f"{name}/satmode={satmode}"))
 
 
 def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
     """Fail with the first differences between evaluator and oracle; gives how many agree."""
-    expected = expected or evaluate(SPEC, case, bits)
-    source, target, mode = case.inputs[0].name, case.outputs[0].name, str(case.attribute("mode"))
-    (reading,) = expected.readings
+    expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
+    version, said = case.spec.rpartition("-")[2], dict(case.attributes)
+    source, target = case.inputs[0].name, case.outputs[0].name
     levels = [decision.level for decision in expected.decisions]
     found = []
-    answers = zip(
-        bits.tolist(), expected.rows.tolist(), reading.codes.tolist(), reading.patterns.tolist(),
-        strict=True,
-    )  # fmt: skip
-    for x, row, code, pattern in answers:
-        mine = ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
-        want = expect(source, target, mode, x)
-        if (levels[row], (mine,)) != (want.level, want.readings):
-            decision = expected.decisions[row]
+    columns = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in expected.readings]
+    answers = zip(bits.tolist(), expected.rows.tolist(), *columns, strict=True)
+    for x, row, *readings in answers:
+        decision = expected.decisions[row]
+        mine = tuple(("bits", c) if p == EXACT else (PATTERNS[p],) for c, p in readings)
+        want = expect(version, source, target, said, x)
+        if (levels[row], mine[: len(decision.readings)]) != (want.level, want.readings):
             found.append(f"  {x:#x}: {levels[row]} {mine}, oracle {want} by {decision.name}")
     assert not found, f"{case.id}: {len(found)} differ\n" + "\n".join(found[:SHOWN])
     return len(bits)
@@ -71,37 +72,50 @@ def codes(name: str, bits: list[int] | range) -> Bits:
 
 @pytest.mark.parametrize("pair", NARROW, ids="-to-".join)
 def test_every_code_of_up_to_16_bits(pair: tuple[str, str]) -> None:
+    """In the default mode; of cases that differ in a mode each is held to a part, in turn."""
     every = codes(pair[0], range(1 << WIDTHS[pair[0]]))
-    for mode in MODES:
-        assert held(case_of(*pair, mode), every) == len(every)
+    for turn, (mode, satmode) in enumerate(modes_of(pair[1])):
+        some = every if mode == "CAST_NONE" else every[turn % 4 :: 4]
+        assert held(case_of(*pair, mode, satmode), some) == len(some)
 
 
 @pytest.mark.parametrize("pair", WIDE, ids="-to-".join)
 def test_every_boundary_of_the_wide_sources(pair: tuple[str, str]) -> None:
     asked = [inputs_of(case_of(*pair, "CAST_NONE"), tier)[0] for tier in ("edge", "boundary")]
     every = np.unique(np.concatenate(asked))
-    for turn, mode in enumerate(MODES):
+    turns = list(modes_of(pair[1]))
+    for turn, (mode, satmode) in enumerate(turns):
         # the rows of the modes differ by the rounding alone: each is held to a part, in turn
-        some = every if mode == "CAST_NONE" else every[turn :: len(MODES)]
-        assert held(case_of(*pair, mode), some) > 100
+        assert held(case_of(*pair, mode, satmode), every[turn :: len(turns)]) > 50
 
 
-def test_every_edge_vector_of_every_case() -> None:
-    """The pairs outside the list too."""
-    assert sum(held(case, inputs_of(case, "edge")[0]) for case in CASES) > 30_000
+def modes_of(target: str) -> Iterator[tuple[str, str]]:
+    """The modes, with each of two saturation modes where there are such."""
+    return product(MODES, SATMODES if target in INTEGERS else SATMODES[:1])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_edge_vector_of_every_case(version: str) -> None:
+    """The pairs outside the list too; of cases that differ in the mode every fifth vector."""
+    asked = 0
+    for turn, case in enumerate(CASES[version]):
+        bits = inputs_of(case, "edge")[0]
+        usual = case.attribute("mode") == "CAST_NONE"
+        asked += held(case, bits if usual else bits[turn % 5 :: 5])
+    assert asked > 15_000
 
 
 @settings(max_examples=400)
 @given(st.data())
 def test_any_code_of_the_wide_sources(data: st.DataObject) -> None:
     source, target = data.draw(st.sampled_from(WIDE))
-    mode = data.draw(st.sampled_from(MODES))
+    mode, satmode = data.draw(st.sampled_from(MODES)), data.draw(st.sampled_from(SATMODES))
     width = WIDTHS[source]
     numbers = st.integers(0, 2**width - 1)
     if source in INTEGERS:  # of every length
         numbers |= st.integers(0, width).flatmap(lambda n: st.integers(0, 2**n - 1))
     drawn = data.draw(st.lists(numbers, min_size=1, max_size=50))
-    held(case_of(source, target, mode), codes(source, drawn))
+    held(case_of(source, target, mode, satmode), codes(source, drawn))
 
 
 def test_a_difference_is_found_and_shown() -> None:
@@ -109,17 +123,27 @@ def test_a_difference_is_found_and_shown() -> None:
     case, other = (case_of("float16", "int8", mode) for mode in ("CAST_RINT", "CAST_ROUND"))
     tie = codes("float16", [0x3800])  # 0.5
     with pytest.raises(AssertionError, match=r"1 differ\n +0x3800: .*by round / else"):
-        held(case, tie, evaluate(SPEC, other, tie))
+        held(case, tie, evaluate(CATALOG.specs[other.spec], other, tie))
 
 
 def test_cases_are_the_listed_pairs_in_every_mode_and_the_others_by_default() -> None:
-    asked = {(c.inputs[0].name, c.outputs[0].name, c.attribute("mode")): c.refusal for c in CASES}
-    assert len(asked) == len(CASES) == 21 * 7 + 43
-    for source in TYPES:
-        for target in TYPES:
-            modes = MODES if target in SUPPORTED[source] else MODES[:1]
-            for mode in modes:
-                assert asked[source, target, mode] == (len(modes) == 1)
+    for version, modes_of_integers in (("0.1", 7), ("0.2", 14)):
+        said = [(c.inputs[0].name, c.outputs[0].name, c.attributes) for c in CASES[version]]
+        left_out = sum("default" in dict(attributes).values() for _, _, attributes in said)
+        assert left_out == (5 if version == "0.1" else 5 + 9)
+        assert len(set(said)) == len(said) == 10 * 7 + 11 * modes_of_integers + 43 + left_out
+        for case in CASES[version]:
+            source, target = case.inputs[0].name, case.outputs[0].name
+            assert case.refusal == (target not in SUPPORTED[source])
+    assert {t.name for c in MAIN for t in (*c.inputs, *c.outputs)} == set(TYPES)
+
+
+def test_a_pair_that_lacks_a_mode_is_asked_what_it_does_then() -> None:
+    asked = {c.name for c in CASES["9.2"]}
+    assert "float32-to-bfloat16/mode=CAST_ODD/product=A3" in asked
+    assert "float16-to-int8/mode=CAST_ODD/satmode=OFF/product=A3" in asked
+    assert "float32-to-float8e5m2/mode=CAST_FLOOR/product=950" in asked
+    assert "float32-to-float8e5m2/mode=CAST_FLOOR/product=A3" not in asked
 
 
 # The oracle -------------------------------------------------------------------------------------
@@ -133,13 +157,19 @@ def code_of(name: str, value: float) -> int:
     return code
 
 
-def said(pair: str, mode: str, value: float) -> str:
+def said(pair: str, mode: str, value: float, satmode: str = "ON") -> str:
     """What the oracle says of a number, as level and number."""
     source, target = pair.split(">")
-    return shown(target, expect(source, target, mode, code_of(source, value)))
+    return shown(target, wanted(source, target, mode, code_of(source, value), satmode))
+
+
+def wanted(source: str, target: str, mode: str, code: int, satmode: str = "ON") -> Want:
+    return expect("0.2", source, target, {"mode": mode, "satmode": satmode}, code)
 
 
 def shown(target: str, want: Want) -> str:
+    if len(want.readings) > 1:
+        return f"disputed {[int(code) for _, code in want.readings]}"
     ((word, *code),) = want.readings
     if word == "undefined":
         return word
@@ -186,7 +216,13 @@ def test_the_modes_to_whole_numbers(value: float) -> None:
         ("float32>float16", "CAST_NONE", 65519.0, "normative 65504"),
         ("float32>float16", "CAST_NONE", 65520.0, "implied inf"),
         ("float32>float16", "CAST_TRUNC", 65504.0, "normative 65504"),
-        ("float32>float16", "CAST_TRUNC", 65505.0, "undefined"),
+        ("float32>float16", "CAST_TRUNC", 65510.0, "normative 65504"),
+        ("float32>float16", "CAST_TRUNC", 65536.0, "undefined"),
+        ("float32>float16", "CAST_FLOOR", 65510.0, "normative 65504"),
+        ("float32>float16", "CAST_FLOOR", -65510.0, "undefined"),
+        ("float32>float16", "CAST_CEIL", -65510.0, "normative -65504"),
+        ("float32>float16", "CAST_CEIL", 65510.0, "undefined"),
+        ("float32>float16", "CAST_ODD", 65510.0, "normative 65504"),
         ("float32>float16", "CAST_NONE", -(2.0**-30), "implied -0"),
         ("float32>float16", "CAST_CEIL", 2.0**-30, f"normative {2.0**-24:g}"),
         ("float32>int64", "CAST_NONE", 2.0**63, f"normative {2.0**63:g}"),
@@ -207,13 +243,34 @@ def test_fact(pair: str, mode: str, value: float, due: str) -> None:
     assert said(pair, mode, value) == due
 
 
+@pytest.mark.parametrize(
+    ("pair", "satmode", "value", "due"),
+    [
+        ("float16>int8", "default", 300.0, f"disputed {[44, 127]}"),
+        ("float32>int32", "default", 2.0**40, f"normative {2.0**31 - 1:g}"),
+        ("int32>int64", "default", 1.0, "implied 1"),
+        ("float16>int8", "OFF", 300.0, f"disputed {[44, 127]}"),
+        ("float16>int8", "OFF", -300.0, f"disputed {[256 - 44, 128]}"),
+        ("float16>int8", "OFF", 50.0, "normative 50"),
+        ("float16>int8", "ON", 300.0, "normative 127"),
+        ("int64>int32", "OFF", 2**32 + 5, f"disputed {[5, 2**31 - 1]}"),
+        ("float32>int32", "OFF", 1.0, "undefined"),
+        ("float32>int32", "ON", 2.0**40, f"normative {2.0**31 - 1:g}"),
+        ("int32>int64", "OFF", 1.0, "undefined"),
+    ],
+)
+def test_what_the_saturation_mode_says(pair: str, satmode: str, value: float, due: str) -> None:
+    mode = "CAST_RINT" if pair == "float16>int8" else "CAST_NONE"
+    assert said(pair, mode, value, satmode) == due
+
+
 def test_the_special_values() -> None:
     nan, plus, minus, zero = (0x7FC00000, 0x7F800000, 0xFF800000, 0x80000000)
     for mode in MODES:
-        to_half = [shown("float16", expect("float32", "float16", mode, x)) for x in (nan, minus)]
+        to_half = [shown("float16", wanted("float32", "float16", mode, x)) for x in (nan, minus)]
         assert to_half == ["implied nan", "implied -inf"]
-        assert shown("float16", expect("float32", "float16", mode, zero)) == "implied -0"
-        whole = [shown("int16", expect("float32", "int16", mode, x)) for x in (nan, plus, minus)]
+        assert shown("float16", wanted("float32", "float16", mode, zero)) == "implied -0"
+        whole = [shown("int16", wanted("float32", "int16", mode, x)) for x in (nan, plus, minus)]
         assert whole == ["undefined", "implied 32767", "implied -32768"]
 
 

@@ -338,9 +338,9 @@ def test_compact_names() -> None:
     ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
     assert short_names.compact_ids(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
     assert short_names.compact_ids([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
-    assert short_names.compact_specs(["onnx.Cast-9", "onnx.Cast-13", "pypto.cast"]) == (
-        "onnx.Cast-{9,13}, pypto.cast"
-    )
+    assert short_names.compact_specs(
+        ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
+    ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
     assert short_names.family("onnx.Cast-9") == "onnx.Cast-*"
 
 

@@ -51,7 +51,7 @@ def test_pages(version: int) -> None:
     "name",
     [
         "openvino.ConvertPromoteTypes-14", "openvino.FakeConvert-13", "openvino.Range-4",
-        "onnx.Range-11", "pypto.cast", "onnx.CastLike-15",
+        "onnx.Range-11", "pypto.cast-0.1", "onnx.CastLike-15",
     ],
 )  # fmt: skip
 def test_pages_of_other_bodies(name: str) -> None:

@@ -93,6 +93,8 @@ def test_pages_and_explanations_show_it() -> None:
     said = " ".join(convcheck("explain", name, "2", "23", "3").stdout.split())
     assert "our translation: The i-th element is computed by the following formula." in said
     said = " ".join(
-        convcheck("explain", "pypto.cast/float32-to-int32/mode=CAST_TRUNC", "1.5").stdout.split()
+        convcheck(
+            "explain", "pypto.cast-0.2/float32-to-int32/mode=CAST_TRUNC/satmode=ON", "1.5"
+        ).stdout.split()
     )
     assert "our translation: In CAST_TRUNC mode there is never a carry." in said

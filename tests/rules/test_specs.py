@@ -49,7 +49,7 @@ REFUSED = {
     "a cycle": ("version: 1", "version: 1\nextends: convert-1", "goes in a circle", 3),
     "a tag": ("version: 1", "version: !!python/name:os.system 1", "spec files are data", 2),
     "an alias": ("version: 1", "version: &v 1", "anchors and aliases", 2),
-    "a bad version": ("version: 1", "version: one", "expected a whole number", 2),
+    "a bad version": ("version: 1", "version: one", "is not a version", 2),
     "cells and columns": ("nan:          nan", "nan:          [nan, nan]", "2 cells", 20),
     "two rules of a name": ("to-int8-unclamped", "to-int8", "two rules are named", 34),
     "edit verb": ("name: to-int8\n", "name: to-int8\n    before: to-float8\n", "`before`", 25),

@@ -75,6 +75,23 @@ def test_listed_pairs_are_asked_in_every_mode_and_others_by_default(spec: Spec) 
     assert asked == {**dict.fromkeys(listed, False), **dict.fromkeys(others, True)}
 
 
+def test_lists_of_pairs_are_for_attribute_values(tmp_path: Path) -> None:
+    """A pair that is listed for some modes is asked in these, and in the default."""
+    lists = """\
+  - {cite: "In every mode.", listed: {float32: [int8]}}
+  - {when: {mode: [UP, DOWN]}, cite: "In two.", listed: {int16: [int8]}}
+"""
+    text = SMALL.replace(
+        '  cite: "These are supported."\n  listed: {float32: [int8], int16: [int8]}\n', lists
+    )
+    assert text != SMALL
+    own = load([write_spec(tmp_path / "s", text)]).specs["acme.Cast"]
+    asked = {case.name: case.refusal for case in cases(own) if case.outputs[0].name == "int8"}
+    listed = [f"float32-to-int8/mode={mode}" for mode in ("NONE", "UP", "DOWN")]
+    listed += ["int16-to-int8/mode=UP", "int16-to-int8/mode=DOWN"]
+    assert asked == {**dict.fromkeys(listed, False), "int16-to-int8/mode=NONE": True}
+
+
 def test_a_case_knows_the_supported_shapes(spec: Spec) -> None:
     for case in cases(spec):
         assert case.shapes
@@ -87,6 +104,13 @@ def test_a_case_knows_the_supported_shapes(spec: Spec) -> None:
     [
         ("{float32: [int8]", "{float99: [int8]", 14, "unknown type 'float99'"),
         ("{float32: [int8]", "{float32: [int99]", 14, "unknown type 'int99'"),
+        (
+            "listed: {float32",
+            "when: {colour: NONE}\n  listed: {float32",
+            14,
+            "unknown key `colour`",
+        ),
+        ("listed: {float32", "when: {mode: LEFT}\n  listed: {float32", 14, "unknown value 'LEFT'"),
         ("ranks: [1, 2]", "ranks: [one]", 8, "expected a whole number"),
         ("empty: no", "empty: never", 8, "expected yes or no"),
         ("supported: {", "supported: {sizes: 3, ", 8, "unknown key `sizes`"),

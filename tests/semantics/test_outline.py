@@ -25,7 +25,7 @@ from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.span import WHOLE_SPAN, is_swept
 from specs import GOOD, write_spec
 
-SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast")
+SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast-0.2")
 SHORT = ("float16", "bfloat16", "int16", "uint16")
 TEXT = "string"
 
@@ -162,7 +162,9 @@ def newest() -> tuple[Case, ...]:
     """A case of every pair of types, and every way in which pypto.cast rounds."""
     found = {(c.inputs[0].name, c.outputs[0].name): c for c in cases(CATALOG.specs["onnx.Cast-28"])}
     modes = [
-        c for c in cases(CATALOG.specs["pypto.cast"]) if c.outputs[0].name in ("int32", "float16")
+        c
+        for c in cases(CATALOG.specs["pypto.cast-0.2"])
+        if c.outputs[0].name in ("int32", "float16")
     ]
     return tuple(case for case in (*found.values(), *modes) if wide(case))
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +28,14 @@ from convcheck.backends.binaries import module_paths
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.numerics.format import Bits, Codes, Float, Int
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, DType, Spec, op_and_version
 from convcheck.streams import say
 
 WORLD = "pypto"
 SCRATCH = "convcheck-pypto-"  # folders of this name have the process in theirs
 MEMORY = "/dev/shm"  # noqa: S108 a folder in it is made as safely as any other temporary one
 SAVED = "answer"
+RELEASE = "0.2"  # whose specs are asked where nobody chose
 
 
 class SpoiledError(Exception):
@@ -56,7 +59,6 @@ class Pypto:
         library = pypto_build.calculator(_to_stderr)
         self._scratch = _scratch()
         self._pypto, self._impl = _load(library, self._scratch)
-        self._modes: Mapping[str, Any] = self._impl.CastMode.__members__
         self.spoiled = False
         self._plain: Case | None = None  # the case that plain inputs were answered of
 
@@ -76,8 +78,9 @@ class Pypto:
 
     @staticmethod
     def takes(spec: Spec) -> bool:
-        """Return whether a run without a choice of specs asks this one."""
-        return spec.op.partition(".")[0] == WORLD
+        """Return whether a run without a choice of specs asks this one: of its release's only."""
+        op, version = op_and_version(spec.id)
+        return op.partition(".")[0] == WORLD and version == RELEASE
 
     @staticmethod
     def code(variant: str) -> list[Path]:
@@ -92,7 +95,8 @@ class Pypto:
         for dtype in (*case.inputs, *case.outputs):
             if not _goes_through(dtype) or not hasattr(self._pypto, dtype.name_in(WORLD)):
                 return Declined(f"no type {dtype.name} on this route", missing=True)
-        unknown = [str(v) for _, v in case.given if str(v) not in self._modes]
+        known = _values(getattr(self._pypto, function))
+        unknown = [f"{k}={v}" for k, v in case.given if str(v) not in known.get(k, ())]
         return Declined(f"pypto has no {', '.join(unknown)}", missing=True) if unknown else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -156,7 +160,8 @@ class Pypto:
         """Apply the operator: operands, the destination's type, then the attributes by name."""
         function = getattr(self._pypto, case.op.partition(".")[2])
         target = getattr(self._pypto, case.outputs[0].name_in(WORLD))
-        attributes = {name: self._modes[str(value)] for name, value in case.given}
+        known = _values(function)
+        attributes = {name: known[name][str(value)] for name, value in case.given}
         return function(*operands, target, **attributes)
 
     def _saved(self, dtype: DType, shape: tuple[int, ...]) -> Codes:
@@ -169,6 +174,17 @@ class Pypto:
     def _empty(self) -> None:
         for folder in self._scratch.glob("output_*"):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _values(function: Callable[..., object]) -> dict[str, Mapping[str, Any]]:
+    """Return the values of a function's parameters, by name, of those that are enumerations."""
+    defaults = {p.name: p.default for p in inspect.signature(function).parameters.values()}
+    return {
+        name: type(default).__members__
+        for name, default in defaults.items()
+        if hasattr(type(default), "__members__")
+    }
 
 
 def _goes_through(dtype: DType) -> bool:

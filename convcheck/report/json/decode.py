@@ -15,7 +15,7 @@ from convcheck.plan.units import Rules
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import parse, plain, struct, word_of
 from convcheck.report.json.tensor import strip_of
-from convcheck.rules.model import Case, DType, Level
+from convcheck.rules.model import Case, DType, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision, Quotation
 
 Types = Mapping[str, DType]
@@ -157,12 +157,12 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
     Raises ValueError for an id that is not that of its parts.
     """
     named = head.id.split("/")
-    op, _, version = head.spec.rpartition("-")
+    op, version = op_and_version(head.spec)
     attributes = tuple(head.attributes.items())
     case = Case(
         head.spec,
-        op if version.isdigit() else head.spec,
-        int(version) if version.isdigit() else 0,
+        op,
+        next(iter(version_key(version)), 0),
         tuple(_type(name, types) for name in head.inputs),
         tuple(_type(name, types) for name in head.outputs),
         attributes,

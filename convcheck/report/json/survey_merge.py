@@ -22,6 +22,7 @@ from convcheck.report.json.survey import (
     SurveyRowJson,
     SurveyShardJson,
 )
+from convcheck.rules.model import op_and_version
 
 _HINT = "`convcheck survey --shard 1/4 --json FILE` makes a shard"
 # What the shards of one survey have in common, and how it is said.
@@ -86,9 +87,7 @@ def _placed(shards: Sequence[SurveyJson], names: Sequence[str]) -> Iterator[tupl
 
 
 def _operator(case: str) -> str:
-    spec = case.partition("/")[0]
-    name, _, version = spec.rpartition("-")
-    return name if version.isdigit() else spec
+    return op_and_version(case.partition("/")[0])[0]
 
 
 def _taken(row: Sequence[_Placed]) -> bool:

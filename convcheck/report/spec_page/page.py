@@ -74,13 +74,15 @@ def _combination(types: tuple[str, ...]) -> str:
 def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[StyledText]:
     """Yield the supported pairs, a line a source in the spec's order."""
     order = [t.name for types in spec.types.values() for t in types]
-    sources = sorted(pairs.listed.items(), key=lambda entry: order.index(entry[0]))
-    said = [
-        f"{source} to {', '.join(sorted(targets, key=order.index))}" for source, targets in sources
-    ]
-    yield from fields("pairs", said, width)
+    for one in pairs.lists:
+        when = "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in one.when)
+        said = [
+            f"{source} to {', '.join(sorted(targets, key=order.index))}"
+            for source, targets in sorted(one.listed.items(), key=lambda e: order.index(e[0]))
+        ]
+        yield from fields("pairs", [*([f"where {when}:"] if when else []), *said], width)
+        yield from field("", quoted(spec, one.cite), width)
     yield from field("", "others are asked with the defaults, and may be refused", width)
-    yield from field("", quoted(spec, pairs.cite), width)
 
 
 def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[StyledText]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
 from convcheck.vectors.generate import GENERATOR
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -176,9 +176,9 @@ class Files:
         return path, content
 
 
-def _operator_and_version(spec: str) -> tuple[str, int]:
-    op, _, version = spec.rpartition("-")
-    return (op, int(version)) if version.isdigit() else (spec, 0)
+def _operator_and_version(spec: str) -> tuple[str, tuple[int, ...]]:
+    op, version = op_and_version(spec)
+    return op, version_key(version)
 
 
 def _bodies(sets: Iterable[Vectors]) -> Iterator[tuple[str, str, tuple[Vectors, ...]]]:

@@ -1,0 +1,62 @@
+"""OpenVINO Convert and ConvertLike: evaluator and oracle agree on the edge vectors, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from oracle.convert import expect
+
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.vectors.generate import inputs_of
+
+SPECS = ("openvino.Convert-1", "openvino.ConvertLike-1")
+SHOWN = 5
+
+
+def differences(case: Case, step: int) -> list[str]:
+    """What evaluator and oracle say of edge vectors where they do not say the same."""
+    bits = inputs_of(case, "edge")[0][::step]
+    expected = evaluate(CATALOG.specs[case.spec], case, bits)
+    (reading,) = expected.readings
+    source, target = case.inputs[0].name, case.outputs[0].name
+    found = []
+    facts = zip(
+        bits.tolist(), expected.rows.tolist(), reading.codes.tolist(), reading.patterns.tolist(),
+        strict=True,
+    )  # fmt: skip
+    for x, row, code, pattern in facts:
+        mine = ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
+        want, decision = expect(case.op, source, target, x), expected.decisions[row]
+        if (decision.level, (mine,)) != (want.level, want.readings):
+            found.append(f"{case.name} {x:#x}: {decision.level} {mine} by {decision.name}, {want}")
+    return found
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_edge_vectors_of_every_case(spec: str) -> None:
+    """All of those of Convert, every fifth of those of ConvertLike, which takes its rules."""
+    every = list(cases(CATALOG.specs[spec]))
+    assert len(every) == 17 * 17
+    found = [line for case in every for line in differences(case, 1 if spec == SPECS[0] else 5)]
+    assert not found, "\n".join(found[:SHOWN])
+
+
+def test_what_the_second_input_of_a_conversion_says_is_its_type_alone() -> None:
+    case = next(cases(CATALOG.specs[SPECS[1]]))
+    assert [t.name for t in case.inputs] == ["bool", "bool"]
+    assert len(case.sources) == 1
+
+
+def test_the_pages_differ_on_negative_integers() -> None:
+    minus = np.array([0xFFFFFFFF], np.uint32)
+    levels = []
+    for spec in SPECS:
+        names = ("int32-to-uint8", "int32-uint8")
+        case = next(c for c in cases(CATALOG.specs[spec]) if c.name in names)
+        expected = evaluate(CATALOG.specs[spec], case, minus)
+        levels.append(expected.decisions[expected.rows[0]].level)
+    assert levels == ["normative", "undefined"]
