@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.format import Format
+from convcheck.numerics.format import Float, Format
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.model import (
     DEFAULT,
@@ -29,16 +29,19 @@ from convcheck.rules.model import (
     Value,
 )
 from convcheck.rules.rule import OTHER, PAIR
+from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import Decision, decision_of
 from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
+    AS_BELOW,
     AS_REAL,
     BY,
     COMPUTATIONS,
     CONSTANTS,
     ELSE,
     ROUNDING_WORDS,
+    THROUGH,
     CaseWord,
     Computation,
     NotInFormatError,
@@ -230,17 +233,40 @@ def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
 def _entry(
     subject: Subject, rule: Rule, row: Row, cell: Cell, first: int
 ) -> tuple[CompiledRow, list[Decision]]:
-    test = None
-    if row.label != ELSE:
-        test = case_word(row.label, subject.spec.literals)
-        if test is None:
-            raise _unknown_case(row, subject.spec)
     mode = _mode(subject, rule, row.label, cell)
     steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
+    test = _test(subject, row, steps[0].program)
     decision = _decision(subject, rule, row, cell)
     handed_on = steps[0].program if len(steps) == 1 else None
     decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
     return CompiledRow(test, mode, steps, first, rule, row, cell), decisions
+
+
+def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
+    """Return the function of a row's label, None for `else`."""
+    if row.label == ELSE:
+        return None
+    if row.label.startswith(THROUGH):
+        return _through(subject.spec, row, inner)
+    test = case_word(row.label, subject.spec.literals)
+    if test is None:
+        raise _unknown_case(row, subject.spec)
+    return test
+
+
+def _through(spec: Spec, row: Row, inner: Program | None) -> CaseWord:
+    """Return the test for what the row's own program says of x and of x rounded to a type."""
+    name = row.label.removeprefix(THROUGH)
+    types = {t.name: t.format for listed in spec.types.values() for t in listed}
+    between = types.get(name)
+    if not isinstance(between, Float) or not between.infinity:
+        known = (n for n, f in types.items() if isinstance(f, Float) and f.infinity)
+        raise SpecError(f"{row.label!r} names no float with infinities of the spec",
+                        place=row.place, hint=meant(name, known))  # fmt: skip
+    if inner is None:
+        hint = f"such as {AS_BELOW}"
+        raise SpecError(f"{row.label!r} needs a cell that hands on", place=row.place, hint=hint)
+    return CaseWord("level", differs_through(inner, between))
 
 
 def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -> str:
@@ -273,6 +299,8 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
         return CompiledOutcome(pattern, compute=compute, mode=mode)
     if word == AS_REAL:
         return CompiledOutcome(0, program=_as_real(subject, rule, cell))
+    if word == AS_BELOW:
+        return CompiledOutcome(0, program=_as_below(subject, rule))
     if word == BY:
         return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
@@ -295,6 +323,12 @@ def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
 def _going_on(subject: Subject) -> Program:
     """Return the program of a number, with which several rows of a table go on."""
     return _program(subject, subject.spec.rules)
+
+
+def _as_below(subject: Subject, rule: Rule) -> Program:
+    """Decide by the rules that stand below this one."""
+    names = [each.name for each in subject.spec.rules]
+    return _program(subject, subject.spec.rules[names.index(rule.name) + 1 :])
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
@@ -334,17 +368,22 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
 
 def unknown_words(spec: Spec) -> Iterator[SpecError]:
     """Return an error for every word of a spec's tables that is not in the vocabulary."""
-    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, BY, AS}
+    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS}
     for rule in spec.rules:
         modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
         yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)
         for row in rule.rows:
-            if row.label != ELSE and case_word(row.label, spec.literals) is None:
+            if not _is_known(row, spec):
                 yield _unknown_case(row, spec)
             for cell in row.cells:
                 yield from (_unknown_outcome(o, cell) for o in cell.outcomes if o.word not in known)
                 own = (o.round for o in cell.outcomes)
                 yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
+
+
+def _is_known(row: Row, spec: Spec) -> bool:
+    own = row.label == ELSE or row.label.startswith(THROUGH)
+    return own or case_word(row.label, spec.literals) is not None
 
 
 def _unknown_case(row: Row, spec: Spec) -> SpecError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from convcheck.rules.model import Outcome
-from convcheck.semantics.vocabulary import AS, AS_REAL, BY, DIGITS, ELSE, TEXT_IS
+from convcheck.semantics.vocabulary import AS, AS_BELOW, AS_REAL, BY, DIGITS, ELSE, TEXT_IS, THROUGH
 from convcheck.wording import plural
 
 HOLDS: Mapping[str, str] = {
@@ -48,6 +48,7 @@ GIVES: Mapping[str, str] = {
     "plain": "plain notation",
     "parses-to-x": "a text that reads back as x",
     "parses": "a text that reads as a number",
+    AS_BELOW: "that by the rules below",
     AS_REAL: "that of the number which x denotes",
 }
 
@@ -67,6 +68,9 @@ def _holds(label: str) -> str:
         return (
             f"the text has more than {plural(int(label.removeprefix(DIGITS)), 'significant digit')}"
         )
+    if label.startswith(THROUGH):
+        between = label.removeprefix(THROUGH)
+        return f"the result is another where x is first rounded to {between}"
     return HOLDS.get(label, label)  # x < 2^-126 is in words enough
 
 

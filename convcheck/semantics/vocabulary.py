@@ -74,7 +74,7 @@ class Points:
 
 
 Test = Callable[[Points, str], Mask]
-Nature = Literal["special", "threshold", "grid", "isolated"]
+Nature = Literal["special", "threshold", "grid", "isolated", "level"]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,8 @@ class CaseWord:
     #: `threshold`: on which side of one number x or [x] is; among the numbers of one sign that are
     #: not zero the answer changes once at most. `grid`: whether it is one of the values that stand
     #: at equal distances, a power of two of codes, within a binade. `isolated`: anything else, so
-    #: that every code has to be looked at.
+    #: that every code has to be looked at. `level`: the same, but without the row the same is due:
+    #: only how firmly, and by which rule, is another matter.
     nature: Nature
     #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
     test: Test
@@ -167,6 +168,7 @@ CASES: Mapping[str, CaseWord] = {
     **_words("threshold", _THRESHOLD),
 }
 ELSE = "else"
+THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
 
@@ -219,7 +221,8 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for error messages."""
-    return [*CASES, ELSE, *(TEXT_IS + name for name in literals), DIGITS + "N", "x < 2^N"]
+    spelled = (TEXT_IS + name for name in literals)
+    return [*CASES, ELSE, *spelled, DIGITS + "N", "x < 2^N", THROUGH + "TYPE"]
 
 
 # Outcome words. A constant gives a code of the destination; a computation gives codes.
@@ -351,10 +354,11 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "parses": (_spelling, PARSES),
 }
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
+AS_BELOW = "as-below"  # what the rules below say
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
 ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]", "wrapped"))
 
 
 def known_outcomes() -> list[str]:
     """Return the names of the outcome words, for error messages."""
-    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]
+    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]

@@ -16,9 +16,11 @@ from convcheck.cli.verify import command
 from convcheck.errors import UsageError
 from convcheck.plan.one_input import Single
 from convcheck.rules.find import find_case
-from convcheck.rules.load import data_dir
+from convcheck.rules.load import data_dir, load
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.export.text import read_answers
+from convcheck.vectors.generate import vectors_of
+from specs import GOOD, write_spec
 
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 FLOAT8 = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
@@ -79,9 +81,15 @@ def test_refused_is_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "the program answered: refused" in capsys.readouterr().out
 
 
-def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
-    name = "onnx.Cast-25/float32-to-float8e8m0/saturate=1/round_mode=sideways"
-    count = len(CORPUS.vectors(find_case(CATALOG, name, None, None, ())))
+def test_a_refusal_that_is_due_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = GOOD.index("    when: {to: int8, clamp: 0}")
+    end = GOOD.index("examples:")
+    text = GOOD[:rule] + "    when: {to: int8, clamp: 0}\n    table: {else: refused}\n" + GOOD[end:]
+    catalog = load([write_spec(tmp_path / "own", text)])
+    monkeypatch.setattr("convcheck.cli.verify.catalog", lambda specs: catalog)
+    name = "acme.Convert-1/float32-to-int8/clamp=0"
+    case = find_case(catalog, name, None, None, ())
+    count = len(vectors_of(catalog.specs["acme.Convert-1"], case, "edge", 0))
     assert verify(name, ["refused"] * count, tmp_path) == 0
 
 

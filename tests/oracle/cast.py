@@ -45,7 +45,7 @@ def question(
         return UNDEFINED
     saturate, round_mode = attributes.get("saturate", 1), attributes.get("round_mode", "up")
     if destination == E8M0 and round_mode not in ("up", "down", "nearest"):
-        return Want(IMPLIED, (("refused",),))
+        return UNDEFINED
     if (destination in FLOAT8 or destination == E8M0) and saturate not in (0, 1):
         return UNDEFINED
     since = edition(version, destination)
@@ -71,7 +71,27 @@ def _checked(x: int | str) -> str:
 
 
 def _convert(ask: Ask, value: Value) -> Want:
-    """The rule of the destination."""
+    """The rule of the destination; from float64 that it is followed in one rounding is implied."""
+    want = _by_destination(ask, value)
+    one_byte = ask.destination in FLOAT8 or ask.destination == E8M0
+    if ask.source != "float64" or not one_byte or want.level != NORMATIVE:
+        return want
+    twice = _by_destination(ask, _float32(value))
+    return want if want.readings == twice.readings else Want(IMPLIED, want.readings)
+
+
+def _float32(value: Value) -> Value:
+    """The nearest value of float32."""
+    if isinstance(value, str):
+        return value
+    float_, negative = FLOATS["float32"], value.numerator < 0
+    code = nearest_even("float32", value)
+    if code > float_.largest:
+        return "-inf" if negative else "inf"
+    return decode("float32", code + float_.sign if negative else code)
+
+
+def _by_destination(ask: Ask, value: Value) -> Want:
     if ask.destination in WIDE:
         return _to_wide(ask, value)
     if ask.destination in FLOAT8:

@@ -89,6 +89,8 @@ def to_e8m0(ask: Ask, value: Value) -> Want:
         return UNDEFINED  # "Casting negative values to FLOAT8E8M0 gives undefined behavior."
     if value > E8M0_GREATEST:
         return _outside_e8m0(ask, level, E8M0_NAN - 1)
+    if value == 0:  # its "0" is code 0, though there is no zero; its "NaN" is a NaN
+        return _outside_e8m0(ask, IMPLIED if ask.saturate else level, 0)
     if value < E8M0_LEAST:
         return _outside_e8m0(ask, level, 0)
     return bits(level, _round_to_e8m0(ask.round_mode, value))

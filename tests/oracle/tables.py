@@ -27,14 +27,14 @@ TABLES += [(v, 0, WITHOUT | MINUS) for v in (23, 24, 25, 28)]
 
 E8M0 = {
     # x: (saturate, round_mode) = (1, up) (1, down) (1, nearest) (0, up) (0, down) (0, nearest)
-    f64(0.0): "n:0 - - - - n:nan", f64(-0.0): "- - - - - -", f64(-1.0): "- - - - - -",
+    f64(0.0): "i:0 - - - - n:nan", f64(-0.0): "- - - - - -", f64(-1.0): "- - - - - -",
     f64(float("inf")): "n:fe - - - - n:nan", f64(float("-inf")): "- - - - - -",
     0x7FF8000000000000: "n:nan i:nan i:nan i:nan i:nan n:nan",
     0xFFF8000000000000: "n:nan i:nan i:nan i:nan i:nan n:nan",
-    f64(2.0**127): "n:fe n:fe n:fe n:fe n:fe n:fe", f64(2.0**127) + 1: "n:fe - - - - n:nan",
-    f64(2.0**-127): "n:0 n:0 n:0 n:0 n:0 n:0", f64(2.0**-127) - 1: "n:0 - - - - n:nan",
-    f64(1.0): "n:7f n:7f n:7f n:7f n:7f n:7f", f64(1.0) + 1: "n:80 n:7f n:7f n:80 n:7f n:7f",
-    f64(1.5): "n:80 n:7f n:80 n:80 n:7f n:80", f64(1.5) - 1: "n:80 n:7f n:7f n:80 n:7f n:7f",
+    f64(2.0**127): "n:fe n:fe n:fe n:fe n:fe n:fe", f64(2.0**127) + 1: "n:fe - - - - i:nan",
+    f64(2.0**-127): "n:0 n:0 n:0 n:0 n:0 n:0", f64(2.0**-127) - 1: "n:0 - - - - i:nan",
+    f64(1.0): "n:7f n:7f n:7f n:7f n:7f n:7f", f64(1.0) + 1: "i:80 n:7f n:7f i:80 n:7f n:7f",
+    f64(1.5): "n:80 n:7f n:80 n:80 n:7f n:80", f64(1.5) - 1: "n:80 n:7f i:7f n:80 n:7f i:7f",
     f64(3.0) + 1: "n:81 n:80 n:81 n:81 n:80 n:81", f64(1e300): "n:fe - - - - n:nan",
-    f64(2.0**127) - 1: "n:fe n:fd n:fe n:fe n:fd n:fe", f64(-1e-300): "- - - - - -",
+    f64(2.0**127) - 1: "n:fe i:fd n:fe n:fe i:fd n:fe", f64(-1e-300): "- - - - - -",
 }  # fmt: skip

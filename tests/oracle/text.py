@@ -11,10 +11,10 @@ FAR = 1000
 """A power of ten that takes any number of 20 digits past the ends of every format."""
 
 _NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
-    r"(?:[eE](?P<e>[+-]?[0-9]+))?"
+    r"(?P<sign>-?)(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]+))?(?:[eE](?P<e>[+-]?[0-9]+))?"
 )
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_SUPERFLUOUS = re.compile(r"(?:^-?|[eE][+-]?)0[0-9]")
+_INTEGER = re.compile(r"-?[0-9]+")
 
 
 class Reading(NamedTuple):
@@ -60,9 +60,10 @@ def read_integer(text: str) -> int | None:
 
 def _decimal(text: str) -> Value | None:
     """The exact value of a literal, "in plain (e.g., "3.14" and "1000") and scientific numeric
-    representations (e.g., "1e-5" and "1E8")", of at most 20 significant digits."""
+    representations (e.g., "1e-5" and "1E8")", of at most 20 significant digits; spelled as these
+    are: no plus sign but in an exponent, no bare point, no superfluous leading zero."""
     match = _NUMBER.fullmatch(text)
-    if match is None:
+    if match is None or _SUPERFLUOUS.search(text):
         return None
     part = match["part"] or ""
     digits = (match["whole"] + part).lstrip("0")

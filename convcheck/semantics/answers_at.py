@@ -1,0 +1,99 @@
+"""What a program says of a chunk of points: the rows that decide, codes and patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode, encode
+from convcheck.numerics.format import Bits, Float
+from convcheck.numerics.rounding import MODES, round_to
+from convcheck.semantics.vocabulary import Mask, Points, Test
+
+if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program says
+    from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
+
+NEAREST = "nearest-even"
+Rows = NDArray[np.int16]
+Answers = list[tuple[Bits, NDArray[np.uint8]]]
+
+
+def answers_at(
+    program: Program, points: Points, storage: np.dtype[np.generic]
+) -> tuple[Rows, Answers]:
+    """Return the row that decides each point, and the codes and patterns of each reading."""
+    entries = program.entries
+    which = np.full(len(points.bits), len(entries) - 1, np.uint8)
+    for index in range(len(entries) - 2, -1, -1):  # the first row that matches is written last
+        entry = entries[index]
+        assert entry.test is not None  # noqa: S101  only the last entry is `else`
+        np.copyto(which, np.uint8(index), where=entry.test(points, entry.mode))
+    rows = np.array([entry.first for entry in entries], np.int16)[which]
+    answers = [
+        _reading(entries, points, which, rows, reading, storage)
+        for reading in range(program.readings)
+    ]
+    return rows, answers
+
+
+def differs_through(program: Program, between: Float) -> Test:
+    """Return the test for inputs of which a program says something else once they are rounded, to
+    nearest even, to a type in between.
+    """
+
+    def holds(points: Points, mode: str) -> Mask:
+        storage = points.target.storage
+        _, once = answers_at(program, points, storage)
+        _, twice = answers_at(program, _through(points, between), storage)
+        differs = np.zeros(len(points.bits), bool)
+        for (codes, patterns), (others, their_patterns) in zip(once, twice, strict=True):
+            differs |= (codes != others) | (patterns != their_patterns)
+        return differs & points.number
+
+    return holds
+
+
+def _through(points: Points, between: Float) -> Points:
+    """Return points rounded to a format that has infinities: what is beyond its max becomes one."""
+    magnitude = round_to(points.x, between, MODES[NEAREST]).magnitude
+    magnitude = np.minimum(magnitude, np.uint64(between.infinity_code))
+    codes = encode(between, magnitude, points.x.sign)
+    return Points(between, points.target, codes, decode(between, codes))
+
+
+def _reading(
+    entries: tuple[CompiledRow, ...],
+    points: Points,
+    which: NDArray[np.uint8],
+    rows: Rows,
+    reading: int,
+    storage: np.dtype[np.generic],
+) -> tuple[Bits, NDArray[np.uint8]]:
+    """Return codes and patterns under one reading; handed-on elements also get their own row."""
+    steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
+    patterns = np.array([step.pattern for step in steps], np.uint8)[which]
+    codes: Bits = _constants(steps, storage)[which]
+    for index, (entry, step) in enumerate(zip(entries, steps, strict=True)):
+        if step.compute is None and step.program is None:
+            continue
+        here = which == index
+        if not here.any():
+            continue
+        if step.compute is not None:
+            np.copyto(codes, step.compute(points, step.mode), where=here)
+        elif step.program is not None:
+            inner_rows, inner = answers_at(step.program, points, storage)
+            inner_codes, inner_patterns = inner[min(reading, len(inner) - 1)]
+            np.copyto(codes, inner_codes, where=here)
+            np.copyto(patterns, inner_patterns, where=here)
+            if len(entry.steps) == 1:
+                np.copyto(rows, inner_rows + np.int16(entry.first), where=here)
+    return codes, patterns
+
+
+def _constants(steps: list[CompiledOutcome], storage: np.dtype[np.generic]) -> Bits:
+    if storage.hasobject:
+        return np.array([""] * len(steps), object)
+    return np.array([step.code for step in steps], storage)
