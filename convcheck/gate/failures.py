@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +32,9 @@ class FailureCounts:
     kinds: tuple[str, ...]
     #: The groups of the cases; none of whole cases.
     failing: Failing = ()
+
+
+_NONE = FailureCounts((), 0, "", ())
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class Failures:
 
     def tally(self, key: Key, ids: Iterable[str]) -> FailureCounts:
         """Merge a failure over some of its cases."""
-        names = tuple(ids)
+        if not (names := tuple(ids)):
+            return _NONE
         found = [(self.cases[name].case, self.by_key[key][name]) for name in names]
         failing = [(case, group) for case, here in found for group in here]
         groups = [group for _, group in failing]
@@ -85,9 +89,16 @@ class Failures:
 
     def corpus(self, ids: Iterable[str]) -> str:
         """Hash the vectors of the specs of some cases, in 16 hexadecimal digits."""
-        known: Mapping[str, str] = dict(self.result.corpora)
-        specs = sorted({name.partition("/")[0] for name in ids} & known.keys())
-        return corpus_of(tuple((spec, known[spec]) for spec in specs))[:_DIGITS]
+        specs = frozenset(name.partition("/")[0] for name in ids)
+        if specs not in self._hashes:
+            found = tuple(pair for pair in self.result.corpora if pair[0] in specs)
+            self._hashes[specs] = corpus_of(found)[:_DIGITS]
+        return self._hashes[specs]
+
+    @cached_property
+    def _hashes(self) -> dict[frozenset[str], str]:
+        """The hashes so far, by specs: most entries of a long list are of the same."""
+        return {}
 
     def _kinds(self, names: Iterable[str], groups: Iterable[Group]) -> list[str]:
         said = [_kind(group) for group in groups] or [self.cases[name].message for name in names]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import translate
+from functools import cached_property
 
 _SEPARATED = re.compile(r"[/=-]")
 _SPECIAL = re.compile(r"[*?\[\]]")
@@ -24,10 +25,15 @@ class Index:
 
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = frozenset(ids)
-        self._having: dict[str, set[str]] = {}
+
+    @cached_property
+    def _having(self) -> dict[str, set[str]]:
+        """The ids that have a word. A list of plain ids does without."""
+        found: dict[str, set[str]] = {}
         for name in self.ids:
             for word in words_of(name):
-                self._having.setdefault(word, set()).add(name)
+                found.setdefault(word, set()).add(name)
+        return found
 
     def matches(self, glob: str) -> frozenset[str]:
         """Return the ids that a glob matches, as fnmatch does."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.errors import Place
@@ -16,6 +17,7 @@ from convcheck.wording import plural
 
 JUDGED = "judged"
 HEAD = "# What was judged. A run in which one of these cases is declined fails.\n"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SHOWN = 3
 _OPEN = ("unsupported", "undefined")
 
@@ -49,12 +51,15 @@ def read_judged(table: Table) -> JudgedTable:
     """Read a [[judged]] table. Raises UsageError with file and line."""
     check_keys(table, ("case",), ())
     names = texts_of(table, "case", "ids of cases, as `convcheck baseline` writes them")
-    return JudgedTable(table, tuple(_name(table, name) for name in names))
+    lines: dict[str, int] = {}
+    for number, line in enumerate(table.lines, table.place.line):
+        for quoted in _QUOTED.findall(line):
+            lines.setdefault(quoted[1:-1], number)
+    return JudgedTable(table, tuple(_name(table, name, lines) for name in names))
 
 
-def _name(table: Table, name: str) -> JudgedName:
-    lines = (at for at, line in enumerate(table.lines) if json.dumps(name) in line)
-    place = Place(table.place.file, table.place.line + next(lines, 0))
+def _name(table: Table, name: str, lines: Mapping[str, int]) -> JudgedName:
+    place = Place(table.place.file, lines.get(name, table.place.line))
     return JudgedName(name, tuple(ids_of(name, place)), place)
 
 
@@ -114,7 +119,7 @@ def _vanished(one: JudgedName, here: Sequence[CaseResult]) -> Problem:
 
 
 def _instead(one: JudgedName) -> str:
-    return f"leave out what is gone, in {one.place}"
+    return f"remove what is gone, in {one.place}"
 
 
 def _left(one: JudgedName, away: Iterable[str]) -> str:

@@ -17,17 +17,36 @@ from convcheck.wording import meant
 
 @dataclass(frozen=True)
 class Table:
-    """One [[table]] of a file: what it says, and its lines as written, the header's first.
+    """One [[table]] of a file: what it says, and where it stands.
 
-    `lead` counts the comment lines that stand right above the header.
+    Its lines are cut out of the file's when they are wanted: of a long list, few are.
     """
 
     name: str
     #: What each key has, as TOML reads it.
     values: Mapping[str, Any]
     place: Place  # of the header
-    lines: tuple[str, ...]
-    lead: int
+    #: All lines of the file.
+    around: Sequence[str]
+    #: How many lines of the file stand above the next table.
+    end: int
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Its lines as written, the header's first, without the next table's comment."""
+        lines = self.around[self.place.line - 1 : self.end]
+        end = len(lines)
+        while end > 1 and (not lines[end - 1].strip() or _is_comment(lines[end - 1])):
+            end -= 1
+        return tuple(lines[:end])
+
+    @property
+    def lead(self) -> int:
+        """How many comment lines stand right above the header."""
+        first = start = self.place.line - 1
+        while first and _is_comment(self.around[first - 1]):
+            first -= 1
+        return start - first
 
     @property
     def last(self) -> int:
@@ -72,14 +91,14 @@ def _parsed(text: str, path: str) -> dict[str, Any]:
     try:
         return tomli.loads(text)
     except RecursionError:
-        raise UsageError("no TOML to be read: nested too deep", place=Place(path, 1)) from None
+        raise UsageError("not readable as TOML: nested too deeply", place=Place(path, 1)) from None
     except ValueError as error:  # of a number that is too long, too
         message = str(error)
         found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
         number = found[1] if found else None
         line = int(number) if number else max(len(lines_of(text)), 1) if found else 1
         said = message[: found.start()] if found else message
-        raise UsageError(f"no TOML: {said}", place=Place(path, line)) from None
+        raise UsageError(f"not TOML: {said}", place=Place(path, line)) from None
 
 
 def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: str) -> None:
@@ -90,7 +109,7 @@ def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: st
             hint = meant(key, names, f"the file has {headers} tables")
             raise UsageError(f"unknown key {key!r}", place=_line_of(key, path, text), hint=hint)
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            said = f"{key!r} is no table"
+            said = f"{key!r} is not a table"
             hint = f"write each entry under a line [[{key}]]"
             raise UsageError(said, place=_line_of(key, path, text), hint=hint)
 
@@ -104,41 +123,24 @@ def _line_of(key: str, path: str, text: str) -> Place:
 def _tables(
     document: Mapping[str, Any], names: Sequence[str], path: str, lines: list[str]
 ) -> list[Table]:
-    starts = [
-        (number, name)
-        for number, line in enumerate(lines)
-        if line.lstrip().startswith("[")  # few do
-        for name in names
-        if re.match(rf"\s*\[\[\s*{name}\s*\]\]", line)
-    ]
+    header = re.compile(rf"\s*\[\[\s*({'|'.join(names)})\s*\]\]").match
+    found = [(number, header(line)) for number, line in enumerate(lines) if "[[" in line]
+    starts = [(number, match[1]) for number, match in found if match]
     for name in names:
         if sum(n == name for _, n in starts) != len(document.get(name, [])):
-            hint = f"write each entry under a line [[{name}]] of its own, and that nowhere else"
+            hint = f"write each entry under a line [[{name}]] of its own, and nowhere else"
             raise UsageError(f"cannot tell the lines of the {name!r} entries",
                              place=Place(path, 1), hint=hint)  # fmt: skip
     entries = {name: iter(document.get(name, [])) for name in names}
     ends = [*(number for number, _ in starts), len(lines)][1:]
     return [
-        Table(name, next(entries[name]), Place(path, start + 1),
-              tuple(_without_tail(lines[start:end])), _lead(lines, start))
+        Table(name, next(entries[name]), Place(path, start + 1), lines, end)
         for (start, name), end in zip(starts, ends, strict=True)
-    ]  # fmt: skip
+    ]
 
 
-def _without_tail(lines: list[str]) -> list[str]:
-    """Leave out the blank lines, and the comment of the next table, at the end."""
-    end = len(lines)
-    while end > 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
-        end -= 1
-    return lines[:end]
-
-
-def _lead(lines: list[str], start: int) -> int:
-    """Count the comment lines right above a line."""
-    first = start
-    while first and lines[first - 1].lstrip().startswith("#"):
-        first -= 1
-    return start - first
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def check_keys(table: Table, required: Sequence[str], optional: Sequence[str]) -> None:
@@ -158,7 +160,7 @@ def text_of(table: Table, key: str, hint: str = "") -> str:
     """Return a text, '' where there is none. Raises UsageError for anything else."""
     value = table.values.get(key, "")
     if not isinstance(value, str):
-        raise table.wrong(key, f"{key!r} is a text, in quotes", hint)
+        raise table.wrong(key, f"{key!r} is not a text in quotes", hint)
     return value
 
 
@@ -167,7 +169,7 @@ def texts_of(table: Table, key: str, hint: str = "") -> tuple[str, ...]:
     value = table.values.get(key, [])
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
-        raise table.wrong(key, f"{key!r} is a text, or a list of texts", hint)
+        raise table.wrong(key, f"{key!r} is not a text or a list of texts", hint)
     if key in table.values and not texts:
         raise table.wrong(key, f"{key!r} is empty", hint)
     return tuple(texts)
