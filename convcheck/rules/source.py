@@ -147,94 +147,98 @@ def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
 
 def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
     """Return the root node of YAML text. Raises SpecError as `read_yaml` does."""
+    faults: list[SpecError] = []
     try:
-        return _root(yaml.parse(text, Loader=_LOADER), name, head)
+        root = _Reader(yaml.parse(text, Loader=_LOADER), name, faults).root(head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        problem = error.problem or str(error)
-        raise SpecError(
-            f"not YAML: {problem}",
-            place=Place(name, line),
-            hint="check brackets, quotes and indentation",
-        ) from None
+        faults.append(
+            _syntax(error.problem or str(error), Place(name, mark.line + 1 if mark else 0))
+        )
     except yaml.YAMLError as error:
-        message = str(error).splitlines()[0]
-        raise SpecError(
-            f"not YAML: {message}",
-            place=Place(name, 0),
-            hint="check brackets, quotes and indentation",
-        ) from None
-
-
-def _root(events: Iterator[yaml.Event], name: str, head: Collection[str]) -> Node:
-    next(events)  # the start of the stream
-    if isinstance(next(events), yaml.StreamEndEvent):
-        raise SpecError("the file is empty", place=Place(name, 1), hint="start with `op:`")
-    start = next(events)
-    if head and isinstance(start, yaml.MappingStartEvent):
-        return _mapping(events, _place_of(start, name), 0, head)
-    root = _node(start, events, name)
-    next(events)  # the end of the document
-    if not isinstance(more := next(events), yaml.StreamEndEvent):
-        place = _place_of(more, name)
-        raise SpecError("a second document", place=place, hint="one file, one spec: no `---`")
+        faults.append(_syntax(str(error).splitlines()[0], Place(name, 0)))
+    except SpecError as error:
+        faults.append(error)
+    refuse(faults)
     return root
 
 
-def _place_of(event: yaml.Event, name: str) -> Place:
-    """Return where an event stands. Raises SpecError for an alias, an anchor and a tag."""
-    place = Place(name, event.start_mark.line + 1 if event.start_mark else 0)
-    if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-        raise SpecError(
-            "anchors and aliases are not used in spec files",
-            place=place,
-            hint="write the value out, or quote it",
-        )
-    if tag := getattr(event, "tag", None):
-        raise SpecError(
-            f"tag {tag!r}: spec files are data and have no tags",
-            place=place,
-            hint="quote the value",
-        )
-    return place
+def _syntax(problem: str, place: Place) -> SpecError:
+    return SpecError(
+        f"not YAML: {problem}", place=place, hint="check brackets, quotes and indentation"
+    )
 
 
-def _node(event: yaml.Event, events: Iterator[yaml.Event], name: str, depth: int = 0) -> Node:
-    """Return the node that starts with an event; the rest of it is taken from the events."""
-    place = _place_of(event, name)
-    if depth > _DEEPEST:
-        raise SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
-    if isinstance(event, yaml.ScalarEvent):
-        return Node(event.value, place)
-    if isinstance(event, yaml.MappingStartEvent):
-        return _mapping(events, place, depth)
-    inner = _until(yaml.SequenceEndEvent, events)
-    return Node([_node(item, events, name, depth + 1) for item in inner], place)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads a file's events into nodes. What is not allowed in a spec file is added to `faults`,
+    and reading goes on. A syntax error ends it: what follows could only be guessed.
+    """
 
+    events: Iterator[yaml.Event]
+    name: str
+    faults: list[SpecError]
 
-def _until(end: type[yaml.Event], events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
-    while not isinstance(event := next(events), end):
-        yield event
+    def root(self, head: Collection[str]) -> Node:
+        """Return the root node, or with `head` as much of it as has these keys."""
+        next(self.events)  # the start of the stream
+        if isinstance(next(self.events), yaml.StreamEndEvent):
+            place = Place(self.name, 1)
+            raise SpecError("the file is empty", place=place, hint="start with `op:`")
+        start = next(self.events)
+        if head and isinstance(start, yaml.MappingStartEvent):
+            return self._mapping(self._place(start), 0, head)
+        root = self._node(start)
+        next(self.events)  # the end of the document
+        if not isinstance(more := next(self.events), yaml.StreamEndEvent):
+            self._fault(self._place(more), "a second document", "one file, one spec: no `---`")
+        return root
 
+    def _fault(self, place: Place, message: str, hint: str) -> None:
+        self.faults.append(SpecError(message, place=place, hint=hint))
 
-def _mapping(
-    events: Iterator[yaml.Event], place: Place, depth: int, head: Collection[str] = ()
-) -> Node:
-    entries: dict[str, Node] = {}
-    keys: dict[str, Place] = {}
-    for event in _until(yaml.MappingEndEvent, events):
-        at = _place_of(event, place.file)
-        if not isinstance(event, yaml.ScalarEvent):
-            raise SpecError("a key has to be a word", place=at, hint="key: value")
-        key = event.value
-        if key in entries:
-            raise SpecError(
-                f"duplicate key `{key}` (first in line {keys[key].line})",
-                place=at,
-                hint="keep one of them",
-            )
-        entries[key], keys[key] = _node(next(events), events, place.file, depth + 1), at
-        if head and all(wanted in entries for wanted in head):
-            break
-    return Node(entries, place, keys)
+    def _place(self, event: yaml.Event) -> Place:
+        """Return where an event stands. An alias, an anchor and a tag are faults."""
+        place = Place(self.name, event.start_mark.line + 1 if event.start_mark else 0)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            said = "anchors and aliases are not used in spec files"
+            self._fault(place, said, "write the value out, or quote it")
+        if tag := getattr(event, "tag", None):
+            said = f"tag {tag!r}: spec files are data and have no tags"
+            self._fault(place, said, "quote the value")
+        return place
+
+    def _node(self, event: yaml.Event, depth: int = 0) -> Node:
+        """Return the node that starts with an event; the rest of it is taken from the events."""
+        place = self._place(event)
+        if depth > _DEEPEST:
+            raise SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
+        if isinstance(event, yaml.ScalarEvent):
+            return Node(event.value, place)
+        if isinstance(event, yaml.AliasEvent):
+            return Node("", place)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(place, depth)
+        inner = self._until(yaml.SequenceEndEvent)
+        return Node([self._node(item, depth + 1) for item in inner], place)
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self.events), end):
+            yield event
+
+    def _mapping(self, place: Place, depth: int, head: Collection[str] = ()) -> Node:
+        entries: dict[str, Node] = {}
+        keys: dict[str, Place] = {}
+        for event in self._until(yaml.MappingEndEvent):
+            at = self._place(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise SpecError("a key has to be a word", place=at, hint="key: value")
+            key, value = event.value, self._node(next(self.events), depth + 1)
+            if key in entries:
+                said = f"duplicate key `{key}` (first on line {keys[key].line})"
+                self._fault(at, said, "keep one of them")
+                continue
+            entries[key], keys[key] = value, at
+            if head and not self.faults and all(wanted in entries for wanted in head):
+                break
+        return Node(entries, place, keys)

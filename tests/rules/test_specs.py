@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from catalogue import CATALOG
 
-from convcheck.errors import SpecError
+from convcheck.errors import SpecError, SpecFaultsError
 from convcheck.rules import load as loading
 from convcheck.rules import source
 from convcheck.rules.body.table import Tables
@@ -46,7 +46,7 @@ REFUSED = {
     "unknown attribute": ("clamp: 0}", "klamp: 0}", "unknown key `klamp`", 37),
     "unknown value": ("clamp: 0}", "clamp: 7}", "unknown value of clamp '7'", 37),
     "missing extends": ("version: 1", "version: 1\nextends: convert-0", "no spec 'convert-0'", 3),
-    "a cycle": ("version: 1", "version: 1\nextends: convert-1", "goes in a circle", 3),
+    "a cycle": ("version: 1", "version: 1\nextends: convert-1", "forms a circle", 3),
     "a tag": ("version: 1", "version: !!python/name:os.system 1", "spec files are data", 2),
     "an alias": ("version: 1", "version: &v 1", "anchors and aliases", 2),
     "a bad version": ("version: 1", "version: one", "is not a version", 2),
@@ -160,6 +160,17 @@ def test_bad_yaml_has_a_place(text: str) -> None:
     with pytest.raises(SpecError) as caught:
         parse_yaml(text, "f.yaml")
     assert str(caught.value).startswith("f.yaml")
+
+
+def test_all_faults_of_a_file_are_told_up_to_a_syntax_error() -> None:
+    """What follows a syntax error could only be guessed."""
+    text = "a: 1\na: 2\nb: !t 3\nc: &d 4\ne: [*d, 1]\na: 5\ng: [\nh: }\ni: 1\ni: 2\n"
+    with pytest.raises(SpecFaultsError) as caught:
+        parse_yaml(text, "f", ("a", "b"))
+    assert [(e.place.line if e.place else 0, e.message[:9]) for e in caught.value.errors] == [
+        (2, "duplicate"), (3, "tag '!t':"), (4, "anchors a"), (5, "anchors a"), (6, "duplicate"),
+        (8, "not YAML:"),
+    ]  # fmt: skip
 
 
 def test_a_bomb_of_aliases_is_refused() -> None:
