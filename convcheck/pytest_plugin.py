@@ -1,7 +1,7 @@
-"""A backend author's own test suite: `pytest --convcheck-backend package.module:Class`.
+"""The pytest plugin, for a backend's own tests: `pytest --convcheck-backend package.module:Class`.
 
-A test per case, with the report's diff as its failure text. Without the option nothing of convcheck
-is imported but this file.
+There is a test for each case, and a failing one shows the report of its findings. Without the
+option, this file imports nothing else of convcheck.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("convcheck", "conformance of numeric type conversion")
     group.addoption(
         "--convcheck-backend", metavar="ADDRESS",
-        help="Test this backend, a test per case: package.module:Class, or what "
-        "`convcheck list backends` names.",
+        help="Test this backend, with a test for each case: package.module:Class, or a name that "
+        "`convcheck list backends` shows.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-spec", action="append", default=[], metavar="GLOB",
         help="Only cases of these specs, such as 'onnx.Cast-2*'. May be repeated. "
-        "Without it, every spec that the backend implements.",
+        "The default is every spec that the backend implements.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-timeout", metavar="SECONDS", type=_seconds, default=30.0,
@@ -50,13 +50,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--convcheck-known", metavar="FILE",
-        help="Known failures and waivers, as --known of `convcheck run`: a test of which all that "
-        "fails is listed is expected to fail.",
+        help="Known failures and waivers, as --known of `convcheck run`: a test whose failures are "
+        "all listed is expected to fail.",
     )  # fmt: skip
     group.addoption(
         "--convcheck-claims", metavar="FILE",
         help="What the backend claims to support, as --capabilities of `convcheck run`: only that "
-        "is asked, and a test fails where it is declined.",
+        "is asked, and a test fails if its case is declined.",
     )  # fmt: skip
 
 
@@ -65,11 +65,11 @@ LONGEST_TIMEOUT = 86_400.0  # seconds: a day
 
 
 def _seconds(text: str) -> float:
-    """Return a time-out. Raises ArgumentTypeError for one that no backend could keep to."""
+    """Return a time-out. Raises ArgumentTypeError for one that is too short or too long."""
     with suppress(ValueError):
         if 0.1 <= (seconds := float(text)) <= LONGEST_TIMEOUT:
             return seconds
-    raise ArgumentTypeError(f"{text} is no time-out of 0.1 seconds or more, and a day at most")
+    raise ArgumentTypeError(f"{text} is not a time-out of 0.1 seconds to a day")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name in OF_A_BACKEND:
         if config.getoption(f"convcheck_{name}"):
-            said = f"--convcheck-{name} is of use with --convcheck-backend only"
+            said = f"--convcheck-{name} needs --convcheck-backend"
             raise pytest.UsageError(said)
 
 
@@ -275,7 +275,7 @@ class Cases(pytest.Collector):
         self.cases, self.asker = cases, asker
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return a test per case, in the plan's order."""
+        """Return a test for each case, in the plan's order."""
         for case in self.cases:
             yield CaseTest.from_parent(self, name=case.id, case=case, asker=self.asker)
 
@@ -288,8 +288,8 @@ class CaseTest(pytest.Item):
         self.case, self.asker = case, asker
 
     def runtest(self) -> None:
-        """Ask and judge. Skips what could not be asked, and what nothing is judged of; what is
-        listed is expected to fail.
+        """Ask the case and judge it. Skips a case that is unsupported or undefined; one whose
+        failures are listed is expected to fail.
         """
         run = self.asker.ask(self.case)
         result = run.cases[0]

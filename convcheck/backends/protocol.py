@@ -2,36 +2,37 @@
 
 The life of a backend, and who calls what when:
 
-1. *Found.* The command looks its address up (`open_backend`): the name of an entry point, with a
-   variant after a colon, `process:COMMAND`, or a class. `takes` says which specs a run asks where
-   the user chose none.
-2. *Prepared.* In the parent, once a run and before any worker: `prepare_backend` calls `prepare`,
-   if there is one. What takes long on a machine is done here, where people see why they wait.
-3. *Started.* A worker process, forked by a keeper in which no runtime is loaded, makes the one
-   instance that it has (`open_backend`, with the catalogue of the specs that are asked) and tells
-   the parent its `name` and `version`. What the constructor raises ends the run with exit code 4:
-   no other worker would do better.
-4. *Asked what it supports.* `support(case)`, before the first question of a case. It is quick and
-   builds no model. `Declined`: the case is unsupported, and no question of it is put.
-5. *Asked.* `answer(case, inputs)` for each call, one after the other: vectors in every placement,
-   then spans; or `answers` and `bind`, where the backend has them. Before each call the worker
-   notes in shared memory what it asks. For `--consistency`, `configured` makes a second instance
-   with other options.
-6. *Answers*: `Outputs`, judged by `judge`; `Refused`, wrong where an answer is due; `Declined`,
-   since some runtimes know only now that they have no kernel; `Oversized`, judged by its shapes.
-   An exception is the adapter's own fault: verdict `error`, and the instance is not used any
-   further.
-7. *Dies or hangs.* A signal, an exit, `DiedError`, or no finished call within `--timeout`. The
-   keeper ends the worker and whatever it has started, starts another worker (3), and the noted call
-   is made again, in halves, until the inputs to blame are known. They are `crashed`; everything
-   else is asked as before.
-8. *Started anew.* After a death, after an exception, where limits of the process were lowered, or
-   when `spoiled` is true at the end of a case. After 64 deaths that case is given up, and the next
-   one begins; likewise when its calls, deadly or not, have taken 8 times `--timeout`. (In a sweep
-   there are as many calls as it needs.)
+1. *Found.* The command looks up the address (`open_backend`): the name of an entry point, with a
+   variant after a colon, `process:COMMAND`, or a class. `takes` says which specs a run asks if the
+   user chose none.
+2. *Prepared.* `prepare_backend` calls `prepare`, if there is one, in the parent, once a run and
+   before any worker starts. Work that takes long is done here, where users see why they wait.
+3. *Started.* A keeper in which no runtime is loaded forks the worker process. The worker makes its
+   one instance (`open_backend`, with the catalogue of the specs that are asked) and tells the
+   parent its `name` and `version`. If the constructor raises, the run ends with exit code 4: no
+   other worker would do better.
+4. *Asked what it supports.* The worker calls `support(case)` before the first question of a case.
+   It is quick and builds no model. If it returns `Declined`, the case is unsupported, and no
+   question of it is put.
+5. *Asked.* The worker calls `answer(case, inputs)` for each call, one after the other: vectors in
+   every placement, then spans. It uses `answers` and `bind` if the backend has them. Before each
+   call it notes in shared memory what it asks. For `--consistency`, `configured` makes a second
+   instance with other options.
+6. *Answers.* `Outputs` are judged by `judge`; `Refused` is wrong where an answer is due; `Declined`
+   is possible here, since some runtimes know only now that they have no kernel; `Oversized` is
+   judged by its shapes. An exception is the adapter's own fault: the verdict is `error`, and the
+   instance is not used again.
+7. *Dies or hangs.* There is a signal, an exit, `DiedError`, or no finished call within `--timeout`.
+   The keeper ends the worker and whatever it has started, and starts another worker (3). This one
+   repeats the noted call in halves, until the inputs to blame are known. They are `crashed`;
+   everything else is asked as before.
+8. *Restarted.* This happens after a death, after an exception, if limits of the process were
+   lowered, or if `spoiled` is true at the end of a case. After 64 deaths, the case is given up and
+   the next one begins; likewise if the calls of a case, deadly or not, have taken 8 times
+   `--timeout`. (The calls of a sweep have no such limit.)
 9. *Closed.* The parent closes its pipe, and the worker process ends; there is no method for it.
-   What has to be cleaned up is registered with `atexit`; nothing may depend on it, since a process
-   may be killed. Processes that it started end with it, whatever session they are in.
+   Register cleanup with `atexit`, but do not depend on it, since a process may be killed. Processes
+   that the worker started end with it, whatever session they are in.
 """
 
 from __future__ import annotations
@@ -65,20 +66,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """An answer: per output the codes (or texts) in the shape that came back, and the type.
+    """An answer: the codes (or texts) of each output, in the shape that came back, and its type.
 
-    The codes are raw bit patterns in the format's storage type, sub-byte types one element an
-    entry in the low bits. Types are convcheck's names.
+    The codes are raw bit patterns in the format's storage type. Sub-byte types have one element
+    per entry, in the low bits. Types are convcheck's names.
     """
 
-    #: One array an output, of any shape.
+    #: One array per output, of any shape.
     arrays: tuple[Bits, ...]
     types: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The runtime raised on a value where an answer was asked, in its own words."""
+    """The runtime raised an error on these values."""
 
     #: The runtime's own words.
     message: str
@@ -86,25 +87,25 @@ class Refused:
 
 @dataclass(frozen=True)
 class Declined:
-    """The question could not be put: no kernel, load or build error, in the runtime's own words.
+    """The question could not be put: there is no kernel, or the model would not load or build.
 
-    `missing` tells a kernel that does not exist from a model that the runtime turned down: where
-    a refusal is expected, only the latter is one.
+    `missing` is true if the kernel does not exist, and false if the runtime turned the model down:
+    only the latter counts as a refusal where one is expected.
     """
 
-    #: The runtime's own words, or the adapter's where it did not ask the runtime.
+    #: The runtime's own words, or the adapter's if it did not ask the runtime.
     message: str
     missing: bool = False
 
 
 @dataclass(frozen=True)
 class Oversized:
-    """An answer with an output of more than `max_elements` elements, which was left where it was.
+    """An answer with an output of more than `max_elements` elements, which was not fetched.
 
     Shapes and types are those of all outputs.
     """
 
-    #: One shape an output.
+    #: One shape per output.
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[str, ...]
 
@@ -116,10 +117,10 @@ DEFAULT_LIMIT = 1 << 24
 
 
 def max_elements() -> int:
-    """Count the elements that an output may have for an adapter to fetch it.
+    """Return how many elements an output may have for an adapter to fetch it.
 
     The command line puts its --max-elements into the environment, where workers see it. Raises
-    UsageError where something else stands there.
+    UsageError if the variable has anything else.
     """
     said = os.environ.get(LIMIT_VARIABLE, str(DEFAULT_LIMIT))
     if not re.fullmatch(r"[0-9]{1,18}", said) or not int(said):
@@ -133,20 +134,20 @@ DEFAULT_TIMEOUT = 30.0
 
 
 def call_timeout() -> float:
-    """Return the seconds that one call may take: what the run said to this worker process."""
+    """Return the seconds that one call may take, as the run told this worker process."""
     return float(os.environ.get(TIMEOUT_VARIABLE, DEFAULT_TIMEOUT))
 
 
 def time_of_call(seconds: float) -> str:
-    """Return the time that a call may take as a message about a time-out tells it."""
+    """Return the time that a call may take, in the words of a message about a time-out."""
     return f"{seconds:g} s (--timeout SECONDS allows more)"
 
 
 class DiedError(Exception):
-    """What answers is a process of its own, and has died of a call or hangs in it.
+    """The adapter's own process died of a call, or hangs in it.
 
-    To the runner it is as if the worker had done so. `printed`: what it last wrote to stderr
-    belongs to `how`.
+    The runner treats this as if the worker had. `printed` says that the last lines which the
+    process wrote to stderr belong to `how`.
     """
 
     def __init__(self, how: str, *, timed_out: bool = False, printed: bool = False) -> None:
@@ -155,11 +156,11 @@ class DiedError(Exception):
 
 
 class ProtocolError(ConvcheckError):
-    """The other end of a pipe does not keep to the process protocol: this is no answer."""
+    """The other end of a pipe does not follow the process protocol."""
 
 
 def last_words(error: BaseException) -> str:
-    """Say what an adapter raised: the last lines of a traceback, where and what."""
+    """Return what an adapter raised, and where: the last lines of a traceback."""
     if isinstance(error, ProtocolError):
         return "; ".join(filter(None, (error.message, error.hint)))
     lines = traceback.TracebackException.from_exception(error, limit=-1).format()
@@ -173,14 +174,14 @@ class Backend(Protocol):
     version: str
 
     def support(self, case: Case) -> Declined | None:
-        """Return why this adapter cannot ask the case, None where it can. Builds no model."""
+        """Return why this adapter cannot ask the case, None if it can. Builds no model."""
         ...
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Put a case's inputs, in the shapes given, to the runtime.
+        """Put a case's inputs, in the shapes given, to the runtime, and return its answer.
 
-        Called several times in a row for one case, with other inputs and shapes: an adapter keeps
-        what it built for the last case.
+        This is called several times in a row for one case, with different inputs and shapes, so an
+        adapter should keep what it built for the last case.
         """
         ...
 
@@ -188,9 +189,9 @@ class Backend(Protocol):
 def answers_of(
     backend: Backend, case: Case, questions: Iterable[Sequence[Bits]]
 ) -> Iterator[Answer]:
-    """Put several inputs of a case, one after the other; gives each answer when it is asked for.
+    """Put several inputs of a case, one after the other, and yield each answer when it is wanted.
 
-    A backend may have `answers(case, questions)`, where it can be told the next before it has
+    A backend may have `answers(case, questions)`, which can take the next question before it has
     answered the last.
     """
     ahead = getattr(backend, "answers", None)
@@ -205,10 +206,11 @@ Bound = Callable[[], Answer | None]
 def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
     """Return a function that converts the codes in one buffer into another, again and again.
 
-    For a case of one input. It returns None where the answer, well-formed, is in `out`, an array
-    of the shape of `codes` and of the output's storage type, and any other answer as it is. A
-    backend may have `bind(case, codes, out)`, which gives such a function, or None for a case or
-    buffers that it has none for: then, and without it, `answer` is asked each time.
+    The case has one input, and `out` has the shape of `codes` and the output's storage type. The
+    function returns None if a well-formed answer is in `out`, and any other answer as it is. A
+    backend may have `bind(case, codes, out)`, which returns such a function, or None if it has
+    none for the case or the buffers. In that case, and without `bind`, `answer` is called each
+    time.
     """
     bind = getattr(backend, "bind", None)
     made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
@@ -245,16 +247,16 @@ def _installed() -> Mapping[str, EntryPoint]:
 
 @cache
 def _found_on(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the backends by name; to look for them reads a file of every installed package."""
+    """Return the backends by name. This reads a file of every installed package."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def open_backend(address: str, catalog: Catalog | None = None) -> Backend:
     """Open the backend at an address: NAME, NAME:VARIANT, process:COMMAND or MODULE:Class.
 
-    One whose constructor has a parameter `catalog` is handed the specs and types; without a
-    catalogue it reads them itself. Raises UsageError for an unknown name and UnavailableError for
-    a runtime that is not there.
+    If its constructor has a parameter `catalog`, it is given the specs and types; without a
+    catalogue it reads them itself. Raises UsageError for an unknown name, and UnavailableError for
+    a runtime that is not installed.
     """
     name, _, variant = address.partition(":")
     points = _installed()
@@ -281,7 +283,7 @@ def _made(factory: Callable[..., Backend], variant: list[str], catalog: Catalog 
 
 
 def is_class(address: str) -> bool:
-    """Return whether an address is MODULE:Class and no backend's, in a package or here."""
+    """Return whether an address is MODULE:Class, in a package or here, and not a backend's name."""
     name, _, attribute = address.partition(":")
     if not attribute or name in backend_names():
         return False
@@ -290,11 +292,11 @@ def is_class(address: str) -> bool:
 
 
 def prepare_backend(address: str, say: Callable[[str], None]) -> None:
-    """Have a backend do what takes long and is done once on a machine, if it has a `prepare`.
+    """Let a backend do work that takes long and is done once per machine, if it has a `prepare`.
 
-    In the parent, before workers open it: what they print nobody sees. Imports no runtime. `say`
-    is told what is going on. Raises UnavailableError where it cannot be done; that a backend is
-    not there at all is for `open_backend` to say.
+    This is called in the parent, before workers open the backend, because nobody sees what they
+    print. It imports no runtime. `say` is told what is going on. Raises UnavailableError if the
+    work cannot be done. If the backend is not installed at all, `open_backend` says so later.
     """
     prepare = _of_class(address, "prepare")
     if prepare is not None:
@@ -302,19 +304,19 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
 
 
 def takes(address: str, spec: Spec) -> bool:
-    """Return whether a run without a choice of specs asks a backend this one.
+    """Return whether a run without SPEC asks a backend this spec.
 
-    A backend's class may say it in `takes`, a static method; without it, every spec is asked.
+    A backend's class may have `takes`, a static method; without it, every spec is asked.
     """
     choice = _of_class(address, "takes")
     return choice is None or bool(choice(spec))
 
 
 def code_of_backend(address: str) -> list[Path]:
-    """Return the files and folders of the code that answers; empty where they are not known.
+    """Return the files and folders of the code that answers; none if they are not known.
 
-    An installed backend's class may say it in `code`, a static method that is given the variant;
-    without it, it is the package of the class. Imports no runtime.
+    An installed backend's class may have `code`, a static method that is given the variant.
+    Without it, the code is the package of the class. Imports no runtime.
     """
     name, _, variant = address.partition(":")
     if (code := _of_class(address, "code")) is not None:
@@ -324,7 +326,7 @@ def code_of_backend(address: str) -> list[Path]:
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:
-    """Return a static method of an installed backend's class, None where there is none."""
+    """Return a static method of an installed backend's class, None if there is none."""
     point = _installed().get(address.partition(":")[0])
     with contextlib.suppress(ImportError):
         return getattr(point.load(), name, None) if point else None

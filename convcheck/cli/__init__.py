@@ -31,7 +31,7 @@ COMMANDS = {
     "serve": "Serve any backend over the process protocol.",
     "probe": "Check, step by step, that a program speaks the process protocol.",
     "generate": "Generate the test vectors from the specs, or check that they are up to date.",
-    "bench": "Measure the cost of asking and judging, beside what the backend itself needs.",
+    "bench": "Measure the cost of asking and judging, next to the backend's own time.",
     "lint": "Check spec files: complete, unambiguous, reachable, cited, true to their examples.",
 }
 
@@ -60,7 +60,9 @@ class LazyGroup(click.Group):
         except BrokenPipeError as error:  # of click's own pages of help
             raise ClosedError from error
         except SystemExit as error:  # something that a command called; it has not done its work
-            raise RuntimeError(f"the command was ended from within, with {error.code!r}") from error
+            raise RuntimeError(
+                f"something inside the command ended it, with {error.code!r}"
+            ) from error
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order in which they are most used."""

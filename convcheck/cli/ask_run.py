@@ -83,7 +83,7 @@ def opened_journal(
     click.get_current_context().call_on_close(journal.file.close)
     if journal.done:
         whole = "parts" if any(unit.codes for unit in plan) else "cases"
-        say(f"{path}: {len(journal.done)} of {len(plan)} {whole} are there", err=True)
+        say(f"{path}: {len(journal.done)} of {len(plan)} {whole} are done", err=True)
     return journal
 
 
@@ -93,7 +93,7 @@ def kept_until_done(journals: Sequence[Journal], code: int, keeps: Sequence[int]
     """
     for journal in journals:
         if code in keeps:
-            say(f"the same command goes on from {journal.path}", err=True)
+            say(f"the same command continues from {journal.path}", err=True)
         else:
             journal.remove()
     return code
@@ -111,7 +111,7 @@ def _notes(options: RunOptions, corpus: Corpus, cases: Sequence[Case]) -> Iterat
     spanned = sum(bool(corpus.spans(case)) for case in cases) if options.consistency else 0
     if spanned:
         cases_of = plural(spanned, "case")
-        yield f"consistency was asked of the vectors of {cases_of}, not of their spans"
+        yield f"consistency was checked on the vectors of {cases_of}, not on their spans"
 
 
 class _Heard:
@@ -186,6 +186,6 @@ def dealt(
         from convcheck.wording import plural
 
         parts = plural(len(plan), "part")
-        hint = f"the run has {parts}: take N no greater"
-        raise UsageError(f"shard {index}/{of} of {parts} has none", hint=hint)
+        hint = f"the run has {parts}: N can be that at most"
+        raise UsageError(f"shard {index}/{of} has none of {parts}", hint=hint)
     return plan[index - 1 :: of], Shard(index, of, plan_digest(ids), shared_options())

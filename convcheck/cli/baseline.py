@@ -93,10 +93,10 @@ def _check(backend: str | None, report: str | None, options: RunOptions) -> None
         hint = "--backend ort; see `convcheck list backends`"
         raise UsageError("give --backend, or --report with a finished run", hint=hint)
     if report is not None and (given := _options_of_a_run()):
-        raise UsageError(f"--report is of a run that has been: {given} says nothing about it")
+        raise UsageError(f"--report is a finished run: {given} has no effect on it")
     if options.inputs is not None:
         hint = "leave --inputs out"
-        raise UsageError("a list is of a tier's inputs, not of your own", hint=hint)
+        raise UsageError("a list is for the inputs of a tier, not for your own", hint=hint)
 
 
 def _options_of_a_run() -> str:
@@ -139,7 +139,7 @@ def _result(
         result = read(report, loaded.types.types)
         if result.interrupted or result.ended_early or result.shard:
             hint = "`convcheck merge` puts the shards together" if result.shard else "run it again"
-            raise UsageError(f"{report} is of a part of a run", hint=hint)
+            raise UsageError(f"{report} has only a part of a run", hint=hint)
         return result
     from convcheck.cli.turns import selected
 
@@ -185,15 +185,15 @@ def _said(written: Written) -> list[str]:
     if written.judged:
         are = "is" if written.judged == 1 else "are"
         cases = f"{plural(written.judged, 'case')} {are} to be judged"
-        lines.append(f"{cases}: a run with this list fails where one is declined")
+        lines.append(f"{cases}: a run with this list fails if one is declined")
     if written.late:
         places = ", ".join(map(str, written.late))
-        are = "is" if len(written.late) == 1 else "are"
+        are, whose = ("is", "its") if len(written.late) == 1 else ("are", "their")
         entries = plural(len(written.late), "entry", "entries")
-        lines.append(f"{entries} {are} past the day set: {places}")
+        lines.append(f"{entries} {are} past {whose} date: {places}")
     if written.partly:
         were = "was" if written.partly == 1 else "were"
         which = "its" if written.partly == 1 else "their"
         entries = plural(written.partly, "entry", "entries")
-        lines.append(f"{entries} {were} left: the run has only some of {which} cases")
+        lines.append(f"{entries} {were} left alone: the run has only some of {which} cases")
     return lines

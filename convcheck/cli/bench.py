@@ -35,7 +35,7 @@ NOTHING_MEASURED = 3
 MOST = 1 << 32
 DEFAULT_SPEC, DEFAULT_SOURCE = "onnx.Cast-21", "float32"
 BY_HAND = "ml_dtypes"
-BESIDES = "a refusal is accepted of their attribute values (--where or --case measures them)"
+BESIDES = "a runtime may refuse their attribute values (--where or --case measures them)"
 EXAMPLE = """\b
 Examples:
   convcheck bench --backend ort

@@ -32,7 +32,9 @@ Examples:
     help="Exit with 1 if anything fails that did not, or fails differently.",
 )
 @click.option(
-    "--any-corpus", is_flag=True, help="Compare runs that asked other vectors: what kind fails."
+    "--any-corpus",
+    is_flag=True,
+    help="Compare even runs that asked other vectors, by kinds of failures.",
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option(

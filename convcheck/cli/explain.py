@@ -144,7 +144,7 @@ def _of_finding(
 
     if report is None or finding is None:
         raise UsageError(
-            "which CASE?", hint="name it, or give --report FILE and --finding ID, both"
+            "which CASE?", hint="name one, or give both --report FILE and --finding ID"
         )
     case, example = shown_example(read(report, loaded.types.types), finding)
     return case.id, tuple(explain_values(case, with_deciding_words(example)))

@@ -82,7 +82,7 @@ def command(
     elif out in (None, "-"):
         from convcheck.wording import plural
 
-        said = f"which folder? {form} of {plural(len(cases), 'case')} is not for stdout"
+        said = f"which folder? {form} of {plural(len(cases), 'case')} cannot go to stdout"
         raise UsageError(said, hint="--out DIR")
     else:
         _write_folder(asked, Path(str(out)))
@@ -124,7 +124,7 @@ def _cases(loaded: Catalog, chosen: Selection) -> Sequence[Case]:
         return select(loaded, chosen)
     rest = replace(chosen, specs=tuple(p for p in chosen.specs if p not in ids))
     if rest.sources or rest.targets or rest.where or rest.globs:
-        raise UsageError(f"{ids[0]} is a case", hint="leave out what selects among cases")
+        raise UsageError(f"{ids[0]} is a case", hint="leave out the options that select cases")
     found = [find_case(loaded, name, None, None, ()) for name in ids]
     found += select(loaded, rest) if rest.specs else []
     return list({case.id: case for case in found}.values())
@@ -159,7 +159,7 @@ def _why_not(asked: _Asked, case: Case) -> str:
     from convcheck.vectors.export.safetensors import can_hold
 
     if asked.form == TEXT and case.whole_calls:
-        return "the question is a whole call, not an input a line"
+        return "the question is a whole call, not one input per line"
     if asked.form == SAFETENSORS and not can_hold(case):
         return "it has texts"
     if asked.form == ONNX:
@@ -219,7 +219,7 @@ class _Counts:
 
         parts = [f"in {folder}: {plural(self.cases, 'case')}, {plural(self.vectors, 'vector')}"]
         if self.skipped:
-            parts.append(f"skipped, without a form in {form}: {plural(self.skipped, 'case')}")
+            parts.append(f"skipped, no {form} form: {plural(self.skipped, 'case')}")
         if self.left_out:
             left = plural(self.left_out, "vector")
             parts.append(f"left out, without one expected value: {left}")

@@ -93,14 +93,14 @@ def _folder(out: str | None, tier: str, partial: bool, check: bool) -> Path:
 
     hint = "--out DIR"
     if out is None and (tier != "edge" or (partial and not check)):
-        said = "which folder? only the edge tier of all specs goes to the default one"
+        said = "which folder? the default one is only for the edge tier of all specs"
         raise UsageError(said, hint=hint)
     folder = Path(out) if out else data_dir("vectors")
     if not check and out is None and user_folders():
         raise UsageError("which folder? the default one is not for your own specs", hint=hint)
     if not check and {"site-packages", "dist-packages"} & {*folder.resolve().parts}:
         hint = "--out with a folder of yours"
-        raise UsageError(f"{folder} is part of an installation: not written", hint=hint)
+        raise UsageError(f"{folder} is part of an installation, and not written to", hint=hint)
     return folder
 
 

@@ -57,7 +57,7 @@ def _configured() -> list[Path]:
     unknown = settings.keys() - {"specs"}
     folders = settings.get("specs", [])
     if unknown or not isinstance(folders, list) or not all(isinstance(f, str) for f in folders):
-        raise UsageError(f"{path}: [tool.convcheck] has `specs`, a list of folders, and no more")
+        raise UsageError(f"{path}: [tool.convcheck] takes only `specs`, a list of folders")
     return [path.parent / folder for folder in folders]
 
 

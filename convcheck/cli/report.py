@@ -35,7 +35,7 @@ Examples:
 @click.option(
     "--level",
     type=click.Choice(["normative", "implied", "disputed"]),
-    help="Fail on rules of this level and stronger, in place of the run's level.",
+    help="Fail on rules of this level and stronger, instead of the run's level.",
 )
 @click.option("--finding", metavar="ID", help="Only this finding, by its id or its first digits.")
 @report_options

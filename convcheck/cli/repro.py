@@ -91,7 +91,7 @@ def command(
     if (backend is None) == (report is None):
         raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
     if name is None and (report is None or finding is None):
-        raise UsageError("which CASE?", hint="name it, or give --report FILE and --finding ID")
+        raise UsageError("which CASE?", hint="name one, or give --report FILE and --finding ID")
     if emit == "onnx" and out in (None, "-"):
         raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and emit == "python":
@@ -140,7 +140,7 @@ def _of_finding(groups: Sequence[Group], case: Case, finding: str | None) -> Seq
     found = [g for g in groups if finding_of(g, case).startswith(finding.lower())]
     if not found:
         has = ", ".join(dict.fromkeys(finding_of(group, case) for group in groups))
-        raise UsageError(f"--finding {finding} is none of {case.id}", hint=f"it has {has}")
+        raise UsageError(f"{case.id} has no finding {finding}", hint=f"it has {has}")
     return found
 
 

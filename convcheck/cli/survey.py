@@ -81,8 +81,8 @@ _OPTIONS = (
     click.option(
         "--resume",
         metavar="FILE",
-        help="Keep the results so far in FILE.1, FILE.2 and so on, one a backend; after a kill, go "
-        "on from them.",
+        help="Keep results in FILE.1, FILE.2 and so on, one per backend; resume from them after an "
+        "interruption.",
     ),
 )
 

@@ -77,7 +77,7 @@ def command(
     case = find_case(loaded, name, None, None, ())
     if case.whole_calls:
         raise UsageError(
-            f"{case.id} has no text form: the question is a whole call, not an input a line",
+            f"{case.id} has no text form: the question is a whole call, not one input per line",
             hint="`convcheck run --backend` asks it; `convcheck export --format json` writes it",
         )
     corpus = _corpus(loaded, tier, seed)
@@ -128,7 +128,7 @@ def _judged(corpus: Corpus, case: Case, data: bytes, file: str) -> CaseResult:
             f"{plural(len(got), 'answer')}, but {case.id} has {plural(len(vectors), 'input')} "
             f"in the {corpus.tier} tier with seed {corpus.seed}",
             place=Place(file, min(len(got), len(vectors)) + (len(got) > len(vectors))),
-            hint="one line for each line read; --tier and --seed as they were exported",
+            hint="write one line for each line read; give the --tier and --seed of the export",
         )
     state = np.where(refused, REFUSED, ANSWERED).astype(np.uint8)
     said = {int(i): "the program answered: refused" for i in np.flatnonzero(refused)}

@@ -121,7 +121,7 @@ def claims_text(ids: Iterable[str], backend: str) -> str:
     names = compact_names(ids)
     items = "".join(f"    {json.dumps(name)},\n" for name in names)
     return (f"# What {backend} claims to support. A run with --capabilities and this file fails\n"
-            f"# on what of it is declined.\n\n[[{_CLAIM}]]\ncase = [\n{items}]\n")  # fmt: skip
+            f"# on what is declined of it.\n\n[[{_CLAIM}]]\ncase = [\n{items}]\n")  # fmt: skip
 
 
 def _claim(table: Table, catalog: Catalog) -> Claim:
@@ -130,7 +130,7 @@ def _claim(table: Table, catalog: Catalog) -> Claim:
     check_keys(table, ("spec",), ("from", "to", "pairs", "where"))
     both = [key for key in ("from", "to") if key in table.values]
     if both and "pairs" in table.values:
-        hint = f"'pairs' stands in the place of {both[0]!r}; write two claims"
+        hint = f"'pairs' replaces {both[0]!r}; write two claims"
         raise table.wrong("pairs", f"'pairs' beside {both[0]!r}", hint)
     specs = _specs(table, catalog)
     claim = Claim(
@@ -202,7 +202,7 @@ def _pairs(table: Table, catalog: Catalog) -> tuple[tuple[Names, Names], ...] | 
         return None
     if not isinstance(pairs, list) or not pairs or not all(map(_two_texts, pairs)):
         hint = 'pairs = [["float32", "int8"], …]'
-        raise table.wrong("pairs", "'pairs' is a list of pairs of types", hint)
+        raise table.wrong("pairs", "'pairs' is not a list of pairs of types", hint)
     ends = [[_types(table, "pairs", [word], catalog) or frozenset() for word in p] for p in pairs]
     return tuple((first, second) for first, second in ends)
 
@@ -215,7 +215,7 @@ def _where(table: Table, specs: Sequence[Spec]) -> tuple[tuple[str, Names], ...]
     where = table.values.get("where", {})
     if not isinstance(where, dict):
         hint = "where = {NAME = [VALUE, …]}"
-        raise table.wrong("where", "'where' is a table of attributes", hint)
+        raise table.wrong("where", "'where' is not a table of attributes", hint)
     known = _attributes(specs)
     return tuple((name, _values(table, name, given, known)) for name, given in where.items())
 

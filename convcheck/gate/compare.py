@@ -113,7 +113,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     """
     if result.own_inputs:
         hint = "run it without --inputs"
-        raise UsageError("a list of known failures is of a tier's inputs", hint=hint)
+        raise UsageError("a list of known failures is for the inputs of a tier", hint=hint)
     version = version_of(result.backend.version)
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)

@@ -13,7 +13,7 @@ from convcheck.gate.known_file import KNOWN, KnownEntry
 from convcheck.judge.result import EVER
 
 UNSEEN = "not yet looked into"
-LATE = "this day is past: fix it, or set another"
+LATE = "this date is past: fix it, or set another"
 _LONGEST = 70  # of what a comment says
 
 

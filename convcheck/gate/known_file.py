@@ -25,6 +25,7 @@ OPTIONAL = ("digest", "inputs", "issue", "until", "backend")
 WAIVER_REQUIRED = ("case", "rule", "verdict", "reason")
 WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "inputs", "issue", "backend")
 _WRITES = "`convcheck baseline` writes it"
+_CORPUS, _DIGEST = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,9 @@ def _entry(table: Table) -> KnownEntry:
         _rule(table),
         cast(Verdict, _one_of(table, "verdict", tuple(sorted(FAILURES)))),
         _one_of(table, "tier", TIERS),
-        _digits(table, "corpus", 16),
+        _digits(table, "corpus", _CORPUS, 16),
         _count(table),
-        _digits(table, "digest", 32),
+        _digits(table, "digest", _DIGEST, 32),
         _reason(table),
         _issue(table),
         _until(table),
@@ -122,7 +123,7 @@ def _rule(table: Table) -> str:
     rule = text_of(table, "rule")
     if rule and " / " not in rule:
         hint = "rule and row, as reports print them: 'RULE / ROW'; '' for a case that failed whole"
-        raise table.wrong("rule", f"no rule and row: {rule!r}", hint)
+        raise table.wrong("rule", f"not a rule and row: {rule!r}", hint)
     return rule
 
 
@@ -134,9 +135,9 @@ def _one_of(table: Table, key: str, allowed: tuple[str, ...]) -> str:
     return word
 
 
-def _digits(table: Table, key: str, number: int) -> str:
+def _digits(table: Table, key: str, spelled: re.Pattern[str], number: int) -> str:
     digits = text_of(table, key).lower()
-    if key in table.values and not re.fullmatch(rf"[0-9a-f]{{{number}}}", digits):
+    if key in table.values and not spelled.fullmatch(digits):
         said = f"{key!r} has {plural(number, 'hexadecimal digit')}, in quotes"
         raise table.wrong(key, said, _WRITES + (", or leave it out" if key == "digest" else ""))
     return digits
@@ -145,7 +146,7 @@ def _digits(table: Table, key: str, number: int) -> str:
 def _count(table: Table) -> int | None:
     count = table.values.get("count")
     if count is not None and (type(count) is not int or count < 1):
-        raise table.wrong("count", "'count' is a whole number, from 1", _WRITES)
+        raise table.wrong("count", "'count' is not a whole number from 1", _WRITES)
     for key, other in (("digest", "count"), ("inputs", "count"), ("count", "tier")):
         if key in table.values and other not in table.values:
             raise table.wrong(key, f"a {key!r} goes with a {other!r}", _WRITES)
@@ -159,7 +160,7 @@ def _inputs(table: Table) -> tuple[str, ...]:
     inputs = texts_of(table, "inputs", _WRITES)
     for text in inputs:
         if not WRITTEN.fullmatch(text):
-            said = f"{text!r} is no range of inputs"
+            said = f"{text!r} is not a range of inputs"
             raise table.wrong("inputs", said, "such as 'float32 0x43e80001 … 0x43f00009'")
     return inputs
 
@@ -174,28 +175,28 @@ def _reason(table: Table) -> str:
 def _issue(table: Table) -> str:
     issue = text_of(table, "issue")
     if "issue" in table.values and not re.fullmatch(r"https?://[^\s/]\S*", issue):
-        raise table.wrong("issue", f"'issue' is a URL, not {issue!r}", "https://…")
+        raise table.wrong("issue", f"'issue' is not a URL: {issue!r}", "https://…")
     return issue
 
 
 def _until(table: Table) -> date | None:
     until = table.values.get("until")
     if until is not None and (not isinstance(until, date) or isinstance(until, datetime)):
-        raise table.wrong("until", "'until' is a date", "without quotes or time: 2027-01-31")
+        raise table.wrong("until", "'until' is not a date", "without quotes or time: 2027-01-31")
     return until
 
 
 def _versions(table: Table) -> SpecifierSet | None:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     versions = text_of(table, "backend")
     if "backend" not in table.values:
         return None
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
     try:
         found = SpecifierSet(versions)
     except InvalidSpecifier:
         found = SpecifierSet()
     if not len(found):
-        hint = 'of the version of the backend, for example ">=1.20,<1.32"'
-        raise table.wrong("backend", f"no version range: {versions!r}", hint)
+        hint = 'a range of versions of the backend, for example ">=1.20,<1.32"'
+        raise table.wrong("backend", f"not a version range: {versions!r}", hint)
     return found

@@ -40,11 +40,11 @@ def _instead(finding: CheckedEntry, comparison: Comparison) -> str:
     if not failing and not silent:
         return "passes now" + (f", in all {plural(len(cases), 'case')}" if len(cases) > 1 else "")
     of = f" of {len(cases)}" if len(cases) > 1 else ""
-    parts = [(failing, "fail otherwise"), (silent, "give nothing to judge")]
+    parts = [(failing, "fail differently"), (silent, "give nothing to judge")]
     said = " and ".join(f"{count}{of} {what}" for count, what in parts if count)
     if len(cases) == 1:
-        said = "it fails otherwise" if failing else "it gives nothing to judge"
-    return f"no case fails so now ({said})"
+        said = "it fails differently" if failing else "it gives nothing to judge"
+    return f"no case fails like this now ({said})"
 
 
 def _unmatched(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
@@ -61,7 +61,7 @@ def _unmatched(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]
 
 def _expired(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     until = finding.entry.until
-    said = f"was to be fixed by {until}, and still fails; fix it, or set another day"
+    said = f"should have been fixed by {until}, but still fails; fix it, or set another date"
     return said, comparison.repaired(finding, late=True)
 
 
@@ -75,7 +75,7 @@ def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     if new := new_inputs(entry.inputs, now.failing):
         said += f"; not among the inputs listed: {', '.join(new)}"
     if finding.by:
-        said += f"; {finding.by.place} lists others of its cases"
+        said += f"; {finding.by.place} lists other cases of it"
     if finding.moved:
         said += "; the vectors have changed since"
     elif entry.count == now.count:
@@ -87,7 +87,7 @@ def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
 def _too_broad(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     free = finding.free
     does = "does" if len(free) == 1 else "do"
-    said = f"covers {plural(len(free), 'case')} that {does} not fail so: {_few(free)}"
+    said = f"covers {plural(len(free), 'case')} that {does} not fail like this: {_few(free)}"
     said += f"; name only what fails, in {finding.entry.table.span}"
     return said, comparison.repaired(finding)
 
@@ -121,5 +121,5 @@ def _notes(comparison: Comparison, path: str, unversioned: int) -> Iterable[str]
                    f"{finding.now.count:,} already: not excused")  # fmt: skip
     if moved := sum(f.moved and f.fault is None and f.excused and not f.partly for f in findings):
         entries = plural(moved, "entry", "entries")
-        yield (f"the vectors of {entries} of {path} have changed, and the failures have not; "
+        yield (f"the vectors of {entries} of {path} have changed, but the failures have not; "
                "`convcheck baseline --update` writes that down")  # fmt: skip

@@ -114,14 +114,14 @@ def _no_worker(url: str) -> UnavailableError:
 
 def _lost(url: str, error: Exception) -> UnavailableError:
     if type(error).__name__ == "KilledWorker":
-        message = f"the workers of the Dask cluster at {url} die of their work"
-        return UnavailableError(message, hint="their logs say why; often memory is short")
+        message = f"the workers of the Dask cluster at {url} keep dying"
+        return UnavailableError(message, hint="their logs say why; often they run out of memory")
     if "Cancelled" in type(error).__name__:
-        return UnavailableError(f"the Dask scheduler at {url} was lost, or gave up the run")
+        return UnavailableError(f"the Dask scheduler at {url} was lost, or ended the run")
     if isinstance(error, ImportError):
         hint = f"install convcheck {__version__} where the workers run, from the same checkout"
         return UnavailableError(f"a worker of the Dask cluster says: {error}", hint=hint)
-    message = f"the Dask cluster at {url} did not do its work: {last_words(error)}"
+    message = f"the Dask cluster at {url} failed: {last_words(error)}"
     return UnavailableError(message)
 
 
@@ -235,6 +235,6 @@ def _same(what: str, one: str, where: str, other: str, there: str) -> None:
 
 
 def _there(error: ConvcheckError, worker: str) -> ConvcheckError:
-    where = f"said the cluster's worker {worker}"
+    where = f"says the cluster's worker {worker}"
     hint = f"{error.hint} ({where})" if error.hint else where
     return type(error)(error.message, place=error.place, hint=hint)

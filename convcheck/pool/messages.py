@@ -212,9 +212,7 @@ def time_is_spent(seconds: float, timeout: float) -> bool:
 
 def spent_said(timeout: float) -> str:
     """Say that the calls of a case have taken the time that there is for them."""
-    return (
-        f"gave up: the calls of a case have {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
-    )
+    return f"gave up: a case may take {TIME_OUTS * timeout:g} s, {TIME_OUTS} times --timeout"
 
 
 BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)

@@ -105,7 +105,7 @@ def _merged(file: _File, above: _Merged | None) -> _Merged:
     if above is None:
         return _Merged(file, standalone(file.node))
     if above.extended == MOST_EXTENDED:
-        said = f"it extends more than {MOST_EXTENDED} files, one by way of the other"
+        said = f"it extends a chain of more than {MOST_EXTENDED} files"
         raise file.node.need("extends").error(said, "extend a file that stands alone")
     node = extend(above.node, file.node)
     return _Merged(file, node, _id(above.file.head), above.extended + 1)
@@ -177,7 +177,9 @@ class _Specs(Mapping[str, Spec]):
         parent = min(named, key=lambda f: (f.root != file.root, _op(f.head) != op))
         if parent in chain:
             circle = " -> ".join(f.path.stem for f in (*chain, parent))
-            raise extends.error(f"`extends` goes in a circle: {circle}", "one file extends nothing")
+            raise extends.error(
+                f"`extends` forms a circle: {circle}", "one file has to extend nothing"
+            )
         return parent
 
 
@@ -230,7 +232,7 @@ def _merge_types(before: Node, node: Node) -> Node:
     for section, more in node.items().items():
         known = entries[section].items() if section in entries else {}
         for name in known.keys() & more.items().keys():
-            raise more.items()[name].error(f"{name!r} is defined already", "choose another name")
+            raise more.items()[name].error(f"{name!r} is already defined", "choose another name")
         entries[section] = replace(more, value={**known, **more.items()})
     return replace(before, value=entries)
 

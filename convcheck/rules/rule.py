@@ -85,7 +85,7 @@ def _columns(node: Node | None, context: Context) -> tuple[tuple[str, tuple[Valu
     node.only("from", "to", *context.attributes)
     columns = tuple((key, _column(key, value, context)) for key, value in node.items().items())
     if not columns or len({len(values) for _, values in columns}) != 1:
-        raise node.error("the lists of `columns` differ in length", "one entry a column")
+        raise node.error("the lists of `columns` differ in length", "one entry per column")
     return columns
 
 
@@ -107,7 +107,7 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
         raise node.error(
             f"row {label!r} has {plural(len(cells), 'cell')}, the rule has "
             f"{plural(width, 'column')}",
-            "one cell a column, or a single one for all",
+            "one cell per column, or a single one for all",
         )
     return Row(label, tuple(cells), node.place)
 

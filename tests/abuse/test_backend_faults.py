@@ -181,7 +181,7 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     [case] = json.loads(report.read_text())["cases"]
     assert case["verdict"] == "crashed"
     said = json.dumps(case)
-    assert "gave up: the calls of a case have 8 s, 8 times --timeout" in said
+    assert "gave up: a case may take 8 s, 8 times --timeout" in said
     assert SLOW[backend] in said
 
 

@@ -218,7 +218,7 @@ ERRORS = [
     (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
     (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),
     (("--convcheck-spec", "onnx.Cast-21"), "with --convcheck-backend only"),
-    ((*MINE, "--convcheck-timeout", "0"), "0 is no time-out of 0.1 seconds or more"),
+    ((*MINE, "--convcheck-timeout", "0"), "0 is not a time-out of 0.1 seconds to a day"),
 ]
 
 

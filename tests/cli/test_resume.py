@@ -109,12 +109,12 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"the same command goes on from {journal}" in said
+    assert f"the same command continues from {journal}" in said
     assert json.loads(report.read_text())["interrupted"]
     done = convcheck(*arguments(journal, report), **environment(diary))
     assert (done.returncode, journal.exists()) == (0, False)
     assert not json.loads(report.read_text())["interrupted"]
-    assert " cases are there" in done.stderr
+    assert " cases are done" in done.stderr
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ BAD = {
     "own vectors among ours": (("generate", "--specs", "docs/examples/specs"),
                                "not for your own specs"),
     "an installation": (("generate", "onnx.Cast-1", "--out", "/tmp/site-packages/v"),
-                        "is part of an installation: not written"),
+                        "is part of an installation, and not written to"),
     "a tier to nowhere": (("generate", "--tier", "boundary"), "which folder?"),
 }  # fmt: skip
 

@@ -164,7 +164,7 @@ def test_the_wrong_number_of_lines_says_what_was_assumed(change: int, tmp_path: 
     answers = answers[:-1] if change < 0 else [*answers, "00"]
     with pytest.raises(UsageError, match="inputs in the edge tier with seed 0") as error:
         verify(NARROW, answers, tmp_path)
-    assert "--tier and --seed as they were exported" in error.value.hint
+    assert "--tier and --seed of the export" in error.value.hint
 
 
 def test_a_whole_call_has_no_text_form(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ HEAD = """\
 # Known failures of onnxruntime. A run with --known and this file fails on
 # what is not in it, and on what of it is not true any more.
 """
-HOLDS = "8 cases are to be judged: a run with this list fails where one is declined\n"
+HOLDS = "8 cases are to be judged: a run with this list fails if one is declined\n"
 HOLDS_12 = HOLDS.replace("8", "12")
 SMALL = "# one ulp too small in magnitude\n"
 FRESH = (
@@ -334,7 +334,7 @@ def test_a_list_that_is_edited_wrongly(tmp_path: Path, monkeypatch: pytest.Monke
     past = f"{text}until = 2020-02-02\n"
     code, problems = shell.held(f"{past}\n{entry.replace('-to-', '-tu-')}")
     assert (code, [p["kind"] for p in problems]) == (1, ["expired", "unmatched"])
-    assert problems[0]["repair"].startswith(f"{entry}until = 2020-02-02 # this day is past")
+    assert problems[0]["repair"].startswith(f"{entry}until = 2020-02-02 # this date is past")
     broad = text.replace("float64-to-float16", "float64-to-*float16")
     code, problems = shell.held(broad)
     assert (code, [p["kind"] for p in problems]) == (1, ["too broad"])
@@ -345,8 +345,8 @@ def test_what_baseline_refuses(tmp_path: Path) -> None:
     report, out = tmp_path / "run.json", tmp_path / "known.toml"
     whole_run = found(FAILING)
     for result, said in (
-        (replace(whole_run, interrupted=True), "is of a part of a run\n  hint: run it again"),
-        (replace(whole_run, shard=Shard(1, 2, "0")), "is of a part of a run\n  hint: `convcheck"),
+        (replace(whole_run, interrupted=True), "has only a part of a run\n  hint: run it again"),
+        (replace(whole_run, shard=Shard(1, 2, "0")), "only a part of a run\n  hint: `convcheck"),
     ):
         write(result, str(report))
         done = convcheck("baseline", "--report", report, "--out", out)
@@ -364,9 +364,9 @@ def test_what_baseline_refuses(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("arguments", "said"), [
     ((), "give --backend, or --report with a finished run"),
     (("--backend", "ort", "--report", "r.json"), "give --backend, or --report"),
-    (("--report", "r.json", "--tier", "edge"), "of a run that has been: --tier says nothing"),
-    (("--report", "r.json", "onnx.Cast-21"), "of a run that has been: SPEC says nothing"),
-    (("--backend", "ort", "--inputs", "x.txt"), "a list is of a tier's inputs"),
+    (("--report", "r.json", "--tier", "edge"), "a finished run: --tier has no effect"),
+    (("--report", "r.json", "onnx.Cast-21"), "a finished run: SPEC has no effect"),
+    (("--backend", "ort", "--inputs", "x.txt"), "a list is for the inputs of a tier"),
     (("--backend", "ort", "--update", "--prune"), "--update and --prune"),
     (("--backend", "ort", "--update"), "cannot read none/known.toml"),
     (("--backend", "ort"), "cannot write none/known.toml"),

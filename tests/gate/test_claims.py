@@ -105,18 +105,18 @@ def test_claimed_and_declined_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "line", "message", "hint"), [
     ("# nothing\n", 1, "claims nothing", "[[claim]]"),
-    ("[[claim]\n", 1, "no TOML: ", ""),
+    ("[[claim]\n", 1, "not TOML: ", ""),
     ("[[clam]]\n", 1, "unknown key 'clam'", "did you mean claim?"),
-    ("[claim]\n", 1, "'claim' is no table", "[[claim]]"),
+    ("[claim]\n", 1, "'claim' is not a table", "[[claim]]"),
     ("[[claim]]\nto = 'int8'\n", 1, "[[claim]] has no 'spec'", ""),
     ("[[claim]]\nspec = 'onnx.Cast-1'\nform = 'int8'\n", 3, "unknown key 'form'", "mean from?"),
     ("[[claim]]\nspec = 'onnx.Cats-1'\n", 2, "no spec matches 'onnx.Cats-1'", "onnx.Cast-1 or "),
-    ("[[claim]]\nspec = 1\n", 2, "'spec' is a text, or a list of texts", ""),
+    ("[[claim]]\nspec = 1\n", 2, "'spec' is not a text or a list of texts", ""),
     ("[[claim]]\nspec = '*'\nfrom = 'flaot32'\n", 3, "unknown type 'flaot32'", "float32?"),
     ("[[claim]]\nspec = '*'\nto = []\n", 3, "'to' is empty", ""),
     ("[[claim]]\nspec = '*'\nfrom = 'int8'\npairs = [['int8', 'int8']]\n", 4,
      "'pairs' beside 'from'", "write two claims"),
-    ("[[claim]]\nspec = '*'\npairs = [['int8']]\n", 3, "'pairs' is a list of pairs", "[["),
+    ("[[claim]]\nspec = '*'\npairs = [['int8']]\n", 3, "'pairs' is not a list of pairs", "[["),
     ("[[claim]]\nspec = '*'\npairs = [['int8', 'i8']]\n", 3, "unknown type 'i8'", "int8?"),
     ("[[claim]]\nspec = 'onnx.Cast-1'\npairs = [['int8', 'int16'], ['int8', 'int4']]\n", 3,
      "no case has the pair 'int8' and 'int4'", "list cases"),
@@ -125,7 +125,7 @@ def test_claimed_and_declined_is_a_failure(tmp_path: Path) -> None:
     ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = {saturate = 7}\n", 3,
      "'saturate' cannot be '7'", "known: 0, 1"),
     ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = {saturate = []}\n", 3, "no value of", ""),
-    ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = 1\n", 3, "'where' is a table", "NAME"),
+    ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = 1\n", 3, "'where' is not a table", "NAME"),
     ("\n[[claim]]\nspec = 'onnx.Cast-1'\nto = 'int4'\n", 2, "no case is of this claim", "cases"),
 ])  # fmt: skip
 def test_a_bad_file(tmp_path: Path, text: str, line: int, message: str, hint: str) -> None:

@@ -109,5 +109,5 @@ def test_what_is_no_range_is_refused(tmp_path: Path) -> None:
     text = baseline(failing((1, 1)), everything).text
     start = text.index("inputs = ")
     path.write_text(text[:start] + 'inputs = "0x01"\n' + text[text.index("reason") :])
-    with pytest.raises(UsageError, match="'0x01' is no range of inputs"):
+    with pytest.raises(UsageError, match="'0x01' is not a range of inputs"):
         read_known(str(path))

@@ -164,11 +164,12 @@ def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     asked = [*backend, "onnx.Cast-21", "--to", "float8e4m3fn", "--to", "int8", "-j", 1]
     done = convcheck("baseline", *asked, "--out", known, "--claims", claims)
     assert done.returncode == 0, done.stderr
-    assert "3 cases are to be judged" in done.stdout
+    assert "4 cases are to be judged" in done.stdout
     assert convcheck("run", *asked, "--known", known).returncode == 0
     probed = tmp_path / "probed.toml"
     assert convcheck("probe", *backend, "onnx.Cast-21", "--claims", probed).returncode == 0
-    for path, saturate in ((claims, "0,1"), (probed, "0,1,2")):  # 2: undefined, and answered
+    # 2: undefined, and answered
+    for path, saturate in ((claims, "0,1,default"), (probed, "0,1,default,2")):
         (claim,) = tomllib.loads(path.read_text("utf-8"))["claim"]
         assert sorted(claim["case"]) == [
             f"onnx.Cast-21/float32-to-float8e4m3fn/saturate={{{saturate}}}",

@@ -106,12 +106,12 @@ def test_stale_of_cases_that_do_not_pass_either(tmp_path: Path) -> None:
     cases = list(found({IDS[2]: wrong(3, 3, TABLE)}).cases)
     cases[6] = unasked(HERE[6], "unsupported", "no kernel")
     assert only_problem(held(ENTRY, run(*cases), tmp_path)).message == (
-        "no case fails so now (1 of 2 fail otherwise and 1 of 2 give nothing to judge); "
+        "no case fails like this now (1 of 2 fail differently and 1 of 2 give nothing to judge); "
         "remove the entry, known.toml:1-10"
     )
     one = ENTRY.replace("-*/", "-19/")
     assert only_problem(held(one, run(*cases), tmp_path)).message == (
-        "no case fails so now (it fails otherwise); remove the entry, known.toml:1-10"
+        "no case fails like this now (it fails differently); remove the entry, known.toml:1-10"
     )
 
 
@@ -158,7 +158,7 @@ def test_other_vectors_with_the_same_failures_are_only_a_note(tmp_path: Path) ->
     result = held(ENTRY.replace(CORPUS, "0123456789abcdef"), found(FAILING), tmp_path)
     assert (result.outcome, result.problems) == ("pass", ())
     assert result.notes == (
-        "known failures: the vectors of 1 entry of known.toml have changed, and the failures "
+        "known failures: the vectors of 1 entry of known.toml have changed, but the failures "
         "have not; `convcheck baseline --update` writes that down",
     )
 
@@ -179,7 +179,7 @@ def test_too_broad(tmp_path: Path) -> None:
     result = held(text, found(FAILING), tmp_path)
     assert only_problem(result) == Problem(
         "too broad", Place("known.toml", 1),
-        f"covers 2 cases that do not fail so: {IDS[3]}, {IDS[7]}; name only what fails, "
+        f"covers 2 cases that do not fail like this: {IDS[3]}, {IDS[7]}; name only what fails, "
         "in known.toml:1-10",
         ENTRY,
     )  # fmt: skip
@@ -221,8 +221,8 @@ def test_past_its_date(tmp_path: Path, until: str, expired: bool) -> None:
         return
     assert only_problem(result) == Problem(
         "expired", Place("known.toml", 1),
-        "was to be fixed by 2026-05-31, and still fails; fix it, or set another day",
-        f"{ENTRY}until = 2026-05-31 # this day is past: fix it, or set another\n",
+        "should have been fixed by 2026-05-31, but still fails; fix it, or set another date",
+        f"{ENTRY}until = 2026-05-31 # this date is past: fix it, or set another\n",
     )  # fmt: skip
     assert not excuses(result)
     assert only_problem(held(text, found({}), tmp_path)).kind == "stale"
@@ -295,7 +295,7 @@ def test_what_holds_of_a_part_too(tmp_path: Path) -> None:
 
 def test_a_run_of_own_inputs_is_of_no_list(tmp_path: Path) -> None:
     own = replace(found(FAILING), own_inputs=True)
-    with pytest.raises(UsageError, match="is of a tier's inputs"):
+    with pytest.raises(UsageError, match="is for the inputs of a tier"):
         held(ENTRY, own, tmp_path)
 
 
@@ -324,7 +324,7 @@ def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
     first = ENTRY.replace("-*/", "-21/").replace("21\nd", "11\nd").replace('0b"', '0c"')
     result = held(f"{first}\n{ENTRY}", found(FAILING), tmp_path)
     assert only_problem(result).message == (
-        f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists others of its cases; "
+        f"21 failures listed, 10 now, in {IDS[2]}; known.toml:1 lists other cases of it; "
         "if this is intended, replace known.toml:12-21 with:"
     )
     assert 'case = "onnx.Cast-19/float64-to-float16"' in only_problem(result).repair
@@ -384,38 +384,38 @@ def without(key: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "line", "message", "hint"), [
-    ("[[known]]\ncase = \n", 2, "no TOML: Invalid value", ""),
-    ("[[known]]\ncase = [", 2, "no TOML: Invalid value", ""),
-    (f"{ENTRY}until = 2026-02-30\n", 11, "no TOML: Invalid date or datetime", ""),
+    ("[[known]]\ncase = \n", 2, "not TOML: Invalid value", ""),
+    ("[[known]]\ncase = [", 2, "not TOML: Invalid value", ""),
+    (f"{ENTRY}until = 2026-02-30\n", 11, "not TOML: Invalid date or datetime", ""),
     (f"tier = 'edge'\n{ENTRY}", 1, "unknown key 'tier'", ""),
     (f"version = 1\n{ENTRY}", 1, "unknown key 'version'", "[[waiver]] and [[judged]] tables"),
     (ENTRY.replace("[[known]]", "[[knwon]]"), 1, "unknown key 'knwon'", "did you mean known?"),
-    (ENTRY.replace("[[known]]", "[known]"), 1, "'known' is no table", "under a line [[known]]"),
+    (ENTRY.replace("[[known]]", "[known]"), 1, "'known' is not a table", "under a line [[known]]"),
     ("known = [{case = 'x'}]", 1, "cannot tell the lines of the 'known' entries", "of its own"),
     (f"\n{ENTRY}isue = 'x'\n", 12, "unknown key 'isue' in [[known]]", "did you mean issue?"),
     (f"{ENTRY}x = 1\n", 11, "unknown key 'x' in [[known]]", "[[known]] has case, rule, verdict"),
     (f"\n\n{without('count')}", 3, "[[known]] has no 'count'", ""),
-    (ENTRY.replace('"float-to-float / else"', "1"), 3, "'rule' is a text, in quotes", ""),
-    (ENTRY.replace(" / ", "/"), 3, "no rule and row: 'float-to-float/else'", "RULE / ROW"),
+    (ENTRY.replace('"float-to-float / else"', "1"), 3, "'rule' is not a text in quotes", ""),
+    (ENTRY.replace(" / ", "/"), 3, "not a rule and row: 'float-to-float/else'", "RULE / ROW"),
     (ENTRY.replace('"fail"', '"fial"'), 4, "'verdict' cannot be 'fial'", "did you mean fail?"),
     (ENTRY.replace('"fail"', '"pass"'), 4, "'verdict' cannot be 'pass'", "known: crashed, error"),
     (ENTRY.replace('"edge"', '"egde"'), 5, "'tier' cannot be 'egde'", "did you mean edge?"),
     (ENTRY.replace(CORPUS, "1"), 6, "'corpus' has 16 hexadecimal digits", "baseline` writes it"),
-    (ENTRY.replace("21", "0"), 7, "'count' is a whole number, from 1", "baseline` writes it"),
-    (ENTRY.replace("21", "true"), 7, "'count' is a whole number, from 1", "baseline`"),
+    (ENTRY.replace("21", "0"), 7, "'count' is not a whole number from 1", "baseline` writes it"),
+    (ENTRY.replace("21", "true"), 7, "'count' is not a whole number from 1", "baseline`"),
     (ENTRY.replace("000b", "b"), 8, "'digest' has 32 hexadecimal digits", "or leave it out"),
     (ENTRY.replace("goes through float32", " "), 9, "'reason' is empty", "say why"),
-    (ENTRY.replace("https:", "htps:"), 10, "'issue' is a URL, not 'htps://example.org/1'", "http"),
-    (f"{ENTRY}until = '2027-01-31'\n", 11, "'until' is a date", "without quotes or time"),
-    (f"{ENTRY}until = 2027-01-31T00:00:00\n", 11, "'until' is a date", "without quotes or time"),
-    (f"{ENTRY}backend = '1.31'\n", 11, "no version range: '1.31'", ">=1.20,<1.32"),
-    (f"{ENTRY}backend = ''\n", 11, "no version range: ''", ">=1.20,<1.32"),
+    (ENTRY.replace("https:", "htps:"), 10, "'issue' is not a URL: 'htps://example.org/1'", "http"),
+    (f"{ENTRY}until = '2027-01-31'\n", 11, "'until' is not a date", "without quotes or time"),
+    (f"{ENTRY}until = 2027-01-31T00:00:00\n", 11, "'until' is not a date", "without quotes"),
+    (f"{ENTRY}backend = '1.31'\n", 11, "not a version range: '1.31'", ">=1.20,<1.32"),
+    (f"{ENTRY}backend = ''\n", 11, "not a version range: ''", ">=1.20,<1.32"),
     (f"{WAIVER}until = 2027-01-31\n", 6, "a waiver has no 'until'", "[[known]]"),
     (f"{WAIVER}count = 3\n", 6, "a 'count' goes with a 'tier'", "baseline` writes it"),
     (f"{WAIVER}digest = '{'0' * 32}'\n", 6, "a 'digest' goes with a 'count'", "baseline`"),
     (ENTRY.replace("float-to-float / else", ""), 8, "no 'digest' without a rule", "leave it out"),
     (ENTRY.replace('"onnx.Cast-*/float64-to-float16"', "[]"), 2, "'case' is empty", "list cases"),
-    (ENTRY.replace('"onnx.Cast-*/float64-to-float16"', "[1]"), 2, "'case' is a text, or a", "ids"),
+    (ENTRY.replace('"onnx.Cast-*/float64-to-float16"', "[1]"), 2, "'case' is not a text", "ids"),
 ])  # fmt: skip
 def test_a_bad_list(tmp_path: Path, text: str, line: int, message: str, hint: str) -> None:
     path = tmp_path / "known.toml"
@@ -440,8 +440,8 @@ def test_lines_are_those_of_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"[[known]]\ncount = {'1' * 5000}\n", "no TOML: Exceeds the limit"),
-        (f"known = {'[' * 5000}{']' * 5000}\n", "no TOML to be read: nested too deep"),
+        (f"[[known]]\ncount = {'1' * 5000}\n", "not TOML: Exceeds the limit"),
+        (f"known = {'[' * 5000}{']' * 5000}\n", "not readable as TOML: nested too deeply"),
     ],
 )
 def test_a_list_too_large_to_be_read(text: str, said: str, tmp_path: Path) -> None:

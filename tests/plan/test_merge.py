@@ -181,4 +181,4 @@ def test_a_shard_without_cases() -> None:
     one = ("--case", "float32-to-int8")
     done = convcheck("run", "--backend", "reference", "onnx.Cast-13", *one, "--shard", "2/2")
     assert done.returncode == 2
-    assert "shard 2/2 of 1 part has none" in done.stderr
+    assert "shard 2/2 has none of 1 part" in done.stderr

@@ -109,7 +109,7 @@ def test_what_was_not_asked_for_consistency_is_said(tmp_path: Path) -> None:
     found = report(tmp_path / "r.json", "--samples", "10", "--consistency")
     assert found["notes"] == [
         "10 samples of 1 case, seed 0",
-        "consistency was asked of the vectors of 1 case, not of their spans",
+        "consistency was checked on the vectors of 1 case, not on their spans",
     ]
     assert found["consistency"]
 

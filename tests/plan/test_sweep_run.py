@@ -175,9 +175,9 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
         time.sleep(0.02)
     os.kill(run.pid, signal.SIGINT)
     _, said = run.communicate(timeout=60)
-    assert (run.returncode, b"goes on from" in said) == (130, True)
+    assert (run.returncode, b"continues from" in said) == (130, True)
     done = convcheck("run", *SELECT, "--resume", journal, "--json", whole)
-    assert "of 257 parts are there" in done.stderr
+    assert "of 257 parts are done" in done.stderr
     (case,) = json.loads(whole.read_text())["cases"]
     assert (done.returncode, case["coverage"], case["checked"]) == (0, "exhaustive", 2**32)
     assert not journal.exists()

@@ -89,7 +89,7 @@ REFUSED = {
         ),
         "one output": (
             "outputs: {p: C, q: C}", "outputs: {p: C}",
-            "1 output where there have to be two", 6,
+            "1 output instead of 2", 6,
         ),
         "output types given": (
             "outputs: {p: C, q: C}", "outputs: {p: A, q: A}",
@@ -158,7 +158,7 @@ REFUSED = {
         ),
         "two outputs": (
             "outputs: {y: U}", "outputs: {y: U, z: U}",
-            "2 outputs where there has to be one", 6,
+            "2 outputs instead of 1", 6,
         ),
         "expr unknown name": ("element: first + i", "element: first + j", "unknown name 'j'", 17),
         "expr syntax": (
@@ -171,7 +171,7 @@ REFUSED = {
         ),
         "string types": (
             "  T: [int8, int16]", "  T: [int8, string]",
-            "a formula is of numbers, string is none", 9,
+            "a formula works on numbers only, string is none", 9,
         ),
         "bool types": (
             "  T: [int8, int16]\n  U: [int8, int16]",
@@ -182,7 +182,7 @@ REFUSED = {
         "calls bad": ("[5, 5]", "[5, five]", "'five' is not a number", 32),
         "layout not scalar": (
             "first: [], last: []", "first: [n], last: []",
-            "the argument of a formula is a scalar", 12,
+            "the arguments of a formula are scalars", 12,
         ),
         "no rule applies": (
             "when: {to: fixed}", "when: {to: float}",
@@ -234,11 +234,11 @@ REFUSED = {
         ),
         "int types": (
             "types: {T: [float16, float32]}", "types: {T: [float16, int8]}",
-            "steps are of floats, int8 is none", 8,
+            "steps work on floats only, int8 is none", 8,
         ),
         "string types": (
             "types: {T: [float16, float32]}", "types: {T: [float16, string]}",
-            "steps are of floats, string is none", 8,
+            "steps work on floats only, string is none", 8,
         ),
         "refused layout unknown": (
             "  zero: either-sign",

@@ -140,8 +140,8 @@ def test_readings_are_the_type_and_the_refusal(tmp_path: Path) -> None:
     ("before", "after", "message"),
     [
         ("u8:  [ i16|i16!, u8 ]", "u8:  [ i16|i16! ]", "a row of 1 cell instead of 2"),
-        ("i16|i16!, u8", "i16|i32!, u8", "is no cell"),
-        ("i16|i16!, u8", "i16!|i16!, u8", "is no cell"),
+        ("i16|i16!, u8", "i16|i32!, u8", "is not a cell"),
+        ("i16|i16!, u8", "i16!|i16!, u8", "is not a cell"),
         ("i16|i16!, u8", "int16, u8", "unknown type 'int16'"),
         ("$big!,    u64", "$small!,    u64", "unknown type"),
         ("names: openvino", "names: acme", "unknown runtime"),

@@ -55,13 +55,13 @@ def test_an_interrupted_survey_goes_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert f"the same command goes on from {journals[1]}" in said
+    assert f"the same command continues from {journals[1]}" in said
     before = [kept(journal) for journal in journals]
     assert len(before[0]) > len(before[1]) >= 3  # all of the first backend's, some of the second's
     asked = diary.read_text().splitlines()
     done = convcheck(*ASK, *options, DIARY=str(diary))
     assert done.returncode == 0, done.stderr
-    assert f"{len(before[0])} of {len(before[0])} cases are there" in done.stderr
+    assert f"{len(before[0])} of {len(before[0])} cases are done" in done.stderr
     assert not before[1] & set(diary.read_text().splitlines()[len(asked) :])  # none asked again
     assert not any(journal.exists() for journal in journals)
     whole = tmp_path / "whole.json"

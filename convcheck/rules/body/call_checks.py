@@ -43,7 +43,7 @@ def check_one_output(spec: Spec, node: Node) -> None:
     """Refuse a body of one output beside more outputs, or none."""
     if len(spec.outputs) != 1:
         raise node.need("outputs").error(
-            f"{plural(len(spec.outputs), 'output')} where there has to be one", "NAME: TYPES"
+            f"{plural(len(spec.outputs), 'output')} instead of 1", "NAME: TYPES"
         )
 
 

@@ -170,11 +170,11 @@ class Formula(Body):
             for name, dims in layout.shapes:
                 if dims:
                     at = node.need("layouts").need(layout.name).need(name)
-                    raise at.error("the argument of a formula is a scalar", f"{name}: []")
+                    raise at.error("the arguments of a formula are scalars", f"{name}: []")
         for variable, listed in spec.types.items():
             for dtype in listed:
                 if isinstance(dtype.format, Text):
-                    raise wrong_type(node, variable, dtype, "a formula is of numbers")
+                    raise wrong_type(node, variable, dtype, "a formula works on numbers only")
         check_numbers(_words_asked(node.need("formula").need("calls")), types)
 
 

@@ -129,7 +129,7 @@ class Matrix(Body):
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
                 raise node.need(key).error(
-                    f"{plural(len(tensors), key[:-1])} where there have to be two",
+                    f"{plural(len(tensors), key[:-1])} instead of 2",
                     "each is converted",
                 )
 
@@ -218,7 +218,7 @@ def _table(node: Node, names: _Names) -> MatrixTable:
             cells[pair] = _cell(cell, block, names)
     for block in blocks:
         if block.place not in used:
-            raise block.error("this rules no cell", "entries above it have all of its pairs")
+            raise block.error("this rules no cell", "the entries above it have all of its pairs")
     return MatrixTable(node.need("name").text(), when, ranks, types, cells, node.place)
 
 
@@ -270,7 +270,7 @@ def _cell(node: Node, block: Node, names: _Names) -> MatrixCell:
     text = written.text()
     match = _CELL.fullmatch(text)
     if match is None or (match[3] and (match[2] or match[3] != match[1])):
-        raise written.error(f"{text!r} is no cell", "`i8`, `i8!`, or `i8|i8!` for either")
+        raise written.error(f"{text!r} is not a cell", "`i8`, `i8!`, or `i8|i8!` for either")
     ruling = _ruling(rules, names.context)
     word = "disputed" if match[3] else REFUSED if match[2] else "accepted"
     gives = names.type_of(written, match[1])

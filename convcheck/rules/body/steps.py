@@ -163,7 +163,7 @@ class Steps(Body):
         for variable, listed in spec.types.items():
             for dtype in listed:
                 if not isinstance(dtype.format, Float):
-                    raise wrong_type(node, variable, dtype, "steps are of floats")
+                    raise wrong_type(node, variable, dtype, "steps work on floats only")
         rows = (*body.listed("ask"), *body.listed("ask-a-little"))
         check_numbers((word for row in rows for word in row.items().values()), types)
 
