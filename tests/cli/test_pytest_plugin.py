@@ -211,13 +211,13 @@ def test_the_tier_is_asked(project: Path) -> None:
 
 
 ERRORS = [
-    (("--convcheck-known", "known.toml"), "with --convcheck-backend only"),
+    (("--convcheck-known", "known.toml"), "needs --convcheck-backend"),
     ((*MINE, "--convcheck-known", "none.toml"), "none.toml"),
     ((*MINE, "--convcheck-claims", "none.toml"), "none.toml"),
     ((*MINE, "--convcheck-tier", "exhaustive"), "invalid choice: 'exhaustive'"),
     (("--convcheck-backend", "orrt", "-n", "1"), "unknown backend 'orrt'"),
     (("--convcheck-backend", "reference", "--convcheck-spec", "onnx.Cost-*"), "onnx.Cost-*"),
-    (("--convcheck-spec", "onnx.Cast-21"), "with --convcheck-backend only"),
+    (("--convcheck-spec", "onnx.Cast-21"), "needs --convcheck-backend"),
     ((*MINE, "--convcheck-timeout", "0"), "0 is not a time-out of 0.1 seconds to a day"),
 ]
 
