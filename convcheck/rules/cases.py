@@ -114,7 +114,7 @@ def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]
     for values in product(*(a.values for a in applying)):
         attributes = tuple(zip(names, values, strict=True))
         listed = spec.pairs is None or spec.pairs.word(*_ends(spec, types), attributes) == "listed"
-        if listed or values == usual:
+        if listed or (values == usual and not (spec.pairs and spec.pairs.only)):
             yield attributes, not listed
     for attribute in spec.attributes:
         yield from _asked_besides(spec, attribute, types)

@@ -1,18 +1,21 @@
 """`extends`: a version file states only what changed. Merging happens on nodes, places kept.
 
-Mappings merge key by key; lists of types grow by `add` and shrink by `remove`; a rule with the
-name of a parent's rule changes the keys that it states, a new rule goes to the end, or `before:`
-or `after:` the rule it names. Examples are the file's own.
+Mappings merge key by key, and so does a formula, whose rules and conditions merge as rules do;
+lists of types grow by `add` and shrink by `remove`; a rule with the name of a parent's rule changes
+the keys that it states, a new rule goes to the end, or `before:` or `after:` the rule it names.
+Examples are the file's own.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 from convcheck.rules.source import Node
 from convcheck.wording import meant
 
 _MERGED = ("sources", "glosses", "literals")
+_PLACED = ("rules", "undefined")  # of a formula
 
 
 def extend(parent: Node, child: Node) -> Node:
@@ -21,7 +24,14 @@ def extend(parent: Node, child: Node) -> Node:
     entries.pop("examples", None)
     for key, node in child.items().items():
         before = entries.get(key)
-        if before is None or key not in (*_MERGED, "types", "attributes", "rules", "notes"):
+        if before is None or key not in (
+            *_MERGED,
+            "types",
+            "attributes",
+            "rules",
+            "notes",
+            "formula",
+        ):
             entries[key] = node
         elif key == "types":
             entries[key] = _types(before, node)
@@ -30,7 +40,9 @@ def extend(parent: Node, child: Node) -> Node:
         elif key == "rules":
             entries[key] = _rules(before, node)
         elif key == "notes":
-            entries[key] = replace(before, value=[*before.elements(), *node.elements()])
+            entries[key] = _joined(before, node)
+        elif key == "formula":
+            entries[key] = _formula(before, node)
         else:
             entries[key] = _update(before, node)
     return replace(child, value=entries)
@@ -38,7 +50,9 @@ def extend(parent: Node, child: Node) -> Node:
 
 def standalone(root: Node) -> Node:
     """Check a file that extends nothing: it has no edit verbs."""
-    for rule in rules_of(root):
+    formula = root.get("formula")
+    placed = (formula.listed(key) for key in _PLACED) if formula else ()
+    for rule in [*rules_of(root), *chain.from_iterable(placed)]:
         for verb in ("before", "after"):
             if node := rule.get(verb):
                 raise node.error(f"`{verb}` in a file that extends nothing", "rules match in order")
@@ -53,6 +67,23 @@ def rules_of(root: Node) -> list[Node]:
 
 def _update(before: Node, node: Node) -> Node:
     return replace(node, value={**before.items(), **node.items()})
+
+
+def _joined(before: Node, node: Node) -> Node:
+    return replace(before, value=[*before.elements(), *node.elements()])
+
+
+def _formula(before: Node, node: Node) -> Node:
+    """Merge a formula: rules and conditions by name, lists of calls added, other keys replaced."""
+    entries = {**before.items(), **node.items()}
+    for key in _PLACED:
+        if (mine := before.get(key)) and (own := node.get(key)):
+            entries[key] = _rules(mine, own)
+    if (mine := before.get("calls")) and (own := node.get("calls")):
+        entries["calls"] = _update(mine, own)
+        if (lists := mine.get("lists")) and (more := own.get("lists")):
+            entries["calls"].items()["lists"] = _joined(lists, more)
+    return replace(node, value=entries)
 
 
 def _types(before: Node, node: Node) -> Node:

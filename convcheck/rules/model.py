@@ -245,11 +245,14 @@ class PairList:
 class Pairs:
     """The pairs of source and destination that a text supports, where they are no product.
 
-    Others are asked under the attributes' defaults only, and a refusal of them is accepted.
+    Others, unless only these are asked, are asked under the attributes' defaults alone, and a
+    refusal of them is accepted.
     """
 
     #: A pair is supported where one of them has it.
     lists: tuple[PairList, ...]
+    #: Whether no other pair is asked.
+    only: bool
 
     def word(self, source: str, target: str, attributes: Attributes) -> str:
         """Return the word for a pair in a rule's condition: 'listed' or 'unlisted'."""

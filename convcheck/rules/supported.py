@@ -10,15 +10,21 @@ from convcheck.wording import meant
 
 def read_pairs(node: Node | None, context: Context) -> Pairs | None:
     """Return the supported pairs, one list of them or several for different attribute values:
-    `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`.
+    `{when: {ATTRIBUTE: VALUES}, cite: SENTENCE, listed: {SOURCE: [DESTINATION, ...]}}`,
+    with `only: yes` in each where no other pair is asked.
 
     Raises SpecError for an unknown type, attribute or value.
     """
-    return Pairs(tuple(_pair_list(one, context) for one in node.elements())) if node else None
+    if node is None:
+        return None
+    lists = node.elements()
+    flags = [one.get("only") for one in lists]
+    only = all(flag is not None and flag.flag() for flag in flags)
+    return Pairs(tuple(_pair_list(one, context) for one in lists), only)
 
 
 def _pair_list(node: Node, context: Context) -> PairList:
-    node.only("when", "cite", "listed")
+    node.only("when", "cite", "only", "listed")
     rows = node.need("listed", "source -> its destinations")
     listed = {
         source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()

@@ -2,8 +2,8 @@
 
 Written from the texts: OpenVINO Range-4 ("val[i+1]=val[i]+step", "max(ceil((end − start) / step),
 0)" in a floating-point type, after a cast to a type at least as precise as the output's, casts
-"rounded to zero"), and ONNX Range-11 with its function body. Where a text leaves open how something
-is computed, every way is tried, and the answer is the set of sequences that come out.
+"rounded to zero"), and ONNX Range-11 and -27 with their function bodies. Where a text leaves open
+how something is computed, every way is tried, and the answer is the set of sequences that come out.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from .formats import FLOATS, INTEGERS, decode, locate, nearest_even, span
 
 EVEN, ZERO = "to nearest even", "toward zero"
 EXACTLY = "exactly"
+STASHED = ("float16", "bfloat16")
 Sequence = tuple[int, ...]
 Three = tuple[Fraction, Fraction, Fraction]
 
@@ -159,12 +160,17 @@ def _integers(output: str, given: list[Fraction], way: str) -> Iterator[Sequence
 
 
 def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
-    """Every sequence that Range-11 allows, inputs and output of one type; None for silence."""
+    """Every sequence that Range allows, inputs and output of one type; None for silence.
+
+    float16 and bfloat16 are of version 27, which computes them in float32 and casts back, once:
+    "Setting `stash_type` to `1` (float) causes `start`, `limit`, and `delta` to be cast to 32-bit
+    float before the loop, with the output cast back to the original type."
+    """
     try:
         a, b, c = (number(name, code) for code in codes)
         if c == 0:
             raise SilentError
-        return set(_onnx(name, a, b, c))
+        return set(_stashed(name, a, b, c) if name in STASHED else _onnx(name, a, b, c))
     except SilentError:
         return None
 
@@ -177,6 +183,13 @@ def _onnx(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence
         if name in FLOATS:
             for form in FORMS:
                 yield _cast_all(name, form(name, a, c, n), EVEN)
+
+
+def _stashed(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence]:
+    for n in {count(EXACTLY, a, b, c), count("float32", a, b, c)}:
+        yield _cast_all(name, indexed(EXACTLY, a, c, n), EVEN)
+        for form in FORMS:
+            yield _cast_all(name, form("float32", a, c, n), EVEN)
 
 
 def _in_room(name: str, x: Fraction) -> Fraction:

@@ -63,6 +63,7 @@ EXACT, OUTPUT = "exact", "output"
 NOT_FINITE, MINUS_ZERO, OVERFLOW, ZERO = "not finite", "-0", "overflow", "zero"
 PRODUCT, RECURRENCE = "product", "recurrence"
 _ZERO = re.compile(r"(\w+) = 0")
+_PLACING = ("before", "after")  # where a file that extends another puts it
 _WAY_KEYS = ("in", "by", "of", "is", "name", "cite")
 
 
@@ -230,7 +231,7 @@ def read_formula(root: Node, context: Context) -> Formula:
 
 
 def _undefined(node: Node, scope: _Scope) -> Undefined:
-    node.only("name", "when", "level", "cite")
+    node.only("name", "when", "level", "cite", *_PLACING)
     when, level = node.need("when"), node.get("level")
     zero = _ZERO.fullmatch(when.text())
     if zero and zero[1] not in scope.arguments:
@@ -247,7 +248,9 @@ def _undefined(node: Node, scope: _Scope) -> Undefined:
 
 
 def _rule(node: Node, scope: _Scope) -> FormulaRule:
-    node.only("name", "when", "level", "agreed", "cite", "differing", "between", "readings")
+    node.only(
+        "name", "when", "level", "agreed", "cite", "differing", "between", "readings", *_PLACING
+    )
     between, level = node.get("between"), read_level(node.need("level"))
     agreed = node.get("agreed")
     cite = read_cite(node.need("cite"), scope.context)

@@ -1,0 +1,77 @@
+"""A formula that extends another: rules and conditions by name, lists of calls added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from body_specs import FORMULA
+from catalogue import CATALOG
+
+from convcheck.errors import SpecError
+from convcheck.rules.body.formula import Formula
+from convcheck.rules.load import load
+from specs import write_spec
+
+
+def test_range_27_states_what_changed() -> None:
+    old, new = (CATALOG.specs[f"onnx.Range-{v}"].body_as(Formula) for v in (11, 27))
+    assert [r.name for r in new.rules] == [*(r.name for r in old.rules), "stashed floats"]
+    assert [u.name for u in new.undefined] == [u.name for u in old.undefined]
+    assert new.asked.lists[: len(old.asked.lists)] == old.asked.lists
+    assert len(new.asked.lists) == len(old.asked.lists) + 1
+    assert new.length == old.length
+
+
+CHILD = """\
+op: acme.Count
+version: 2
+extends: count-1
+formula:
+  undefined:
+    - {name: odd ends, when: last = 0, before: overflow, cite: "Nothing ends at 0."}
+  rules:
+    - {name: counting, level: implied}
+    - name: narrow
+      before: counting
+      when: {to: int8}
+      level: normative
+      cite: "Two more."
+      differing: "Two more."
+      readings:
+        - {length: {in: exact}, element: {in: exact}, cite: "Two more."}
+  calls:
+    lists:
+      - listed: [[1, 2]]
+"""
+
+
+def test_what_a_child_states_goes_where_it_says(tmp_path: Path) -> None:
+    folder = write_spec(tmp_path / "own", FORMULA, "count-1")
+    write_spec(folder, CHILD, "count-2")
+    specs = load([folder]).specs
+    old, new = (specs[f"acme.Count-{v}"].body_as(Formula) for v in (1, 2))
+    assert [u.name for u in new.undefined] == ["odd ends", "overflow"]
+    assert [(r.name, r.level) for r in new.rules] == [
+        ("narrow", "normative"), ("counting", "implied"),
+    ]  # fmt: skip
+    assert [r.cite.text for r in new.rules] == ["Two more.", old.rules[0].cite.text]
+    assert len(new.asked.lists) == len(old.asked.lists) + 1
+    assert (new.length, new.asked.limit) == (old.length, old.asked.limit)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        (CHILD.replace("before: counting", "before: nothing"), "count-2", "no rule 'nothing'"),
+        (
+            FORMULA.replace("name: overflow,", "name: overflow, after: x,"),
+            "count-1",
+            "extends noth",
+        ),
+    ],
+)
+def test_what_goes_nowhere_is_refused(tmp_path: Path, text: str, name: str, words: str) -> None:
+    folder = write_spec(tmp_path / "own", FORMULA, "count-1")
+    with pytest.raises(SpecError, match=words):
+        load([write_spec(folder, text, name)])
