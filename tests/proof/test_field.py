@@ -31,7 +31,7 @@ from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Bits
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.vectors.model import VectorSet
 
 ENOUGH = 3
@@ -51,7 +51,7 @@ LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 def latest_cases(op: str) -> dict[str, Case]:
     """The cases of an operator by name, each of the latest version that has it."""
     specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
-    in_order = sorted(specs, key=lambda spec: spec.version or 0)
+    in_order = sorted(specs, key=lambda spec: version_key(op_and_version(spec.id)[1]))
     return {case.name: case for spec in in_order for case in cases(spec)}
 
 
@@ -86,8 +86,9 @@ def demanded(case: Case, bits: Bits) -> list[Want]:
     """What the oracle demands of each input."""
     if case.op == "onnx.Cast":
         return wanted(asked(case), bits)
-    names = case.inputs[0].name, case.outputs[0].name, str(case.attribute("mode"))
-    return [expect(*names, code) for code in bits.tolist()]
+    _, version = op_and_version(case.spec)
+    pair, said = (case.inputs[0].name, case.outputs[0].name), dict(case.attributes)
+    return [expect(version, *pair, said, code) for code in bits.tolist()]
 
 
 def meets(target: str, code: int, pattern: Pattern) -> bool:

@@ -177,11 +177,12 @@ BUGS = (
     ),
     FieldBug(
         "float8e4m3fn cut off",
-        "float32-to-float8e4m3fn/saturate=1",
+        "float32-to-float8e4m3fn/mode=CAST_RINT/product=950",
         "https://github.com/hw-native-sys/pto-isa/issues/318",
         "The simulator dropped the rounding mode that was asked for, and cut off.",
         lambda codes: saturated(codes, rounding=truncated),
         (0x3F8FFFFF, 0x38),
+        op="pypto.cast",
     ),
     FieldBug(
         "top binade of float8e4m3fn lost",

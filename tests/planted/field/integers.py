@@ -106,7 +106,7 @@ BUGS = (
     ),
     FieldBug(
         "lowest on either side",
-        "float32-to-int32/mode=CAST_TRUNC",
+        "float32-to-int32/mode=CAST_TRUNC/satmode=ON",
         "https://github.com/tenstorrent/tt-metal/issues/55933",
         "Above the range numbers came out as the lowest of it, the sign inverted.",
         lowest_above,
