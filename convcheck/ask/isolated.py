@@ -9,9 +9,10 @@ from typing import cast
 import numpy as np
 
 from convcheck.ask.elements import Note, ask
-from convcheck.backends.protocol import Backend
+from convcheck.backends.protocol import Answer, Backend, Declined, Refused
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
 from convcheck.judge.elements import faults_of, group_of_fault, tally_of_elements
+from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Group
 from convcheck.judge.stream import codes_from
@@ -63,6 +64,15 @@ def group_at(vectors: VectorSet, fault: Fault) -> Group:
     nothing = np.zeros(len(vectors), vectors.case.outputs[0].format.storage)
     answered = np.full(len(vectors), ANSWERED, np.uint8)
     return group_of_fault(vectors, Answers(nothing, answered, {}), fault)
+
+
+def said_once(answer: Answer, vectors: VectorSet) -> Fault:
+    """Return the fault of an answer that is another when the codes are asked again."""
+    kind, said = "refused", getattr(answer, "message", "")
+    if not isinstance(answer, Refused | Declined):
+        complaint = form_complaint(answer, vectors.case, (len(vectors),))
+        kind, said = complaint or ("not a code of the type", "some of the answers")
+    return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:

@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 
 from convcheck.ask.elements import Note
-from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
+from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at, said_once
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
-from convcheck.judge.answers import CHUNK, Avoid, Fault, Index
+from convcheck.judge.answers import CHUNK, Avoid, Index
 from convcheck.judge.form import form_complaint
 from convcheck.judge.stream import Piece, Weighing, codes_from
 from convcheck.judge.tally import Tally
@@ -136,16 +136,6 @@ class _Sweep:
         tally = ask_apart(started, vectors, told, {}, Avoid())
         again = isinstance(answer, Refused | Declined) and started.refused
         if not (tally.faults or again):
-            fault = group_at(vectors, self._first_said(answer))
+            fault = group_at(vectors, said_once(answer, vectors))
             tally = replace(tally, faults=(fault,))
         self.weighing.keep(tally)
-
-    def _first_said(self, answer: Answer) -> Fault:
-        """Make a fault of an answer that is another when the chunk is asked again."""
-        kind, said = "refused", getattr(answer, "message", "")
-        if not isinstance(answer, Refused | Declined):
-            kind, said = form_complaint(answer, self.case, (self.size,)) or (
-                "wrong type",
-                "no answer",
-            )
-        return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)

@@ -33,6 +33,7 @@ _LANE = (1 << 64) - 1
 _LANES = 2
 _BITS = 12
 _BLOCK = 1 << _BITS
+_FEW = 1 << 14  # pairs that are hashed at a time
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
 _TOGETHER = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
@@ -48,7 +49,7 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
         return added(digest_of_words(tuple(map(str, pair))) for pair in texts)
-    pieces = (slice(at, at + _BLOCK) for at in range(0, len(inputs), _BLOCK))
+    pieces = (slice(at, at + _FEW) for at in range(0, len(inputs), _FEW))
     return added(_of_few(cast(Codes, inputs[piece]), cast(Codes, got[piece])) for piece in pieces)
 
 

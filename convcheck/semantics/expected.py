@@ -129,3 +129,9 @@ class Expected:
         """Return the expectations of some of the elements."""
         readings = tuple(Reading(r.codes[index], r.patterns[index]) for r in self.readings)
         return Expected(self.rows[index], self.decisions, readings)
+
+    def put(self, index: NDArray[np.intp], others: Expected) -> None:
+        """Put the expectations of others in the place of those of some elements."""
+        self.rows[index] = others.rows
+        for reading, other in zip(self.readings, others.readings, strict=True):
+            reading.codes[index], reading.patterns[index] = other.codes, other.patterns

@@ -36,8 +36,8 @@ from convcheck.semantics.vocabulary import Nature
 
 TILE = 1 << 13  # codes; of float32, a binade has 2^23
 _WIDE = 8  # tiles in one that is asked about first
-_FEW: frozenset[Nature] = frozenset(("special", "threshold"))  # which the probes always show
-_GRID: Nature = "grid"  # which they show at powers of two
+GRID: Nature = "grid"  # which the probes show at powers of two
+SHOWN: frozenset[Nature] = frozenset(("special", "threshold", GRID))  # which they show
 _FLAT, _NEITHER = 0, -1  # kinds of tiles, next to those that may be of one shape
 Index = NDArray[np.intp]
 
@@ -94,10 +94,10 @@ def outline(
 
     The stretches stand in the order of the codes, and leave none out.
     """
-    natures = _natures(program)
-    if not natures <= _FEW | {_GRID}:
+    natures = natures_of(program)
+    if not natures <= SHOWN:
         return [Literal(first, first + count)]
-    probes = partial(_Probes, program, source, target, _GRID in natures)
+    probes = partial(_Probes, program, source, target, GRID in natures)
     if (first | count) % (_WIDE * tile):
         return list(probes(first, count, tile).stretches())
     wide = probes(first, count, _WIDE * tile)
@@ -230,8 +230,8 @@ def _codes(reading: Reading) -> Codes:
     return np.asarray(reading.codes)
 
 
-def _natures(program: Program) -> frozenset[Nature]:
+def natures_of(program: Program) -> frozenset[Nature]:
     """Return the natures of a program's case words, those of programs handed on to included."""
     own = {entry.test.nature for entry in program.entries if entry.test}
     inner = (step.program for entry in program.entries for step in entry.steps)
-    return frozenset(own).union(*(_natures(other) for other in inner if other))
+    return frozenset(own).union(*(natures_of(other) for other in inner if other))

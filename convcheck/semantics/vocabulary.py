@@ -86,7 +86,8 @@ class CaseWord:
     #: not zero the answer changes once at most. `grid`: whether it is one of the values that stand
     #: at equal distances, a power of two of codes, within a binade. `isolated`: anything else, so
     #: that every code has to be looked at. `level`: the same, but without the row the same is due:
-    #: only how firmly, and by which rule, is another matter.
+    #: only how firmly, and by which rule, is another matter. Between two boundaries of the
+    #: destination in a binade, that changes as many codes, a power of two, from either at most.
     nature: Nature
     #: Inputs and a rounding mode -> for each input whether the word holds, shape (n,).
     test: Test

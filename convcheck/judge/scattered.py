@@ -1,0 +1,193 @@
+"""Judge the answers to chunk after chunk of scattered codes against a chart.
+
+Answers that are what is due are counted, a sort of slot at a time; all others are tallied as
+elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.judge.digest import digest_of_pairs
+from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.matching import matching
+from convcheck.judge.result import Example, entry_word
+from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, merge, named
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.order import positions
+from convcheck.rules.model import Case
+from convcheck.semantics.chart import Chart, Slots
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED, Decision, Reading
+from convcheck.semantics.program import Program
+from convcheck.vectors.model import VectorSet
+
+_BLOCK = 1 << 14  # elements that are judged at a time: what the work needs stays in the cache
+Mask = NDArray[np.bool_]
+_Kept = tuple[Codes, Slots, Codes, NDArray[np.uint8]]  # codes, slots, answers, sorts
+
+
+@dataclass(frozen=True)
+class _Sort:
+    """Slots of one row, and of one pattern under each reading of it; of the row -1 where what is
+    expected is not known.
+    """
+
+    row: int
+    patterns: tuple[int, ...]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is nothing to be noted of answers that are right but their number."""
+        return len(self.patterns) == 1 and self.patterns[0] not in (UNDEFINED, REFUSED)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether no right answer is farther off than another, so that the first one tells all."""
+        return self.is_counted or set(self.patterns) <= {EXACT, UNDEFINED}
+
+
+@dataclass(frozen=True)
+class _Sorts:
+    """The sorts of a chart's slots; the first `counted` are those of which the code that is due is
+    right, and is counted.
+    """
+
+    sorts: tuple[_Sort, ...]
+    counted: int
+    #: The number of each slot's sort.
+    numbers: NDArray[np.uint8]
+
+
+class Comparing:
+    """What was found of the chunks so far."""
+
+    def __init__(self, case: Case, program: Program, form: Decision, chart: Chart) -> None:
+        self.case, self.program, self.form, self.chart = case, program, form, chart
+        self.source = cast(Numeric, case.inputs[0].format)
+        self.due = np.asarray(chart.expected.readings[0].codes)
+        self.sorts = _sorts_of(chart)
+        self.right = np.zeros(len(self.sorts.sorts), np.int64)  # elements of each sort
+        self.found: list[Tally] = []
+        self.kept: list[_Kept] = []  # what is not settled yet
+
+    def chunk(self, codes: Codes, got: Codes) -> None:
+        """Judge the answers to codes, all of them codes of the destination."""
+        for start in range(0, len(codes), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            self._block(codes[part], got[part])
+
+    def _block(self, codes: Codes, got: Codes) -> None:
+        slots = self.chart.slots(codes)
+        sorts = self.sorts.numbers.take(slots)
+        noted = self.due.take(slots) != got
+        noted |= sorts >= self.sorts.counted
+        index = np.flatnonzero(noted)
+        self.right += np.bincount(sorts, minlength=len(self.right))
+        self.kept.append((codes[index], slots[index], got[index], sorts[index]))
+        if sum(len(each[0]) for each in self.kept) >= _BLOCK:
+            self._settle()
+
+    def tally(self) -> Tally:
+        """Put together what was found in the chunks, and what is right."""
+        self._settle()
+        return merge([self._counted(), *self.found])
+
+    def _counted(self) -> Tally:
+        asked: dict[int, int] = {}
+        for sort, count in zip(self.sorts.sorts, self.right.tolist(), strict=True):
+            if count:
+                asked[sort.row] = asked.get(sort.row, 0) + count
+        entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in asked.items()}
+        return Tally(asked, entries, decisions=named(self.program.decisions, entries))
+
+    def _settle(self) -> None:
+        """Judge answers of which more is noted than their number, or which are not what is due."""
+        if not self.kept:
+            return
+        codes, slots, got, sorts = (
+            np.concatenate(arrays) for arrays in zip(*self.kept, strict=True)
+        )
+        self.kept.clear()
+        counts = np.bincount(sorts, minlength=len(self.right))
+        self.right -= counts
+        left = [np.empty(0, np.intp)]
+        for number in np.flatnonzero(counts):
+            here = np.flatnonzero(sorts == number)
+            right = self._right(self.sorts.sorts[number], slots[here], got[here])
+            left.append(here[~right])
+            here = here[right]
+            if len(here):
+                self._as_due(int(number), codes[here], got[here])
+        index = np.concatenate(left)
+        if len(index):
+            self._otherwise(codes[index], slots[index], got[index])
+
+    def _right(self, sort: _Sort, slots: Slots, got: Codes) -> Mask:
+        """Return which answers are right, or free, under every reading of their sort."""
+        right = np.full(len(got), sort.row >= 0 and sort.is_even)
+        for pattern, reading in zip(sort.patterns, self.chart.expected.readings, strict=False):
+            if pattern != UNDEFINED and right.any():
+                codes, patterns = reading.codes.take(slots), np.full(len(got), pattern, np.uint8)
+                due, target = Reading(codes, patterns), self.case.outputs[0].format
+                # of numbers, it does not matter what they come from
+                right &= matching(due, got, target, self.source, got)
+        return right
+
+    def _as_due(self, number: int, codes: Codes, got: Codes) -> None:
+        """Note answers of one sort that are right, or free."""
+        sort = self.sorts.sorts[number]
+        if sort.is_counted:
+            self.right[number] += len(got)
+            return
+        at = positions(self.source, codes)
+        lowest, digest = int(np.argmin(at)), digest_of_pairs(codes, got)
+        entries = {}
+        for reading, pattern in enumerate(sort.patterns):
+            free = pattern == UNDEFINED
+            due = f"<{PATTERNS[UNDEFINED]}>" if free else entry_word(got[lowest])
+            example = Example((entry_word(codes[lowest]),), due, entry_word(got[lowest]))
+            first = PlacedExample(int(at[lowest]), 0.0, example)
+            key = Key(sort.row, reading, "undefined" if free else RIGHT)
+            entries[key] = TallyEntry(len(got), digest, first=first, extreme=first)
+        decisions = named(self.program.decisions, entries)
+        self.found.append(Tally({sort.row: len(got)}, entries, decisions=decisions))
+
+    def _otherwise(self, codes: Codes, slots: Slots, got: Codes) -> None:
+        """Judge answers one by one."""
+        expected = self.chart.expected.take(slots)
+        unknown = np.flatnonzero(expected.rows < 0)
+        if len(unknown):
+            expected.put(unknown, run_program(self.program, self.case, codes[unknown]))
+        vectors = VectorSet(self.case, (codes,), expected, "exhaustive", self.form)
+        answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
+        self.found.append(tally_of_elements(vectors, answers, None))
+
+
+@lru_cache(maxsize=4)
+def _sorts_of(chart: Chart) -> _Sorts:
+    """Sort a chart's slots, those first of which the code that is due is counted."""
+    expected, under = chart.expected, chart.expected.readings[0]
+    names = expected.rows.astype(np.int64)
+    for reading in expected.readings:
+        names = names * len(PATTERNS) + reading.patterns
+    _, firsts, groups = np.unique(names, return_index=True, return_inverse=True)
+    sorts = [_sort_of(chart, int(first)) for first in firsts]
+    strange = ~matching(under, under.codes, chart.target, chart.source, under.codes)
+    told = np.bincount(groups[strange], minlength=len(sorts)) == 0
+    told &= [sort.row >= 0 and sort.is_counted for sort in sorts]
+    order = np.argsort(~told, kind="stable")
+    numbers = np.argsort(order).astype(np.uint8)[groups]
+    return _Sorts(tuple(sorts[i] for i in order), int(told.sum()), numbers)
+
+
+def _sort_of(chart: Chart, slot: int) -> _Sort:
+    expected, row = chart.expected, int(chart.expected.rows[slot])
+    readings = expected.readings[: len(expected.decisions[row].readings) if row >= 0 else 0]
+    return _Sort(row, tuple(int(reading.patterns[slot]) for reading in readings))
