@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
-from convcheck.rules.model import Case
+from convcheck.rules.model import PARAPHRASE, Case
 from convcheck.semantics.expected import PATTERNS
 from convcheck.wording import plural
 
@@ -74,6 +74,12 @@ def quote(text: str) -> str:
     """Quote a text; what a terminal would obey or hide is escaped."""
     plain = (c if c.isprintable() and c not in '"\\' else json.dumps(c)[1:-1] for c in text)
     return '"' + "".join(plain) + '"'
+
+
+def cited(text: str, left: str = '"', right: str = '"') -> str:
+    """Put a sentence in quotation marks, but for one that is told in other words."""
+    said = clean(text)
+    return said if said.startswith(PARAPHRASE) else f"{left}{said}{right}"
 
 
 def clean(message: str) -> str:

@@ -25,6 +25,7 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import (
     GLUE,
+    cited,
     clean,
     explain_arguments,
     pair,
@@ -234,7 +235,7 @@ def _sentence(one: Quotation) -> str:
     """Return a sentence with where it stands, after what of the row rests on it."""
     part = f"{one.of}: " if one.of else ""
     document = f" — {one.document}" if one.document else ""
-    return part + (f'"{clean(one.text)}"' if one.text else "") + document
+    return part + (cited(one.text) if one.text else "") + document
 
 
 def _examples(shown: CaseFailure, evidence: Evidence) -> tuple[ElementInWords | CallInWords, ...]:

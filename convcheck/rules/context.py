@@ -33,7 +33,10 @@ def read_level(node: Node) -> Level:
 
 
 def read_cite(node: Node, context: Context) -> Cite:
-    """Read a citation: a sentence of the operator's text, or {of: source, says: sentence}."""
+    """Read a citation: a sentence of the operator's text, or {of: source, says: sentence}.
+
+    Of {of: source} alone it is what the source says, as a quotation or as a paraphrase.
+    """
     if isinstance(node.value, str):
         text, source = node.value, "text"
     else:

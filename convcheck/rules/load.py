@@ -18,7 +18,7 @@ from convcheck.rules.context import Context, read_cite
 from convcheck.rules.extend import extend, rules_of, standalone
 from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts
-from convcheck.rules.model import DType, Source, Spec, version_key
+from convcheck.rules.model import PARAPHRASE, DType, Source, Spec, version_key
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.spellings import read_spellings
@@ -342,11 +342,21 @@ def _sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
     node.need("text", "the source of the operator's own text")
     sources, says = {}, {}
     for key, entry in node.items().items():
-        entry.only("title", "section", "url", "says")
+        entry.only("title", "section", "url", "says", "paraphrase")
         title, section, url = (entry.need(k).text() for k in ("title", "section", "url"))
         sources[key] = Source(key, title, section, url)
-        says[key] = entry.items()["says"].text() if entry.get("says") else ""
+        says[key] = _said(entry)
     return sources, says
+
+
+def _said(entry: Node) -> str:
+    """Return the one sentence of a document that is cited, '' where several are."""
+    says, paraphrase = entry.get("says"), entry.get("paraphrase")
+    if says and paraphrase:
+        raise paraphrase.error("both `says` and `paraphrase`", "quote it, or tell it in your words")
+    if paraphrase:
+        return PARAPHRASE + paraphrase.text()
+    return says.text() if says else ""
 
 
 def _glosses(node: Node | None) -> dict[str, Node]:

@@ -29,6 +29,7 @@ Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
+PARAPHRASE = "in our words: "  # how a sentence that is no quotation begins
 DEFAULT = "default"  # the value of an attribute that is left out
 _VERSIONED = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")  # a spec's id
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
@@ -56,7 +57,7 @@ class DType:
 class Cite:
     """A sentence and where it stands: `source` is a key of the spec's sources."""
 
-    #: The sentence, quoted.
+    #: The sentence, quoted; one that begins with PARAPHRASE is no quotation.
     text: str
     source: str
     place: Place

@@ -24,7 +24,7 @@ from convcheck.semantics.body import compile_calls
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import compile_case
 from convcheck.semantics.row_words import GIVES, HOLDS, row_in_words
-from convcheck.semantics.vocabulary import AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
+from convcheck.semantics.vocabulary import AS_BELOW, AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
 from specs import GOOD, write_spec
 
 TABLES = ["float-to-float8-saturating", "float-to-float8", "float-to-float8e8m0"]
@@ -168,7 +168,27 @@ def test_a_nan_is_judged_by_sentences_on_both_kinds_of_nan() -> None:
         for cell in row.cells if cell.cite.source == "ieee754-nan"
     }  # fmt: skip
     assert found
-    assert all("Signaling NaNs" in says and "quiet NaN inputs" in says for says in found)
+    assert all("signaling NaN" in says and "of a quiet NaN" in says for says in found)
+
+
+def test_a_paraphrase_stands_without_quotation_marks_in_every_format() -> None:
+    by = decisions("onnx.Cast-21 float32 bfloat16")["float-to-float / else"]
+    said = "in our words: The floating-point number nearest to the infinitely precise result"
+    assert by.cite.startswith(said)
+    shown = showing(by)
+    [found] = document(shown).findings
+    assert [line.startswith(said) for line in found.cited] == [True]
+    pages = [in_markdown(shown), in_junit(shown), in_html(shown), text(shown), *annotated(shown)]
+    for page in pages:
+        words = " ".join(page.replace("%0A", " ").replace("&quot;", '"').split())
+        assert said in words
+        assert f"“{said}" not in words
+        assert f'""{said}' not in words.replace("\\", "")
+    done = convcheck("explain", "onnx.Cast-21/float32-to-bfloat16", "0.1")
+    assert " ".join(done.stdout.split()).count(f"text {said}") == 1
+    shown_spec = convcheck("show", "onnx.Cast-21").stdout
+    assert f'"{said[:20]}' not in shown_spec
+    assert said[:20] in shown_spec
 
 
 def test_explain_shows_a_reading_with_its_sentence() -> None:
@@ -182,5 +202,5 @@ def test_explain_shows_a_reading_with_its_sentence() -> None:
 
 def test_every_word_of_the_tables_has_words() -> None:
     assert set(HOLDS) == {*CASES, ELSE}
-    assert set(GIVES) == {*CONSTANTS, *COMPUTATIONS, AS_REAL}
+    assert set(GIVES) == {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW}
     assert row_in_words("x < 2^-126", ()).startswith("where x < 2^-126")

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
-from convcheck.judge.words import clean, hexadecimal, pattern, quote, translated
+from convcheck.judge.words import cited, clean, hexadecimal, pattern, quote, translated
 from convcheck.numerics.decimal import spell, spell_fraction
 from convcheck.numerics.format import Bool, Float, Format
 from convcheck.numerics.format import Text as TextFormat
@@ -159,7 +159,7 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
 def sentence_lines(one: Quotation, width: int, part: str = "") -> Iterator[StyledText]:
     """Yield a sentence, after the part of the row that rests on it, and where it stands."""
     said = f"{part}: " if part else ""
-    yield from line("text", f'{said}"{clean(one.text)}"', width, "italic")
+    yield from line("text", f"{said}{cited(one.text)}", width, "italic")
     yield from line("", f"— {one.document}", width)
     if one.gloss:
         yield from line("", translated(one.gloss), width)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from convcheck.judge.words import GLUE, clean, translated
+from convcheck.judge.words import GLUE, cited, clean, translated
 from convcheck.report.case_names import name_cases
 from convcheck.report.draw.layout import cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
@@ -71,7 +71,7 @@ def _block(
     yield from front
     yield from to_margins(last, StyledText(str(by.place), "dim"), width)
     source = f" — {by.source}" if by.source else ""
-    quoted = f'"{clean(by.cite)}"' if by.cite else "no text"
+    quoted = cited(by.cite) if by.cite else "no text"
     yield from paragraph(f"{by.level}: {quoted}{source}", width, indent=2, style="italic")
     if by.gloss:
         yield from paragraph(translated(by.gloss), width, indent=2, style="italic")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from convcheck.judge.result import FAILURES, Excuse, Word
-from convcheck.judge.words import clean, code_text, pair, translated
+from convcheck.judge.words import cited, clean, code_text, pair, translated
 from convcheck.numerics.format import Format, Text
 from convcheck.report.document import (
     CaseFailure,
@@ -173,7 +173,7 @@ def _decision(page: _Page, by: Decision) -> int:
 def _sentence(page: _Page, one: Quotation) -> int:
     """Return where [part, citation, source, translation] stands: texts."""
     gloss = translated(one.gloss) if one.gloss else ""
-    words = (one.of, clean(one.text), one.document, gloss)
+    words = (one.of, one.text and cited(one.text, "“", "”"), one.document, gloss)
     return page.sentences.index([*map(page.texts.index, words)])
 
 

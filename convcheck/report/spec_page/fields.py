@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.words import translated
+from convcheck.judge.words import cited, translated
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import cells, table_lines
@@ -33,7 +33,7 @@ def fields(name: str, values: Sequence[str], width: int, gap: int = 2) -> Iterat
 def quoted(spec: Spec, cite: Cite) -> str:
     """Return a citation with where it stands, and what it says in English."""
     gloss = f"; {translated(cite.gloss)}" if cite.gloss else ""
-    return f'"{cite.text}" — {spec.document_of(cite)}{gloss}'
+    return f"{cited(cite.text)} — {spec.document_of(cite)}{gloss}"
 
 
 def grid(rows: Sequence[Sequence[str]], width: int, indent: int = 2) -> Iterator[StyledText]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from convcheck.judge.words import clean, translated
+from convcheck.judge.words import cited, clean, translated
 from convcheck.reproduce.witness import Witness
 
 _WIDTH = 94
@@ -36,7 +36,7 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     yield f"Rule: {by.name} ({by.level}), {by.place}"
     for one in by.sentences:
         part = f" ({one.of})" if one.of else ""
-        yield f'Text{part}: "{one.text}"'
+        yield f"Text{part}: {cited(one.text)}"
         yield f"      {one.document}, {url if one.document == by.source else ''}".rstrip(", ")
         if one.gloss:
             yield f"      {translated(one.gloss)}"

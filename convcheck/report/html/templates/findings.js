@@ -93,7 +93,7 @@ function excuseOf([kind, reason, issue, place]) {
 }
 
 function sentenceOf([part, cite, source, translation]) {
-  return cite && h("blockquote", {}, h("p", {}, part && `${part}: `, `“${cite}”`),
+  return cite && h("blockquote", {}, h("p", {}, part && `${part}: `, cite),
     source && h("footer", {}, "— ", h("cite", {}, source)),
     translation && h("footer", {}, translation));
 }
