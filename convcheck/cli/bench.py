@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -67,12 +68,13 @@ def command(
     """Measure what asking and judging cost beside the backend's own time.
 
     Cases with a 32-bit source are measured as the exhaustive tier streams them: by default those of
-    onnx.Cast-21 from float32. The backend runs in this process, on one core, so if it crashes, the
-    command crashes too. Nothing is said about right and wrong: `run` judges. Exit codes: 0
-    something was measured, 2 bad input, 3 nothing was measured, 4 the backend could not be started.
+    onnx.Cast-21 from float32. Those with a 64-bit source are measured by samples. The backend runs
+    in this process, on one core, so if it crashes, the command crashes too. Nothing is said about
+    right and wrong: `run` judges. Exit codes: 0 something was measured, 2 bad input, 3 nothing was
+    measured, 4 the backend could not be started.
     """
     from convcheck.backends.protocol import prepare_backend
-    from convcheck.plan.bench import one_core, spread_spans
+    from convcheck.plan.bench import one_core, spans_for
 
     if not address:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
@@ -84,16 +86,14 @@ def command(
     check_outputs({"--json": json_path})
     prepare_backend(address, partial(say, err=True))
     with one_core():  # before it is opened: its threads are kept there, too
-        backend, spans = _open(address, loaded), spread_spans(values)
-        bench = _bench(backend, loaded, cases, spans, left_out)
+        backend, spans_of = _open(address, loaded), partial(spans_for, values=values)
+        bench = _bench(backend, loaded, cases, spans_of, left_out)
     _report(bench, json_path)
     return 0 if any(measured.parts for measured in bench.cases) else NOTHING_MEASURED
 
 
 def _selection(loaded: Catalog, address: str, selection: Selection) -> Selection:
     """Select as asked; where nothing is said, the conversions that most backends have."""
-    from dataclasses import replace
-
     from convcheck.backends.protocol import takes
 
     if not selection.specs and takes(address, loaded.specs[DEFAULT_SPEC]):
@@ -110,18 +110,18 @@ def _streamed(cases: Sequence[Case], named: bool) -> tuple[list[Case], Counter[s
     where none is left.
     """
     from convcheck.judge.refusals import is_accepted
-    from convcheck.plan.bench import why_not_swept
+    from convcheck.plan.bench import why_not_measured
 
     kept, left_out = [], Counter[str]()
     for case in cases:
-        why_not = why_not_swept(case) or (BESIDES if is_accepted(case) and not named else "")
+        why_not = why_not_measured(case) or (BESIDES if is_accepted(case) and not named else "")
         if why_not:
             left_out[why_not] += 1
         else:
             kept.append(case)
     if not kept:
         example = f"{cases[0].id}: {next(iter(left_out))}"
-        hint = "measure a source of 32 bits, such as --from float32 --to float16"
+        hint = "measure a source of 32 or 64 bits, such as --from float32 --to float16"
         raise UsageError(f"no selected case can be measured; {example}", hint=hint)
     return kept, left_out
 
@@ -142,29 +142,30 @@ def _open(address: str, loaded: Catalog) -> Backend:
 
 
 def _bench(
-    backend: Backend, loaded: Catalog, cases: Sequence[Case], spans: Sequence[Span],
-    left_out: Counter[str],
+    backend: Backend, loaded: Catalog, cases: Sequence[Case],
+    spans_of: Callable[[Case], Sequence[Span]], left_out: Counter[str],
 ) -> Bench:  # fmt: skip
     from convcheck.judge.result import BackendInfo
-    from convcheck.plan.bench import Bench, expected_seconds, measure
+    from convcheck.plan.bench import Bench, expected_seconds, measure, spans_of_bench
 
     by_hand = _by_hand(loaded)
-    if seconds := expected_seconds(backend, loaded.specs, cases, spans, by_hand):
-        values = plural(sum(span.count for span in spans), "value")
-        time = duration(max(seconds, 1))
+    spans, samples = spans_of_bench(cases, spans_of)
+    found = Bench(
+        BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
+        spans, (), tuple(left_out.items()), samples,
+    )  # fmt: skip
+    if seconds := expected_seconds(backend, loaded.specs, cases, spans_of, by_hand):
+        values, time = plural(found.values, "value"), duration(max(seconds, 1))
         say(f"{plural(len(cases), 'case')} of {values}: about {time}", err=True)
     measured: list[Measured] = []
-    total = len(cases) * len(spans)
+    total = sum(len(spans_of(case)) for case in cases)
     with progress(total, "measuring", "part", streamed=True) as advance:
         for case in cases:
-            spec = loaded.specs[case.spec]
-            measured.append(measure(backend, spec, case, spans, by_hand, lambda: advance()))
-            for _ in range(len(spans) - len(measured[-1].parts)):
+            spec, parts = loaded.specs[case.spec], spans_of(case)
+            measured.append(measure(backend, spec, case, parts, by_hand, lambda: advance()))
+            for _ in range(len(parts) - len(measured[-1].parts)):
                 advance()
-    return Bench(
-        BackendInfo(backend.name, backend.version), by_hand.version if by_hand else "",
-        tuple(spans), tuple(measured), tuple(left_out.items()),
-    )  # fmt: skip
+    return replace(found, cases=tuple(measured))
 
 
 def _by_hand(loaded: Catalog) -> Backend | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from statistics import median
@@ -18,19 +18,30 @@ from typing import cast
 
 import numpy as np
 
+from convcheck.ask.jobs import Job
+from convcheck.ask.span import ask_span
 from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend, Bound, Declined, Outputs, bound, last_words
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import BackendInfo
-from convcheck.numerics.format import Codes, Text
+from convcheck.numerics.format import Codes, Numeric, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.span import WHOLE_SPAN, Span, is_swept
+from convcheck.vectors.samples import samples
+from convcheck.vectors.span import (
+    SAMPLED_SPAN,
+    SWEPT,
+    WHOLE_SPAN,
+    Span,
+    is_sampled,
+    is_swept,
+    sample_spans,
+)
 from convcheck.wording import plural
 
+SEED = 0  # of samples
 SPREAD = 16  # parts of the source, at the least, that values are taken from
-_SOURCE_BITS = 32
 _TRIAL = 1 << 20  # values by which the time is told beforehand
 _ARRAYS = 96 << 20  # bytes of the arrays that are converted whole
 
@@ -121,35 +132,53 @@ class Bench:
     backend: BackendInfo
     #: The version of what the comparison by hand converts with, '' without.
     by_hand: str
+    #: Of the sources that are streamed; () where there is none.
     spans: tuple[Span, ...]
     #: The cases, in the order of the plan.
     cases: tuple[Measured, ...]
     #: Reasons, each with how many cases it left out.
     left_out: tuple[tuple[str, int], ...] = ()
+    #: How many samples there were of each source that is too wide to be streamed; 0 without one.
+    samples: int = 0
 
     @property
     def values(self) -> int:
-        """How many values of each case were measured."""
-        return sum(span.count for span in self.spans)
+        """How many values of each case were measured, the most."""
+        return max(sum(span.count for span in self.spans), self.samples)
 
 
-def why_not_swept(case: Case) -> str:
-    """Return why a case's source is not streamed, and so not measured; '' where it is."""
-    if is_swept(case):
+def why_not_measured(case: Case) -> str:
+    """Return why a case's source is neither streamed nor sampled, '' where it is."""
+    if is_sampled(case):
         return ""
     if case.whole_calls:
         return "its questions are whole calls, and not streamed"
     source, target = case.inputs[0].format, case.outputs[0].format
     if isinstance(source, Text) or isinstance(target, Text):
         return "a string has no code that could be streamed"
-    bits = source.bits
     if len(case.sources) > 1:
         return "it has several inputs, which are not streamed"
-    if bits > _SOURCE_BITS:
-        return f"a source of {plural(bits, 'bit')} has too many codes to be streamed"
-    if bits < _SOURCE_BITS:
-        return f"a source of {plural(bits, 'bit')} is asked in one array, and not streamed"
+    if source.bits < SWEPT:
+        return f"a source of {plural(source.bits, 'bit')} is asked in one array, and not streamed"
     return "it has a second input, for its type alone"
+
+
+def spans_for(case: Case, values: int) -> tuple[Span, ...]:
+    """Choose what is measured of a case, at least so many values: parts of a source that is
+    streamed, and samples, as a run asks them, of a wider one.
+    """
+    if is_swept(case):
+        return spread_spans(values)
+    return sample_spans(-(-values // SAMPLED_SPAN) * SAMPLED_SPAN, SEED)
+
+
+def spans_of_bench(
+    cases: Sequence[Case], spans_of: Callable[[Case], Sequence[Span]]
+) -> tuple[tuple[Span, ...], int]:
+    """Return the spans of the sources that are streamed, and how many samples the others have."""
+    streamed = next((tuple(spans_of(case)) for case in cases if is_swept(case)), ())
+    sampled = next((spans_of(case) for case in cases if not is_swept(case)), ())
+    return streamed, sum(span.count for span in sampled)
 
 
 def spread_spans(values: int) -> tuple[Span, ...]:
@@ -159,7 +188,7 @@ def spread_spans(values: int) -> tuple[Span, ...]:
     at least a chunk, where the values would else come from too few places.
     """
     length = min(WHOLE_SPAN, max(CHUNK, 1 << (max(values // SPREAD, 1).bit_length() - 1)))
-    number, places = -(-values // length), (1 << _SOURCE_BITS) // length
+    number, places = -(-values // length), (1 << SWEPT) // length
     last = max(number - 1, 1)
     return tuple(Span(i * (places - 1) // last * length, length) for i in range(number))
 
@@ -182,7 +211,7 @@ def measure(
     backend: Backend, spec: Spec, case: Case, spans: Sequence[Span], by_hand: Backend | None,
     on_part: Callable[[], None],
 ) -> Measured:  # fmt: skip
-    """Measure a case that is swept; `on_part` is called when a part is done.
+    """Measure a case by its spans; `on_part` is called when one is done.
 
     What a backend declines, refuses or dies of is not measured: the result says so.
     """
@@ -203,17 +232,18 @@ def measure(
 
 
 def expected_seconds(
-    backend: Backend, specs: Mapping[str, Spec], cases: Sequence[Case], spans: Sequence[Span],
-    by_hand: Backend | None,
+    backend: Backend, specs: Mapping[str, Spec], cases: Sequence[Case],
+    spans_of: Callable[[Case], Sequence[Span]], by_hand: Backend | None,
 ) -> float | None:  # fmt: skip
     """Return about how long it takes to measure cases, by a little of the first that converts; None
     where none does.
     """
-    trial = Span(spans[0].first, min(_TRIAL, spans[0].count))
     for case in cases:
+        first = spans_of(case)[0]
+        trial = replace(first, count=min(_TRIAL, first.count))
         found = measure(backend, specs[case.spec], case, [trial], by_hand, lambda: None)
         if found.parts:
-            values = sum(span.count for span in spans) * len(cases)
+            values = sum(span.count for case in cases for span in spans_of(case))
             return found.parts[0].seconds / trial.count * values
     return None
 
@@ -232,6 +262,8 @@ class _Turns:
         self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
         self.call = self._bound(self.codes, self.out)
         self.ask(self.call)  # what is made for the first call is not measured
+        if not is_swept(case):
+            self.whole(Span(0, SAMPLED_SPAN, seed=SEED))
         self.by_hand = by_hand if by_hand and self._converts(by_hand) else None
 
     def part(self, span: Span, backwards: bool) -> MeasuredPart:
@@ -254,7 +286,11 @@ class _Turns:
 
     def whole(self, span: Span) -> dict[str, float | None]:
         """Time asking and judging, as a run does it."""
-        ask = partial(sweep, self.backend, self.case, self.program, self.form, span, _silent)
+        if span.seed is None:
+            ask = partial(sweep, self.backend, self.case, self.program, self.form, span, _silent)
+        else:
+            job = Job(0, self.case, span=span)
+            ask = partial(ask_span, self.backend, job, span, self.program, self.form, _silent)
         return {"whole": _timed(ask)}
 
     def chunks(self, span: Span) -> dict[str, float | None]:
@@ -282,6 +318,11 @@ class _Turns:
 
     def _inputs(self, span: Span) -> Iterator[None]:
         """Put chunk after chunk into the input buffer."""
+        if span.seed is not None:
+            for at in range(0, span.count, CHUNK):
+                self.codes[:] = self._samples(span, at, CHUNK)
+                yield
+            return
         self.codes[:] = np.arange(span.first, span.first + CHUNK).astype(self.codes.dtype)
         step = self.codes.dtype.type(CHUNK)
         yield
@@ -305,13 +346,21 @@ class _Turns:
 
     def _in_arrays(self, by_hand: Backend, span: Span) -> int:
         right, length = 0, min(span.count, self._longest())
-        for first in range(span.first, span.first + span.count, length):
-            codes = np.arange(length, dtype=self.codes.dtype)
-            codes += codes.dtype.type(first)
+        for at in range(0, span.count, length):
+            if span.seed is None:
+                codes = np.arange(length, dtype=self.codes.dtype)
+                codes += codes.dtype.type(span.first + at)
+            else:
+                codes = self._samples(span, at, length)
             out = np.empty_like(self.out, shape=length)
             self.ask(self._bound(codes, out))
             right += np.array_equal(_converted(by_hand, self.case, codes), out)
         return right
+
+    def _samples(self, span: Span, at: int, count: int) -> Codes:
+        source = cast(Numeric, self.case.inputs[0].format)
+        target = self.case.outputs[0].format
+        return samples(source, target, cast(int, span.seed), span.first + at, count)
 
     def _longest(self) -> int:
         """Return the length of arrays, a power of two, that keeps the memory of all flat."""

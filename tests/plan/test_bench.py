@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
+from comparing import numeric
 from report_json import held_to_schema
 
 from convcheck.ask.stream import sweep
@@ -31,12 +32,14 @@ from convcheck.plan.bench import (
     expected_seconds,
     measure,
     one_core,
+    spans_for,
     spread_spans,
 )
 from convcheck.report.draw import bench as page
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
-from convcheck.vectors.span import CHUNK, WHOLE_SPAN, Span
+from convcheck.vectors.samples import samples
+from convcheck.vectors.span import CHUNK, SAMPLED_SPAN, WHOLE_SPAN, Span
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASE = find_case(CATALOG, "onnx.Cast-21/float32-to-bfloat16", None, None, ())
@@ -191,10 +194,10 @@ def test_the_time_is_told_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("convcheck.plan.bench.perf_counter", clock)
     spans = [Span(0, 2 * CHUNK), Span(0x7F800000, 2 * CHUNK)]
-    told = expected_seconds(Planted(clock), CATALOG.specs, [CASE] * 3, spans, None)
+    told = expected_seconds(Planted(clock), CATALOG.specs, [CASE] * 3, lambda case: spans, None)
     assert told == 3 * 2 * (2 * CALL + 2 * CALL)  # cases, spans; the calls alone, and in the whole
     declining = Planted(unsupported=Declined("no such type"))
-    assert expected_seconds(declining, CATALOG.specs, [CASE], spans, None) is None
+    assert expected_seconds(declining, CATALOG.specs, [CASE], lambda case: spans, None) is None
 
 
 @pytest.mark.parametrize(
@@ -239,7 +242,7 @@ def test_the_command(tmp_path: Path) -> None:
     chosen = ("--to", "bfloat16", "--to", "float8e4m3fn", "--to", "string")
     done = convcheck("bench", "--backend", "ml_dtypes", *chosen, "--values", 65536, "--json", path)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(r"3 cases of 65,536 values: about \d+ s\n", done.stderr)
+    assert re.fullmatch(r"4 cases of 65,536 values: about \d+ s\n", done.stderr)
     figures = held_to_schema("bench", json.loads(path.read_text()))
     assert figures["format"] == "convcheck-bench/1"
     assert figures["values"] == 65536
@@ -248,7 +251,7 @@ def test_the_command(tmp_path: Path) -> None:
     by_id = {case["case"]: case for case in figures["cases"]}
     assert list(by_id) == [
         f"onnx.Cast-21/float32-to-{name}"
-        for name in ("bfloat16", "float8e4m3fn/saturate=0", "float8e4m3fn/saturate=1")
+        for name in ("bfloat16", *(f"float8e4m3fn/saturate={n}" for n in (0, 1, "default")))
     ]
     for case in by_id.values():
         if "why_not" in case:
@@ -265,6 +268,43 @@ def test_the_command(tmp_path: Path) -> None:
     assert "not measured: onnx.Cast-21/float32-to-float8e4m3fn/saturate=1" in done.stdout
 
 
+def test_wide_sources_are_measured_by_samples(tmp_path: Path) -> None:
+    """Beside one that is streamed; what is made once, such as a chart, is in no figure."""
+    path = tmp_path / "bench.json"
+    chosen = ("--from", "float64", "--from", "float32", "--to", "bfloat16")
+    done = convcheck("bench", "--backend", "ml_dtypes", *chosen, "--values", 65536, "--json", path)
+    assert done.returncode == 0, done.stderr
+    figures = held_to_schema("bench", json.loads(path.read_text()))
+    assert figures["parts"] == [{"first": 0, "count": 65536}]
+    assert figures["samples"] == figures["values"] == SAMPLED_SPAN
+    ns = {case["case"]: case["ns"] for case in figures["cases"]}
+    assert list(ns) == [f"onnx.Cast-21/{name}-to-bfloat16" for name in ("float32", "float64")]
+    wide = ns["onnx.Cast-21/float64-to-bfloat16"]
+    assert wide["inputs"] + wide["backend"] + wide["judging"] == pytest.approx(wide["whole"])
+    assert min(wide["inputs"], wide["backend"], wide["by_hand_in_arrays"]) > 0
+    text = " ".join(done.stdout.split())
+    assert "1,048,576 samples a case of 64 bits, as `run --samples` asks them" in text
+
+
+def test_samples_are_what_a_run_asks() -> None:
+    case = find_case(CATALOG, "onnx.Cast-21/float64-to-bfloat16", None, None, ())
+    asked: list[Codes] = []
+
+    class Noting(Planted):
+        def answer(self, inner: Case, inputs: Sequence[Bits]) -> Answer:
+            asked.append(np.array(inputs[0]))
+            return super().answer(inner, inputs)
+
+    spans = spans_for(case, 1)
+    assert spans == (Span(0, SAMPLED_SPAN, seed=0),)
+    assert spans_for(CASE, 1) == spread_spans(1)
+    found = measure(Noting(), SPEC, case, [replace(spans[0], count=CHUNK)], None, lambda: None)
+    assert found.parts
+    source, target = (numeric(t[0].name) for t in (case.inputs, case.outputs))
+    for codes in asked[-2:]:  # alone, and in the whole
+        np.testing.assert_array_equal(codes, samples(source, target, 0, 0, CHUNK))
+
+
 def test_json_on_stdout_and_nothing_measured() -> None:
     done = convcheck("bench", "--backend", "ml_dtypes", "--to", "float8e4m3fn", "--where",
                      "saturate=1", "--values", 65536, "--json", "-")  # fmt: skip
@@ -278,7 +318,6 @@ def test_json_on_stdout_and_nothing_measured() -> None:
     [
         ((), 2, "which backend?"),
         (("--backend", "nope"), 2, "unknown backend 'nope'"),
-        (("--backend", "ort", "--from", "float64"), 2, "a source of 64 bits has too many codes"),
         (("--backend", "ort", "--from", "int8"), 2, "a source of 8 bits is asked in one array"),
         (("--backend", "ort", "--to", "string"), 2, "a string has no code"),
         (("--backend", "ort", "onnx.Range-11", "--from", "float"), 2, "are whole calls"),

@@ -82,13 +82,18 @@ def _why_not(bench: Bench, width: int) -> Iterator[StyledText]:
 
 def _footer(bench: Bench) -> Iterator[str]:
     facts = environment()
-    parts = plural(len(bench.spans), "part")
-    yield (
-        f"{plural(bench.values, 'value')} a case, in {parts} of {number(bench.spans[0].count)} "
-        "spread over the source; one core, values in cache; times are in nanoseconds a value"
-    )
-    if bench.spans[0].count < WHOLE_SPAN:
+    measured = "one core, values in cache; times are in nanoseconds a value"
+    if bench.spans:
+        parts = plural(len(bench.spans), "part")
+        yield (
+            f"{plural(bench.values, 'value')} a case, in {parts} of {number(bench.spans[0].count)} "
+            f"spread over the source; {measured}"
+        )
+    if bench.spans and bench.spans[0].count < WHOLE_SPAN:
         yield f"a run's spans have {number(WHOLE_SPAN)}: the judging of these costs more, a value"
+    if bench.samples:
+        said = f"{plural(bench.samples, 'sample')} a case of 64 bits, as `run --samples` asks them"
+        yield f"{said}; {measured}"
     yield "backend: its calls alone, the buffers in place; inputs: making them; whole: all of it"
     yield "ratio: how many times the backend's own time the whole takes"
     if bench.by_hand:

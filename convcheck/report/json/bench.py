@@ -92,8 +92,10 @@ class BenchJson(Shape, frozen=True, kw_only=True):
     environment: EnvironmentJson
     #: Values a case.
     values: Count
-    #: What of the source was measured.
+    #: What was measured of the sources that are streamed.
     parts: tuple[BenchSpanJson, ...]
+    #: Samples of each source that is too wide to be streamed; absent without one.
+    samples: Count = 0
     #: Cases that were not measured, by reason.
     left_out: tuple[LeftOutJson, ...]
     #: In the order of the plan.
@@ -115,6 +117,7 @@ def encoded_bench(found: bench.Bench) -> BenchJson:
         environment=struct(environment(), EnvironmentJson),
         values=found.values,
         parts=tuple(BenchSpanJson(first=span.first, count=span.count) for span in found.spans),
+        samples=found.samples,
         left_out=tuple(LeftOutJson(why=why, cases=count) for why, count in found.left_out),
         cases=tuple(map(_case, found.cases)),
     )
