@@ -32,7 +32,7 @@ def unpack(fmt: Numeric, memory: NDArray[np.uint8], shape: tuple[int, ...]) -> N
     """
     if not is_packed(fmt):
         return memory.view(fmt.storage).reshape(shape).copy()
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     if memory.size != -(-count * fmt.bits // 8):
         codes_due = f"{plural(count, 'code')} of {plural(fmt.bits, 'bit')}"
         raise ValueError(f"{plural(memory.size, 'byte')} for {codes_due}")
@@ -64,7 +64,10 @@ def too_large(shape: Sequence[int], inputs: Sequence[Bits]) -> bool:
     One that is no larger than an input is as large as it was asked to be.
     """
     size = math.prod(shape)
-    return not any(size <= bits.size for bits in inputs) and size > max_elements()
+    for bits in inputs:
+        if size <= bits.size:
+            return False
+    return size > max_elements()
 
 
 # Codes that share a byte are moved all at once, in a word that has a byte for each of them: the

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 from typing import Any
+from unittest.mock import MagicMock
 from weakref import ref
 
 import numpy as np
@@ -163,15 +164,15 @@ def test_what_a_kernel_leaves_in_a_packed_buffer_is_seen(monkeypatch: pytest.Mon
     codes, out = buffers(case, 7)
     left = [0xFF]
 
-    def runner(_s: object, _c: Case, _codes: Codes, memory: Codes) -> Callable[[], None]:
+    def runner(*bound_to: Any) -> Callable[[], None]:
         def run() -> None:
             while left:
-                memory.fill(left.pop())
+                bound_to[-1].fill(left.pop())
 
         return run
 
     monkeypatch.setattr(ort_bulk, "_runner", runner)
-    convert = ort_bulk.bind(None, case, codes, out, lambda: None)
+    convert = ort_bulk.bind(None, None, case, codes, out, lambda: None)
     assert convert() is None
     np.testing.assert_array_equal(out, np.full(7, 15))
     assert convert() is None
@@ -185,23 +186,15 @@ REFUSED = Refused("RUNTIME: no")
 def test_a_run_that_fails_says_what_an_answer_says(name: str) -> None:
     """A session that raises stands for a kernel that refuses: none of this version's does."""
 
-    class Binding:
-        def bind_input(self, *_: object) -> None: ...
-
-        bind_output = bind_input
-
     class Session:
-        def io_binding(self) -> Binding:
-            return Binding()
-
-        def run_with_iobinding(self, _: Binding) -> None:
+        def run_with_iobinding(self, *_: object) -> None:
             raise RuntimeError("as it is said to who has buffers")
 
     case = asked(name)
     codes, out = buffers(case, 4)
     poison(out)
     before = out.copy()
-    convert = ort_bulk.bind(Session(), case, codes, out, lambda: REFUSED)
+    convert = ort_bulk.bind(MagicMock(), Session(), case, codes, out, lambda: REFUSED)
     assert convert() is REFUSED
     np.testing.assert_array_equal(out, before)
 
@@ -218,11 +211,14 @@ def test_a_run_that_fails_for_its_buffers_is_asked_without_them(
     assert codes_of(convert()).shape == (4,)
 
 
-def _of_another_shape(session: Any, _: Case, codes: Codes, out: Codes) -> Callable[[], None]:
-    binding = session.io_binding()
-    binding.bind_input("x0", "cpu", 0, 1, codes.shape, codes.ctypes.data)
-    binding.bind_output("y0", "cpu", 0, 2, (2, 2), out.ctypes.data)
-    return lambda: session.run_with_iobinding(binding)
+def _of_another_shape(
+    classes: Any, session: Any, _: Case, codes: Codes, out: Codes
+) -> Callable[[], None]:
+    binding, cpu = classes.SessionIOBinding(session), classes.OrtDevice.cpu()
+    device = classes.OrtDevice(cpu, classes.OrtDevice.default_memory(), 0)
+    binding.bind_input("x0", device, 1, codes.shape, codes.ctypes.data)
+    binding.bind_output("y0", device, 2, (2, 2), out.ctypes.data)
+    return lambda: session.run_with_iobinding(binding, None)
 
 
 def test_a_session_that_cannot_be_made_declines_as_an_answer_does(ort: OnnxRuntime) -> None:

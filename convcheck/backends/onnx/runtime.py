@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,20 @@ from convcheck.backends.onnx.runtime_bound import bind, can_bind
 from convcheck.backends.packing import is_packed, pack, too_large, unpack
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError
-from convcheck.numerics.format import Bits, Codes, Text, Texts
+from convcheck.numerics.format import Bits, Codes, Numeric, Text, Texts
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession, SessionOptions
-    from onnxruntime.capi.onnxruntime_pybind11_state import OrtValue, OrtValueVector
+    from onnxruntime import SessionOptions
+    from onnxruntime.capi.onnxruntime_pybind11_state import (
+        InferenceSession,
+        OrtDevice,
+        OrtValue,
+        OrtValueVector,
+    )
+
+    Feed = Callable[[Bits], tuple[OrtValue, object]]
+    Read = Callable[[OrtValue, tuple[int, ...]], Bits]
 
 CPU = "CPUExecutionProvider"
 _KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
@@ -51,14 +59,15 @@ FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
 
 @dataclass(frozen=True)
 class _Loaded:
-    """A case's session, or why there is none, and the case's types by number."""
+    """A case's session, or why there is none, and how its tensors are made and read."""
 
     case: Case
     session: InferenceSession | Declined
-    types: dict[int, DType]
-    inputs: tuple[tuple[DType, int], ...]  # type and its number
+    feeds: tuple[Feed, ...]  # of the inputs: the tensor, and what has to stay alive for it
+    reads: dict[int, tuple[str, Read]]  # number of a type -> its name, and how it is read
     names: list[str]  # of the inputs
     outputs: list[str]
+    devices: list[OrtDevice]  # of the outputs
 
 
 class OnnxRuntime:
@@ -129,28 +138,24 @@ class OnnxRuntime:
         loaded = self._load(case)
         if isinstance(loaded.session, Declined):
             return loaded.session
-        both = zip(loaded.inputs, inputs, strict=True)
-        fed = [self._feed(dtype, number, bits) for (dtype, number), bits in both]
+        fed = [feed(bits) for feed, bits in zip(loaded.feeds, inputs, strict=True)]
+        feeds = self._classes.OrtValueVector()
+        for value, _ in fed:
+            feeds.push_back(value)
         try:
-            feeds = self._vector(value for value, _ in fed)
-            values = self._run(loaded.session, loaded.names, feeds, loaded.outputs)
+            values = self._run(loaded.session, loaded.names, feeds, loaded.outputs, loaded.devices)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_run(str(error))
-        return _answer(values, loaded.types, inputs)
+        return _answer(values, loaded.reads, inputs)
 
     def _run(
-        self, session: InferenceSession, names: list[str], feeds: OrtValueVector, outputs: list[str]
-    ) -> list[OrtValue]:
+        self, session: InferenceSession, names: list[str], feeds: OrtValueVector,
+        outputs: list[str], devices: list[OrtDevice],
+    ) -> OrtValueVector:  # fmt: skip
         """Run a session; return its outputs. Raises what onnxruntime raises."""
-        values, devices = self._vector(()), [self._device] * len(outputs)
+        values = self._classes.OrtValueVector()
         session.run_with_ortvaluevector(self._run_options, names, feeds, outputs, values, devices)
-        return [values[i] for i in range(len(values))]
-
-    def _vector(self, values: Iterable[OrtValue]) -> OrtValueVector:
-        vector = self._classes.OrtValueVector()
-        for value in values:
-            vector.push_back(value)
-        return vector
+        return values
 
     def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
         """Give a function that runs the case's node on one buffer, into the other, again and again.
@@ -165,7 +170,8 @@ class OnnxRuntime:
         if isinstance(session, Declined):
             return partial(_same, session)
         # where a run fails, the same is asked without these buffers: they may not be to blame
-        return bind(session, case, codes, out, partial(self.answer, case, [codes]))
+        again = partial(self.answer, case, [codes])
+        return bind(self._classes, session, case, codes, out, again)
 
     def _check_provider(self) -> None:
         available = self._runtime.get_available_providers()
@@ -178,11 +184,15 @@ class OnnxRuntime:
     def _load(self, case: Case) -> _Loaded:
         if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
             self._loaded = None  # frees the last session before the next one is made
-            types = {tensor_type_number(dtype): dtype for dtype in (*case.inputs, *case.outputs)}
-            numbers = (tensor_type_number(dtype) for dtype in case.inputs)
-            typed = tuple(zip(case.inputs, numbers, strict=True))
+            outputs = output_names(case)
             self._loaded = _Loaded(
-                case, self._session(case), types, typed, input_names(case), output_names(case)
+                case,
+                self._session(case),
+                tuple(map(self._feed, case.inputs)),
+                {tensor_type_number(t): (t.name, _read(t)) for t in (*case.inputs, *case.outputs)},
+                input_names(case),
+                outputs,
+                [self._device] * len(outputs),
             )
         return self._loaded
 
@@ -206,20 +216,30 @@ class OnnxRuntime:
     def _make_session(
         self, model: bytes, options: SessionOptions, provider: str
     ) -> InferenceSession:
-        # enable_fallback: by itself, Python code would print, and try again on the CPU
-        return self._runtime.InferenceSession(
-            model, options, providers=[provider], enable_fallback=False
+        """Make a session as onnxruntime's class in Python does, which takes as long again: it asks
+        for all that is known of a model, and would try again on the CPU, and print.
+        """
+        session = self._classes.InferenceSession(options, model, False, False)
+        session.initialize_session([provider], [{}], set())
+        return session
+
+    def _feed(self, dtype: DType) -> Feed:
+        """Return how a tensor of a type is made."""
+        if isinstance(dtype.format, Text):
+            return lambda bits: self._texts(bits.shape, tuple(bits.flat))
+        number = tensor_type_number(dtype)
+        copied = partial(self._copied, dtype.format, number)
+        if is_packed(dtype.format):
+            return copied
+        shared = self._classes.OrtValue.ortvalue_from_numpy_with_onnx_type
+        return lambda bits: (
+            (shared(bits, number), bits) if bits.flags.c_contiguous else copied(bits)
         )
 
-    def _feed(self, dtype: DType, number: int, bits: Bits) -> tuple[OrtValue, object]:
-        """Return an input as a tensor, and what has to stay alive for it."""
-        if isinstance(dtype.format, Text):
-            return self._texts(bits.shape, tuple(bits.flat))
-        if not is_packed(dtype.format) and bits.flags.c_contiguous:
-            return self._classes.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, number), bits
+    def _copied(self, fmt: Numeric, number: int, bits: Bits) -> tuple[OrtValue, None]:
         make = self._classes.OrtValue.ortvalue_from_shape_and_onnx_type
         value: OrtValue = make(bits.shape, number, self._device)
-        memory = pack(dtype.format, cast(Codes, bits))
+        memory = pack(fmt, cast(Codes, bits))
         if memory.size:  # an empty tensor may have no address
             ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
         return value, None
@@ -230,7 +250,8 @@ class OnnxRuntime:
         """Return a tensor of texts, and the session that has to stay alive for it."""
         array = np.array(texts, object).reshape(shape)
         session = self._make_session(text_source(array), self._text_options, CPU)
-        return self._run(session, [], self._vector(()), [TEXT_NAME])[0], session
+        nothing = self._classes.OrtValueVector()
+        return self._run(session, [], nothing, [TEXT_NAME], [self._device])[0], session
 
 
 def _same(answer: Answer) -> Answer:
@@ -238,38 +259,41 @@ def _same(answer: Answer) -> Answer:
 
 
 def _answer(
-    values: Sequence[OrtValue], types: dict[int, DType], inputs: Sequence[Bits]
+    values: OrtValueVector, reads: dict[int, tuple[str, Read]], inputs: Sequence[Bits]
 ) -> Outputs | Oversized:
-    """Read the outputs in their own shapes, and name their types."""
-    known = [types.get(value.element_type()) for value in values]
-    shapes = [tuple(value.shape()) for value in values]
-    names = [
-        dtype.name if dtype else str(value.data_type())
-        for value, dtype in zip(values, known, strict=True)
-    ]
-    if any(too_large(shape, inputs) for shape in shapes):
-        return Oversized(tuple(shapes), tuple(names))
-    return Outputs(tuple(map(_fetch, values, known, shapes)), tuple(names))
+    """Read the outputs in their own shapes, and name their types: of an unknown one, the bytes."""
+    found = [values[i] for i in range(len(values))]
+    shapes = tuple([tuple(value.shape()) for value in found])
+    known = [reads.get(v.element_type()) or (str(v.data_type()), _bytes_of) for v in found]
+    names = tuple([name for name, _ in known])
+    for shape in shapes:
+        if too_large(shape, inputs):
+            return Oversized(shapes, names)
+    both = zip(known, found, shapes, strict=True)
+    return Outputs(tuple([read(value, shape) for (_, read), value, shape in both]), names)
 
 
-def _fetch(value: OrtValue, dtype: DType | None, shape: tuple[int, ...]) -> Bits:
-    """Read an output in its own shape: of an unknown type, the bytes."""
-    if dtype is None:
-        return _memory(value)
-    if isinstance(dtype.format, Text):
-        texts: Texts = np.asarray(value.numpy(), dtype=object).reshape(shape)
-        return texts
-    if is_packed(dtype.format):
-        return unpack(dtype.format, _memory(value), shape)
-    codes = np.frombuffer(_bytes(value), dtype.format.storage)
-    return codes.reshape(shape)
+def _read(dtype: DType) -> Read:
+    """Return how an output of a type is read in its own shape."""
+    fmt = dtype.format
+    if isinstance(fmt, Text):
+        return _texts_of
+    if is_packed(fmt):
+        return lambda value, shape: unpack(fmt, np.frombuffer(_memory(value), np.uint8), shape)
+    storage = fmt.storage
+    return lambda value, shape: np.frombuffer(_memory(value), storage).reshape(shape)
 
 
-def _memory(value: OrtValue) -> NDArray[Any]:
-    return np.frombuffer(_bytes(value), np.uint8)
+def _texts_of(value: OrtValue, shape: tuple[int, ...]) -> Texts:
+    texts: Texts = np.asarray(value.numpy(), dtype=object).reshape(shape)
+    return texts
 
 
-def _bytes(value: OrtValue) -> bytes:
+def _bytes_of(value: OrtValue, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    return np.frombuffer(_memory(value), np.uint8)
+
+
+def _memory(value: OrtValue) -> bytes:
     """Copy a numeric tensor's memory."""
     size = value.tensor_size_in_bytes()
     return ctypes.string_at(value.data_ptr(), size) if size else b""
@@ -298,6 +322,7 @@ def _from_load(message: str) -> Declined:
     return Declined(text, missing=any(phrase in text for phrase in _MISSING))
 
 
+@lru_cache(maxsize=_KEPT_TEXTS)
 def _from_run(message: str) -> Refused | Declined:
     text = _words(message)
     return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)

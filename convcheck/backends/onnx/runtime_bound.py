@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from convcheck.backends.protocol import Answer, Bound
     from convcheck.rules.model import Case
 
-Session = Any  # an InferenceSession: onnxruntime is imported in one file only
+Classes = Any  # the module of onnxruntime's classes: it is imported in one file only
+Session = Any  # one of them, InferenceSession
 
 
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
@@ -36,26 +37,31 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
     return fit and out.flags.writeable and not is_packed(cast(Numeric, case.inputs[0].format))
 
 
-def bind(session: Session, case: Case, codes: Codes, out: Codes, again: Bound) -> Bound:
+def bind(
+    classes: Classes, session: Session, case: Case, codes: Codes, out: Codes, again: Bound
+) -> Bound:
     """Bind buffers that `can_bind`; a run that raises gives what `again` says.
 
     What is given keeps the session and the buffers alive.
     """
     target = cast(Numeric, case.outputs[0].format)
     if not is_packed(target):
-        return partial(_run, _runner(session, case, codes, out), again, (codes, out))
+        return partial(_run, _runner(classes, session, case, codes, out), again, (codes, out))
     memory = pack(target, np.zeros_like(out))
-    run = partial(_run, _runner(session, case, codes, memory), again, (codes, memory))
+    run = partial(_run, _runner(classes, session, case, codes, memory), again, (codes, memory))
     return partial(_run_packed, run, target, memory, out)
 
 
-def _runner(session: Session, case: Case, codes: Codes, memory: Codes) -> Callable[[], None]:
+def _runner(
+    classes: Classes, session: Session, case: Case, codes: Codes, memory: Codes
+) -> Callable[[], None]:
     (source,), (target,) = input_names(case), output_names(case)
     numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
-    binding = session.io_binding()  # to addresses: it keeps no array alive
-    binding.bind_input(source, "cpu", 0, numbers[0], codes.shape, codes.ctypes.data)
-    binding.bind_output(target, "cpu", 0, numbers[1], codes.shape, memory.ctypes.data)
-    return partial(session.run_with_iobinding, binding)
+    device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
+    binding = classes.SessionIOBinding(session)  # to addresses: it keeps no array alive
+    binding.bind_input(source, device, numbers[0], codes.shape, codes.ctypes.data)
+    binding.bind_output(target, device, numbers[1], codes.shape, memory.ctypes.data)
+    return partial(session.run_with_iobinding, binding, None)
 
 
 def _run(run: Callable[[], None], again: Bound, _alive: object) -> Answer | None:
