@@ -4,7 +4,8 @@ A backend is code that nobody has read, and it lives in the worker. What comes f
 therefore data and never objects that are made as the sender likes (pickle): only classes that are
 named here in advance, each field held to its type. The form of a class is derived from its
 annotations, so that the two cannot come apart: a class is the list of its fields, and one of
-several has its name first. A case travels as its id, since the parent has the case.
+several has its name first. A case travels as its id, since the parent has the case. A decision is
+the same in thousands of messages: it travels as a text of its own, which is made and read once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from convcheck.numerics.format import Bool, Text
 from convcheck.rules.model import Case
+from convcheck.semantics.expected import Decision
 
 Cases = Mapping[str, Case]
 _PLAIN = (int, str, float, bool, types.NoneType)
@@ -63,11 +65,7 @@ class Codec(Generic[T]):
 
     def encode(self, message: T) -> bytes:
         """Return a message as text."""
-        packed = self._form.pack(message) if self._form.pack else message
-        try:
-            return msgspec.json.encode(packed)
-        except UnicodeEncodeError:  # half of a surrogate pair, which is no text for msgspec
-            return json.dumps(msgspec.to_builtins(packed)).encode()
+        return _text(self._form.pack(message) if self._form.pack else message)
 
     def decode(self, text: bytes, cases: Cases) -> T:
         """Return the message in a text that is about some of the cases, by their ids.
@@ -75,19 +73,27 @@ class Codec(Generic[T]):
         Raises ValueError for anything else.
         """
         try:
-            found = self._read(text)
+            found = _read(text, self._decoder)
             message: T = self._form.unpack(found, cases) if self._form.unpack else found
         except (LookupError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"no message: {error}") from error
         return message
 
-    def _read(self, text: bytes) -> Any:
-        try:
-            return self._decoder.decode(text)
-        except msgspec.ValidationError:
-            raise
-        except msgspec.DecodeError:  # as `encode`
-            return msgspec.convert(json.loads(text), self._form.type)
+
+def _text(packed: Any) -> bytes:
+    try:
+        return msgspec.json.encode(packed)
+    except UnicodeEncodeError:  # half of a surrogate pair, which is no text for msgspec
+        return json.dumps(msgspec.to_builtins(packed)).encode()
+
+
+def _read(text: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:  # as `_text`
+        return msgspec.convert(json.loads(text), decoder.type)
 
 
 @cache
@@ -98,6 +104,8 @@ def _form(kind: Any, also: tuple[type, ...]) -> _Form:
         return _Form(kind)
     if kind is Case:
         return _Form(str, attrgetter("id"), lambda name, cases: cases[name])
+    if kind is Decision:
+        return _repeated(kind)
     if origin is np.ndarray:
         return _Form(_Array, _array, _array_of)
     if origin in (Union, types.UnionType):
@@ -141,6 +149,20 @@ def _object(kind: type, also: tuple[type, ...], tag: bool) -> _Form:
         return made
 
     return _Form(struct, pack, unpack)
+
+
+_KEPT = 1 << 14  # objects that were sent, or received
+
+
+def _repeated(kind: type) -> _Form:
+    """Return the form of a data class of which equal objects are sent again and again: a text."""
+    form = _object(kind, (), tag=False)
+    pack, unpack, decoder = form.pack, form.unpack, msgspec.json.Decoder(form.type)
+    assert pack is not None  # noqa: S101  a decision has fields that are packed
+    assert unpack is not None  # noqa: S101
+    packed = lru_cache(_KEPT)(lambda value: _text(pack(value)).decode())
+    made = lru_cache(_KEPT)(lambda text: unpack(_read(text.encode(), decoder), {}))
+    return _Form(str, packed, lambda text, _: made(text))
 
 
 def _fields_of(names: Sequence[str]) -> Callable[[Any], Sequence[Any]]:

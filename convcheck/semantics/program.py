@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
 
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format
@@ -409,7 +410,20 @@ def weaker(a: Level, b: Level) -> Level:
     return max(a, b, key=LEVELS.index)
 
 
+_Decided = tuple[Decision, Row, Cell]  # row and cell stay alive, and so their ids stay theirs
+_decisions: WeakKeyDictionary[Spec, dict[tuple[object, ...], _Decided]] = WeakKeyDictionary()
+
+
 def _decision(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
+    """Return the decision of a cell, which is the same in every case under one rounding mode."""
+    known = _decisions.setdefault(subject.spec, {})
+    key = (rule.name, id(row), id(cell), _mode(subject, rule, "", cell))
+    if key not in known:
+        known[key] = _made(subject, rule, row, cell), row, cell
+    return known[key][0]
+
+
+def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
     outcomes, names = cell.outcomes, (rule.name, row.label)
     cites = [(o.reading, o.cite or cell.cite) for o in outcomes] if len(outcomes) > 1 else []
     readings, words = tuple(o.reading for o in outcomes), ""

@@ -34,6 +34,15 @@ def test_a_message_comes_as_it_was(message: Finished) -> None:
     assert CODEC.decode(CODEC.encode(message), CASES) == message
 
 
+def test_a_decision_that_comes_again_is_made_once() -> None:
+    first, again = (CODEC.decode(CODEC.encode(Finished(TALLY, False)), CASES) for _ in range(2))
+    assert isinstance(first, Finished)
+    assert isinstance(again, Finished)
+    assert isinstance(first.result, Tally)
+    assert isinstance(again.result, Tally)
+    assert first.result.decisions[0] is again.result.decisions[0]
+
+
 def test_arrays_come_as_they_were() -> None:
     codec = Codec(CallAnswers)
     codes = np.arange(6, dtype=np.uint16).reshape(2, 3)

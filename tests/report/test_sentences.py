@@ -98,6 +98,19 @@ def test_a_sentence_of_a_whole_table_stands_with_the_row_in_words(tmp_path: Path
     assert (by.cite, by.row_in_words) == ("Own.", "")
 
 
+def test_a_row_is_put_in_the_words_of_the_rounding_mode_of_the_case(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "attributes:",
+        "attributes:\n  mode: {type: string, values: [tie, cut], default: tie, "
+        "applies: {to: float8e4m3fn}}",
+    ).replace("round: nearest-even", "round: {by: mode, tie: nearest-even, cut: toward-zero}")
+    spec = acme(tmp_path / "modes", text)
+    found = [c for c in cases(spec) if c.name.startswith("float32-to-float8e4m3fn")]
+    said = [compile_case(spec, case).decisions[-1].row_in_words for case in found]
+    modes = ("nearest-even", "toward-zero")
+    assert said == [f"where no row before it holds, the result is x rounded ({m})" for m in modes]
+
+
 def test_every_decision_says_which_sentence_it_rests_on() -> None:
     wanting = []
     for spec in CATALOG.specs.values():
