@@ -137,28 +137,12 @@ class _Asking:
         for group in self._groups():
             for begin in range(0, len(group), CHUNK):
                 self._bulk(group[begin : begin + CHUNK])
-        there = np.flatnonzero(self.state != CRASHED)
         hopeful = ~self.undefined & ~self.to_refuse
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
-        pool, judged = np.flatnonzero(usable), np.flatnonzero(usable & hopeful)
-        judged = judged if len(judged) else pool
-        shapes = self.vectors.case.shapes
-        scalars = shapes is None or 0 in shapes.ranks
-        judged_there = judged if len(judged) else there
-        places: dict[str, Iterable[Index]] = {}
-        if self.vectors.case.sources != self.vectors.case.inputs:
-            # its sibling, which is told the type, is asked in every length
-            ends = judged_there[[0, -1]] if len(judged_there) else judged_there
-            places["alone"] = placements.alone(ends, ends, scalars)
-        else:
-            places["alone"] = placements.alone(there, judged_there, scalars)
-            places["odd tail"] = placements.odd_tails(pool, judged)
-            places["short"] = placements.short(judged)
-        if shapes is None or 4 in shapes.ranks:
-            places["4-D"] = placements.four_d(pool)
-        if len(pool) and (shapes is None or shapes.empty):
-            places["empty"] = placements.empty()
-        self._placed(places)
+        masks = (self.state != CRASHED, usable, usable & hopeful)
+        case = self.vectors.case
+        told = case.sources != case.inputs
+        self._placed(placements.calls(case.shapes, told, *(mask.tobytes() for mask in masks)))
 
     def _groups(self) -> Iterator[Index]:
         """Keep apart what may be refused, so that one element does not spoil the bulk."""
@@ -195,13 +179,12 @@ class _Asking:
         self.state[index] = REFUSED
         self.messages.update(dict.fromkeys(index.tolist(), message))
 
-    def _placed(self, places: Mapping[str, Iterable[Index]]) -> None:
+    def _placed(self, wanted: Iterable[tuple[str, Index]]) -> None:
         """Ask what has been asked in bulk again, in other placements."""
         calls = [
             (placement, piece)
-            for placement, wanted in places.items()
+            for placement, call in wanted
             if placement not in self.avoid.placements
-            for call in wanted
             for piece in placements.parted(call, self.avoid.together)
         ]
         # the very first answer may decline the case: then no other is to be on its way

@@ -15,9 +15,40 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from convcheck.judge.answers import CHUNK, Index
+from convcheck.rules.model import Shapes
 
 SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
 ODD_TAILS = 4
+
+
+@lru_cache(maxsize=8)
+def calls(
+    shapes: Shapes | None, told: bool, asked: bytes, usable: bytes, judged: bytes
+) -> tuple[tuple[str, Index], ...]:
+    """Return the calls of a case after those in bulk, each with its placement; the same objects for
+    cases that are alike.
+
+    The masks say, a byte an element, what may be asked at all, what may be asked with others, and
+    what of that is to be judged. A case that is `told` the type of its output by an input has a
+    sibling without that, which is asked in every length.
+    """
+    there, pool, due = (np.flatnonzero(np.frombuffer(m, bool)) for m in (asked, usable, judged))
+    due = due if len(due) else pool
+    due_there = due if len(due) else there
+    scalars = shapes is None or 0 in shapes.ranks
+    found: dict[str, Iterator[Index]] = {}
+    if told:
+        ends = due_there[[0, -1]] if len(due_there) else due_there
+        found["alone"] = alone(ends, ends, scalars)
+    else:
+        found["alone"] = alone(there, due_there, scalars)
+        found["odd tail"] = odd_tails(pool, due)
+        found["short"] = short(due)
+    if shapes is None or 4 in shapes.ranks:
+        found["4-D"] = four_d(pool)
+    if len(pool) and (shapes is None or shapes.empty):
+        found["empty"] = empty()
+    return tuple((placement, index) for placement, each in found.items() for index in each)
 
 
 def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 
 from convcheck.judge.answers import Index
-from convcheck.numerics.format import Bits, Bool, Text
+from convcheck.numerics.format import Bits, Bool, Format, Text
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.model import DType
 
@@ -18,16 +19,20 @@ def companion(dtype: DType, index: Index, count: int) -> Bits:
     """Give a tensor of the type, the same for the same elements (of `count`) in the same shape."""
     shape = shape_for(index, count)
     turn = index.size + (int(index.reshape(-1)[0]) if index.size else 0)
+    return _codes(dtype.format, turn, shape).copy()
+
+
+@lru_cache(maxsize=4096)
+def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
     size = prod(shape)
-    if isinstance(dtype.format, Text):
+    if isinstance(fmt, Text):
         texts = np.empty(size, object)
         texts[:] = [str(turn + i) for i in range(size)]
         return texts.reshape(shape)
     codes = (
-        np.arange(2, dtype=np.uint8) if isinstance(dtype.format, Bool)
-        else np.asarray(special_codes(dtype.format))
-    )  # fmt: skip
-    return codes[(turn + np.arange(size)) % len(codes)].astype(dtype.format.storage).reshape(shape)
+        np.arange(2, dtype=np.uint8) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
+    )
+    return codes[(turn + np.arange(size)) % len(codes)].astype(fmt.storage).reshape(shape)
 
 
 def shape_for(index: Index, count: int) -> tuple[int, ...]:
