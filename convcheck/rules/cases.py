@@ -19,7 +19,14 @@ def cases(spec: Spec) -> Iterator[Case]:
 
 def count_cases(spec: Spec) -> int:
     """Return the number of a spec's cases, without making them."""
-    asked = sum(1 for types in _bindings(spec) for _ in _attributes_of(spec, types))
+    ends = [spec.inputs[0][0], *(name for name, _ in spec.outputs)]
+    counted: dict[tuple[str, ...], int] = {}  # by what the attributes depend on, as `_ends` says
+    asked = 0
+    for types in _bindings(spec):
+        key = tuple([types[name].name for name in ends if name in types])
+        if key not in counted:
+            counted[key] = sum(1 for _ in _attributes_of(spec, types))
+        asked += counted[key]
     return asked * max(len(spec.layouts), 1)
 
 
