@@ -8,6 +8,7 @@ stdout (as a shell has it for SIGPIPE).
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 from typing import TYPE_CHECKING
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
     import click
 
 FAULT, INTERRUPTED, CLOSED = 70, 130, 141
+_YOUNG = 50_000  # objects, before cycles are looked for: a command makes many, and few cycles
 
 
 def main() -> None:
     """Run the command line."""
     import click
+
+    gc.set_threshold(_YOUNG)
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have a character

@@ -21,6 +21,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import select
@@ -127,6 +128,7 @@ def keep() -> tuple[int, int]:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
     import convcheck.pool.worker  # noqa: F401  what every worker needs
 
+    gc.freeze()  # what stays for good is looked at by no collection, and shared by all workers
     found = _Keeper().forked()
     if found is None:
         os._exit(0)

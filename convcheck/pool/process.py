@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import struct
@@ -69,6 +70,9 @@ class WorkerProcess:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
             self._line = start_worker(theirs.fileno(), notes.fileno(), self._log.fileno())
+        self._ready = select.poll()
+        for end in (self._line, self._pipe):  # when it has ended, it has said what it will
+            self._ready.register(end, select.POLLIN)
         self.send(surroundings())
 
     def open(self, setup: Setup) -> BackendInfo:
@@ -109,16 +113,17 @@ class WorkerProcess:
         while True:
             waited = time.monotonic() - begun if starting else self.notes.waiting()
             left = timeout if waited is None else timeout - waited
-            if left <= 0 and not self._pipe.poll():
+            ready = dict(self._ready.poll(max(left, 0) * 1000))
+            if ready:
+                return self._heard(cases, self._pipe.fileno() in ready)
+            if left <= 0:
                 said = f"{timeout:g} s" if starting else time_of_call(timeout)
                 return self._death(f"no answer within {said}", timed_out=True)
-            if wait([self._pipe, self._line], max(left, 0)):
-                return self._heard(cases)
 
-    def _heard(self, cases: Cases) -> Message | Death:
+    def _heard(self, cases: Cases, spoke: bool) -> Message | Death:
         """Read a message; what a worker said before it died still counts."""
         try:
-            if self._pipe.poll():
+            if spoke:
                 return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
         except BlockingIOError:
             return self._death(f"did not end a message to its parent within {GOING_ON} s")

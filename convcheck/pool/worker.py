@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -88,6 +89,7 @@ def serve_parent(pipe: int, notes: int) -> None:
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
         try:
             backend = _open(setup, parent)
+            gc.freeze()  # setup and runtime stay for good
             if backend is not None:
                 _serve(_Worker(setup, _Watched(backend, Notes(notes)), parent))
         except DiedError as error:
