@@ -201,7 +201,7 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
     from convcheck.errors import UsageError
     from convcheck.gate.claims import claimed, read_claims
     from convcheck.gate.known import read_known
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 

@@ -19,7 +19,7 @@ from convcheck.streams import say
 if TYPE_CHECKING:
     from convcheck.gate.baseline import Written
     from convcheck.judge.result import RunResult
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
 
 NOTHING_JUDGED, INTERRUPTED = 3, 130

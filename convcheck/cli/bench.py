@@ -27,7 +27,7 @@ from convcheck.wording import plural
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Backend
     from convcheck.plan.bench import Bench, Measured
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.span import Span

@@ -18,7 +18,7 @@ from convcheck.streams import say
 
 if TYPE_CHECKING:
     from convcheck.numerics.format import Bits
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case, Spec
     from convcheck.vectors.corpus import Corpus

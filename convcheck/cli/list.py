@@ -13,7 +13,7 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.streams import say
 
 if TYPE_CHECKING:
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
 

@@ -152,7 +152,7 @@ def selection_options(function: Callable[..., int | None]) -> Callable[..., int 
 
     @functools.wraps(function)
     def packed(**given: Any) -> int | None:
-        from convcheck.plan.select import Selection
+        from convcheck.plan.selection import Selection
 
         names = ("patterns", "sources", "targets", "where", "globs")
         return function(selection=Selection(*(given.pop(name) for name in names)), **given)

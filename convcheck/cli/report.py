@@ -15,7 +15,7 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.judge.result import RunResult
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Level
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from convcheck.gate.claims import Claims
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.plan.units import Unit
     from convcheck.report.json.journal import Journal
     from convcheck.rules.load import Catalog

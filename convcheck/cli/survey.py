@@ -26,7 +26,7 @@ from convcheck.errors import UsageError
 if TYPE_CHECKING:
     from convcheck.judge.result import Shard
     from convcheck.plan.runner import Execution
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.report.json.journal import Journal
     from convcheck.report.json.survey import SurveyJson
     from convcheck.rules.load import Catalog

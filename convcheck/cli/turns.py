@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from convcheck.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from convcheck.plan.select import Selection
+    from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
 

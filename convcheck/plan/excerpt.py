@@ -7,7 +7,8 @@ from dataclasses import replace
 from convcheck.errors import UsageError
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.result import CallExample, CaseResult, Example, RunResult, case_verdict
-from convcheck.plan.select import Selection, select_of, select_specs
+from convcheck.plan.select import select_of, select_specs
+from convcheck.plan.selection import Selection
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 

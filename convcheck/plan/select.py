@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from convcheck.errors import UsageError
+from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.rules.source import read_all
 from convcheck.wording import meant
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Patterns: spec globs, source and target types or families, NAME=VALUE, case globs.
-
-    An empty tuple selects everything; within one kind any may match, all kinds have to.
-    """
-
-    #: Globs of spec ids.
-    specs: tuple[str, ...] = ()
-    #: Names of input types, or of families of types.
-    sources: tuple[str, ...] = ()
-    #: Names of output types, or of families of types.
-    targets: tuple[str, ...] = ()
-    #: NAME=VALUE of an attribute.
-    where: tuple[str, ...] = ()
-    globs: tuple[str, ...] = ()
 
 
 def select(catalog: Catalog, selection: Selection) -> list[Case]:

@@ -38,7 +38,8 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import CaseResult
 from convcheck.numerics.format import Text
 from convcheck.plan.runner import Execution, execute
-from convcheck.plan.select import Selection, select
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus

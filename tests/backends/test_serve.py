@@ -18,7 +18,8 @@ from report_json import document
 
 from convcheck.judge.result import RunResult
 from convcheck.plan.runner import execute
-from convcheck.plan.select import Selection, select
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case

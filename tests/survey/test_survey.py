@@ -29,7 +29,8 @@ from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Shard
 from convcheck.plan.merge import plan_digest
 from convcheck.plan.runner import execute
-from convcheck.plan.select import Selection, select
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
 from convcheck.report.case_names import name_cases
 from convcheck.report.draw import survey as page
 from convcheck.report.draw.console import put, width_of
