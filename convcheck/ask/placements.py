@@ -48,7 +48,10 @@ def calls(
         found["4-D"] = four_d(pool)
     if len(pool) and (shapes is None or shapes.empty):
         found["empty"] = empty()
-    return tuple((placement, index) for placement, each in found.items() for index in each)
+    made = tuple((placement, index) for placement, each in found.items() for index in each)
+    for _, index in made:
+        index.flags.writeable = False
+    return made
 
 
 def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:

@@ -99,7 +99,7 @@ def _tally_of(
     whole: Whole | None,
 ) -> Tally:
     tally = _latest.tally(vectors, answers, whole)
-    entries = _placed(tally, main)
+    entries = dict(_placed(tally, main))
     for other in answers.elsewhere:
         got = Answers(other.got, np.full(len(other.got), ANSWERED, np.uint8), {})
         there = replace(
@@ -155,7 +155,9 @@ def _all_that_counts(
     return formats, is_accepted(case), counts, content, messages, answers.with_others, whole
 
 
-def _placed(tally: Tally, placement: str) -> dict[Key, TallyEntry]:
+def _placed(tally: Tally, placement: str) -> Mapping[Key, TallyEntry]:
+    if not placement:  # as they are made
+        return tally.entries
     return {replace(key, placement=placement): entry for key, entry in tally.entries.items()}
 
 

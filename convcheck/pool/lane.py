@@ -100,7 +100,8 @@ class WorkQueue:
 
     def known(self, job: Job) -> Job:
         """Return the job with what it has cost; nothing is asked of a case that was given up."""
-        job = replace(job, spent=self.seconds.get(job.case.id, 0.0))
+        if job.case.id in self.seconds:
+            job = replace(job, spent=self.seconds[job.case.id])
         if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
             return job
         return give_up(job, NotedCall("bulk", NOTHING), self.given_up[job.case.id])

@@ -260,9 +260,9 @@ class Notes:
 
     def waiting(self) -> float | None:
         """Return the seconds since the call began (one clock for all processes); None between."""
-        if not self._cells[BUSY]:
+        if not self._memory[BUSY]:
             return None
-        return (time.monotonic_ns() - int(self._cells[STARTED])) / 1e9
+        return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
 
     def call(self) -> NotedCall:
         """Return the call that was being made; under BETWEEN where there was none, or where the

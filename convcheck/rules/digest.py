@@ -12,6 +12,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Set, ValuesView
 from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
 
 from convcheck.errors import Place
 from convcheck.rules.model import REAL, Cite, DType, Spec, TypeNames
@@ -41,9 +43,13 @@ def _parts(value: object) -> Mapping[str, object] | None:
         return {str(k): v for k, v in value.items()}
     if not is_dataclass(value):
         return None
-    names = (f.name for f in fields(value) if f.name not in _TELLS)
-    found = {name: getattr(value, name) for name in names}
+    found = {name: getattr(value, name) for name in _names(value.__class__)}
     return {k: v for k, v in found.items() if not isinstance(v, Cite | Place)}
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in _TELLS)
 
 
 def _types(value: object) -> Iterator[DType]:
