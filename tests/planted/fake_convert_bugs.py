@@ -79,11 +79,20 @@ Answering = Callable[[Case, int, Sequence[Bits]], Bits | None]
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug: what it answers to a call, under the reading that it is planted in."""
+    """A bug: what it answers to a call, under the reading that it is planted in.
+
+    `alone` is what one answers to elements that are each a tensor of its own, where it looks at the
+    shape of a tensor or at places in it.
+    """
 
     name: str
     answers: Answering
+    alone: Answering | None = None
     observable: bool = True
+
+    def to_scalars(self, case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+        """What it answers to many scalars, put as tensors of shape (n,)."""
+        return (self.alone or self.answers)(case, base, inputs)
 
 
 # In the lines --------------------------------------------------------------------------------
@@ -183,6 +192,10 @@ def of_tensors(answering: Answering) -> Answering:
     return lambda case, base, inputs: answering(case, base, inputs) if inputs[0].ndim else None
 
 
+def as_is(case: Case, base: int, inputs: Sequence[Bits]) -> None:
+    """No bug: of code that has vectors or axes, where there is but one element."""
+
+
 # In the tensors ------------------------------------------------------------------------------
 
 
@@ -224,6 +237,10 @@ def tail(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
     start = codes.size - codes.size % 8
     codes[start:] = inputs[0].reshape(-1)[start:]
     return codes.reshape(inputs[0].shape)
+
+
+def first_reading(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
+    return codes_of(right(case), IN_TYPE, inputs)
 
 
 def two_readings(case: Case, base: int, inputs: Sequence[Bits]) -> Bits | None:
@@ -285,14 +302,14 @@ BUGS = (
     Bug("subnormal data flushed", of_inputs(flush_data)),
     Bug("no last binade", conversion(after=no_last_binade)),
     Bug("one code in four one step up", conversion(after=up(4))),
-    Bug("one code in sixteen one step up", of_tensors(conversion(after=up(16)))),
+    Bug("one code in sixteen one step up", of_tensors(conversion(after=up(16))), as_is),
     Bug("the other type", to_types(f8e4m3="float8e5m2", f8e5m2="float8e4m3fn")),
     Bug("FNUZ types", to_types(f8e4m3="float8e4m3fnuz", f8e5m2="float8e5m2fnuz")),
-    Bug("scale along the last axis", of_inputs(wrong_axis)),
-    Bug("the first scale for all", of_inputs(first_scale_only)),
-    Bug("scales one channel off", of_inputs(next_channel)),
-    Bug("the tail as it was", tail),
-    Bug("two readings in one tensor", two_readings),
+    Bug("scale along the last axis", of_inputs(wrong_axis), as_is),
+    Bug("the first scale for all", of_inputs(first_scale_only), as_is),
+    Bug("scales one channel off", of_inputs(next_channel), as_is),
+    Bug("the tail as it was", tail, untouched),
+    Bug("two readings in one tensor", two_readings, first_reading),
     Bug("output rounded to bfloat16", narrowed("bfloat16")),
     Bug("output rounded to float16", narrowed("float16")),
     Bug("nothing done", untouched),
