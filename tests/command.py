@@ -28,7 +28,8 @@ def convcheck(
     """Run the command line in this process; warnings in it are errors.
 
     It ends as a process would, and leaves nothing behind: what it sets of the environment is put
-    back. Its workers are processes, as they always are. Where stdout is given, it goes there.
+    back. Its workers are processes, as they always are, but one where it says nothing of --jobs: a
+    second one would load the runtime again. Where stdout is given, it goes there.
     """
     words = ["convcheck", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -36,6 +37,7 @@ def convcheck(
         surroundings(cwd, environment),
         patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=stdout or out, stderr=err),
         patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
+        patch.object(os, "cpu_count", lambda: 1),
     ):
         code = ended()
     return Done(words, code, text_of(out), text_of(err))

@@ -30,6 +30,11 @@ def _own_environment() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what has tests of a minute: at the end, one process would wait for another."""
+    items.sort(key=lambda item: item.path.parent.name not in ("proof", "vectors"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the planted bugs came to, by operator: on how many cases they show, are caught."""
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]

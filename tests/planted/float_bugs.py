@@ -60,18 +60,42 @@ def rounded_through(x: Numbers, fmt: Float) -> Numbers:
     return decode(fmt, encode(fmt, magnitude, x.sign))
 
 
+def on_the_way(p: Problem, fmt: Float) -> Numbers | None:
+    """The inputs rounded to a format; None where it has all of them, or where they become texts."""
+    if isinstance(p.target, Text):
+        return None
+    if fmt not in p.rounded:
+        twice = rounded_through(p.x, fmt)
+        p.rounded[fmt] = None if same(p.x, twice) else twice
+    return p.rounded[fmt]
+
+
+def same(x: Numbers, y: Numbers) -> bool:
+    """Tell whether numbers are equal, one by one, zeros of either sign apart."""
+    nonzero = (x.kind == FINITE) & (x.significand != 0)
+    return x.sticky is None and all(
+        np.array_equal(getattr(x, name)[here], getattr(y, name)[here])
+        for name, here in zip(_FIELDS, (..., ..., nonzero, x.kind == FINITE), strict=True)
+    )
+
+
 def through(fmt: Float) -> Bugged:
     """Rounded twice: to a format on the way first."""
-    return lambda p: None if isinstance(p.target, Text) else p.denoting(rounded_through(p.x, fmt))
+
+    def bug(p: Problem) -> Bits | None:
+        twice = on_the_way(p, fmt)
+        return None if twice is None else p.denoting(twice)
+
+    return bug
 
 
 def within(fmt: Float) -> Bugged:
     """Rounded twice, but only where the number is in the normal range of the format on the way."""
 
     def bug(p: Problem) -> Bits | None:
-        if isinstance(p.target, Text):
+        twice = on_the_way(p, fmt)
+        if twice is None:
             return None
-        twice = rounded_through(p.x, fmt)
         there = (p.x.kind == FINITE) & (twice.kind == FINITE)
         there &= p.x.exponent >= 1 - fmt.bias
         fields = [np.where(there, getattr(twice, f), getattr(p.x, f)) for f in _FIELDS]

@@ -7,14 +7,14 @@ several. A bug changes the program, the inputs as they are seen, or the answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from catalogue import compiled
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.format import Bits, Float, Format
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
 from convcheck.rules.model import Case
@@ -67,6 +67,8 @@ class Problem:
     case: Case
     program: Program
     bits: Bits
+    rounded: dict[Float, Numbers | None] = field(default_factory=dict)  # to formats on the way
+    said: dict[object, bool] = field(default_factory=dict)  # of answers
 
     @property
     def source(self) -> Format:
@@ -87,6 +89,15 @@ class Problem:
     @property
     def x(self) -> Numbers:
         return self.points.x
+
+    def once(self, answers: Bits | None, question: Callable[[], bool]) -> bool:
+        """Answer a question, always the same one, about answers; of None it is asked each time."""
+        if answers is None:
+            return question()
+        key = tuple(answers) if answers.dtype.hasobject else answers.tobytes()
+        if key not in self.said:
+            self.said[key] = question()
+        return self.said[key]
 
     def seen(self, bits: Bits, source: Format | None = None, target: Format | None = None) -> Bits:
         """Answer as if the inputs were others, or the formats."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from catalogue import CATALOG, compiled
@@ -176,7 +176,7 @@ def observable(bug: Bug, problem: Problem, expected: Expected) -> bool:
     got = bug.where_hit(problem)
     if got is None or np.array_equal(got, problem.right):
         return False
-    return wrong(problem.case, problem.bits, expected, got)
+    return problem.once(got, lambda: wrong(problem.case, problem.bits, expected, got))
 
 
 def wrong(case: Case, bits: Bits, expected: Expected, got: Bits) -> bool:
@@ -246,7 +246,16 @@ def edge(case: Case) -> VectorSet:
 
 
 def caught(bug: Bug, vectors: VectorSet, pose: Posing = posed) -> bool:
-    """Ask and judge a backend with the bug, as a run does."""
+    """Ask and judge a backend with the bug, as a run does.
+
+    Many bugs of single elements answer the same, which is asked and judged once.
+    """
+    problem = pose(vectors.case, vectors.inputs[0])
+    got = bug.answers(problem) if bug.avoided else None
+    return problem.once(got, partial(_caught, bug, vectors, pose))
+
+
+def _caught(bug: Bug, vectors: VectorSet, pose: Posing) -> bool:
     avoid = Avoid(placements=bug.avoided)
     answers = ask(Planted(bug, pose), vectors, lambda *call: None, {}, avoid)
     return judge(vectors, answers).verdict in FAILURES
