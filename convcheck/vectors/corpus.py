@@ -32,7 +32,7 @@ from convcheck.vectors.store.read import (
     read_vectors,
     verify_files,
 )
-from convcheck.vectors.store.read_calls import read_calls
+from convcheck.vectors.store.read_calls import count_stored, read_calls
 from convcheck.vectors.store.write import MANIFEST
 from convcheck.wording import plural
 
@@ -93,9 +93,14 @@ class Corpus:
         return read_vectors(manifest, spec, case, compile_case(spec, case).decisions)
 
     def count(self, case: Case) -> int:
-        """Return the number of a case's vectors without making them."""
+        """Return the number of a case's vectors without making them: the files have it.
+
+        Raises VectorError for a damaged file.
+        """
         if self.words is not None:
             return len(self.words)
+        if (manifest := self._stored_in(case.spec)) is not None:
+            return count_stored(manifest, case)
         return count_vectors(self.catalog.specs[case.spec], case, self._tier(case), self.seed)
 
     def _tier(self, case: Case) -> Tier:

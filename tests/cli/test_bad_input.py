@@ -47,13 +47,13 @@ def test_the_type_that_the_second_input_gives_is_the_destination() -> None:
     assert all(name.split("/")[1].endswith("-int8") for name in names)
 
 
-@pytest.mark.parametrize("asked", [(RANGE, "--case", "*-to-bfloat16"), (FAKE, "--case", "*/per-*")])
-def test_calls_are_counted(asked: tuple[str, ...]) -> None:
-    counted = convcheck("list", "cases", *asked, "--count").stdout.splitlines()
+@pytest.mark.parametrize("spec", [RANGE, FAKE])
+def test_calls_are_counted(spec: str) -> None:
+    counted = convcheck("list", "cases", spec, "--count").stdout.splitlines()
     total = sum(int(line.split()[0]) for line in counted[:-1])
     assert counted[-1].split()[0] == str(total)
     assert all(int(line.split()[0]) for line in counted[:-1]), "each case asks something"
-    dry = convcheck("run", "--dry-run", *asked)
+    dry = convcheck("run", "--dry-run", spec)
     assert dry.returncode == 0
     assert f"{total:,}" in dry.stdout
 

@@ -54,6 +54,23 @@ def test_files_give_what_the_generator_gives(folder: Path) -> None:
     assert all(stored.count(case) == len(stored.vectors(case)) for case in CASES)
 
 
+@pytest.mark.parametrize("name", ["onnx.Range-11", "openvino.FakeConvert-13"])
+def test_files_say_how_many_calls_there_are(name: str) -> None:
+    found = list(cases(CATALOG.specs[name]))[::5]
+    stored = corpus(data_dir("vectors"))
+    assert [stored.count(case) for case in found] == [len(stored.vectors(case)) for case in found]
+    unlike = [replace(case, layout="no such layout", inputs=case.outputs * 3) for case in found[:1]]
+    with pytest.raises(VectorError, match=r"no (count|vectors) of"):
+        stored.count(unlike[0])
+
+
+def test_a_manifest_without_counts_is_damaged(folder: Path) -> None:
+    path = folder / "MANIFEST.json"
+    path.write_text(path.read_text("utf-8").replace('"vectors": ', '"lines": '), "utf-8")
+    with pytest.raises(VectorError, match="no count of"):
+        corpus(folder).count(CASES[0])
+
+
 def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Path) -> None:
     assert not corpus(folder, seed=1).stored(CASES[0])
     assert len(corpus(folder, seed=1).vectors(CASES[0]))

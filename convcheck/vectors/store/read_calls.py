@@ -38,6 +38,25 @@ def read_calls(manifest: Manifest, spec: Spec, case: Case, types: Types) -> Call
         raise damaged_file(folder / name, f"not vectors of {case.id}: {error!r}") from error
 
 
+def count_stored(manifest: Manifest, case: Case) -> int:
+    """Return the number of a case's vectors, whole calls or elements, by the files of a folder.
+
+    Raises VectorError for files that do not say it.
+    """
+    folder, name = manifest.folder, manifest.specs[case.spec]["cases"].get(file_key(case))
+    if name not in manifest.files:
+        raise damaged_file(folder / MANIFEST, f"it has no vectors of {case.id}")
+    entry = manifest.files[name]
+    try:
+        if not case.whole_calls:
+            return int(entry["vectors"])
+        data = shared_file(folder, name, entry["sha256"])
+        _, number = data["cases"][case_key(case)]
+        return len(data["sets"][number])
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise damaged_file(folder / name, f"no count of {case.id}: {error!r}") from error
+
+
 def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
     decisions = compile_calls(spec, case).decisions
     known = rows_of(decisions)
