@@ -8,8 +8,8 @@ of it overflows: nobody is accused on the strength of the other readings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
@@ -36,6 +36,7 @@ from convcheck.wording import plural
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
 PLAIN, AGREED, DIFFERING = "no element is rounded", "every reading agrees", "readings differ"
 LONGEST = 1 << 24  # elements of one sequence that `expect` makes
+_KEPT = 1024  # calls of which what was found of their size is remembered
 
 
 class TooLongError(ValueError):
@@ -48,6 +49,7 @@ class _UndefinedError(Exception):
         self.row = row
 
 
+@lru_cache(maxsize=1)
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
     formula = spec.body_as(Formula)
@@ -88,14 +90,19 @@ class FormulaCalls:
     rule: FormulaRule
     case: Case
     decisions: tuple[Decision, ...]
+    #: Calls that were asked for their size and not yet expected, by their codes.
+    _sized: dict[tuple[int, ...], Sequences] = field(default_factory=dict, compare=False)
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the longest reading; 1 where the call is undefined.
 
         Raises SpecError as `expect` does.
         """
+        if len(self._sized) >= _KEPT:
+            self._sized.clear()
         try:
-            return self._longest(self._sequences(inputs))
+            sequences = self._sized[_codes(inputs)] = self._sequences(inputs)
+            return self._longest(sequences)
         except (_UndefinedError, BeyondError):
             return 1
         except ZeroDivisionError:
@@ -108,7 +115,7 @@ class FormulaCalls:
         a division by zero, an overflow, an argument that is no number.
         """
         try:
-            sequences = self._sequences(inputs)
+            sequences = self._sized.pop(_codes(inputs), None) or self._sequences(inputs)
             if (size := self._longest(sequences)) > LONGEST:
                 raise TooLongError(f"a sequence of {plural(size, 'element')}: {LONGEST:,} at most")
             readings = list(self._distinct(sequences))
@@ -129,7 +136,7 @@ class FormulaCalls:
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
         """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""
         formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
-        codes = [int(bits.reshape(-1)[0]) for bits in inputs]
+        codes = _codes(inputs)
         special = {spell_special(fmt, code) for fmt, code in zip(formats, codes, strict=True)}
         if special - {"", "-0"}:
             raise _UndefinedError(self._row(NOT_FINITE))
@@ -194,6 +201,10 @@ class FormulaCalls:
             place=self.formula.place,
             hint="undefined: [{name: …, when: …, cite: …}]",
         )
+
+
+def _codes(inputs: Sequence[Bits]) -> tuple[int, ...]:
+    return tuple(int(bits.reshape(-1)[0]) for bits in inputs)
 
 
 def _undefined(row: int) -> ExpectedCall:

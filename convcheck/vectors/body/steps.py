@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -24,7 +25,7 @@ from convcheck.numerics.number import FAR, FINITE, Numbers
 from convcheck.numerics.rounding import nearest_even, round_to
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps, Words
-from convcheck.rules.model import Case, Layout, Spec
+from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of, target_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
@@ -49,12 +50,15 @@ _TIES, _NEAR = 12, 12  # values on a midpoint, and next to one, looked for under
 
 @dataclass(frozen=True)
 class _Asking:
-    """What the choice of calls depends on."""
+    """What the choice of calls depends on. Of two that are equal, the same data is worth asking."""
 
-    compiled: CompiledSteps
-    layout: Layout
+    spec: Spec
+    inputs: tuple[DType, ...]
+    attributes: Attributes
     tier: Tier
     seed: int
+    compiled: CompiledSteps = field(compare=False)
+    layout: Layout = field(compare=False)
 
     @property
     def data(self) -> Float:
@@ -72,13 +76,14 @@ def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Cal
 
 def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     steps = spec.body_as(Steps)
-    asking = _Asking(compile_steps(spec, case), layout_of(spec, case), tier, seed)
+    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
+    asking = _Asking(spec, case.inputs, case.attributes, tier, seed, compiled, layout)
     much, little = (_sets(asking, words) for words in (steps.ask, steps.ask_little))
     if asking.compiled.refusal is not None:
         sizes = tuple(range(2, 2 + len(_letters(asking.layout))))
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
-    pools = [_pool(asking, one) for one in much]
+    pools = [_pool(asking, tuple(one.items())) for one in much]
     chosen = _sizes(asking, _EDGE if tier == "edge" else _BOUNDARY)
     calls = [_call(asking, much, pools, k, sizes) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
@@ -116,8 +121,9 @@ class _Pool:
     rest: Codes
 
 
-def _pool(asking: _Asking, one: Mapping[str, int]) -> _Pool:
-    case = asking.compiled.case
+@lru_cache(maxsize=64)
+def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
+    case, one = asking.compiled.case, dict(others)
     target = next(target_of(line, case) for line in asking.compiled.steps.lines if line.rule)
     wanted, coverage = numeric_inputs(asking.data, target.format, asking.tier, asking.seed)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
