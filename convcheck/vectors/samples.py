@@ -23,7 +23,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -72,12 +72,13 @@ class _Row(NamedTuple):
 class _Turn:
     """The rows that the samples of one turn go through, as columns.
 
-    The columns have shape (7, period + _BLOCK // 2) and begin again at the end, so that the rows
-    of a block, in which there are two turns or more, are one slice.
+    The columns have length period + _BLOCK // 2 and begin again at the end, so that the rows of a
+    block, in which there are two turns or more, are one slice. Of a column that is one number, the
+    slices take no memory.
     """
 
     period: int
-    columns: U64
+    columns: tuple[U64, ...]
     moves: bool
 
 
@@ -110,7 +111,8 @@ def _part(
         random >>= np.uint64(64 - source.bits)
         return random.astype(source.storage)
     start = index // step % turn.period
-    lead, keep, shift, base, sign, least, spread = turn.columns[:, start : start + n]
+    rows = (column[start : start + n] for column in turn.columns)
+    lead, keep, shift, base, sign, least, spread = rows
     magnitude = random & keep
     magnitude |= lead
     magnitude >>= shift
@@ -120,18 +122,25 @@ def _part(
     if turn.moves:
         _move(magnitude, _words(keys[1], index, step, n), least, spread, last)
     random &= sign
+    if isinstance(source, Float) and source.signed:
+        random >>= np.uint64(64 - source.bits)
+        magnitude |= random
+        return magnitude
     return signed(source, magnitude, random != 0)
 
 
 def _move(magnitude: U64, random: U64, least: U64, spread: U64, last: np.uint64) -> None:
     """Move magnitudes, in place, by their distances, up or down at random, within 0 to last."""
-    up = (random >> np.uint64(63)) * np.uint64(_WORD)  # all bits or none
+    up = (random.view(np.int64) >> np.int64(63)).view(np.uint64)  # all bits or none
     random &= spread
     random += least
     down = random & ~up
+    np.minimum(down, magnitude, out=down)
+    magnitude -= down
     random &= up
-    magnitude -= np.minimum(down, magnitude)
-    magnitude += np.minimum(random, last - magnitude)
+    np.subtract(last, magnitude, out=up)
+    np.minimum(random, up, out=random)
+    magnitude += random
 
 
 # Random words that depend on nothing but a key and an index -----------------------------------
@@ -145,15 +154,22 @@ def _keys(source: Numeric, target: Format, seed: int) -> tuple[int, int]:
 
 def _words(key: int, index: int, step: int, n: int) -> U64:
     """The outputs `index`, ``index + step``, ... of splitmix64 (Steele, Lea and Flood, 2014)."""
-    z = np.arange(n, dtype=np.uint64)
-    z *= np.uint64(_GOLDEN * step & _WORD)
-    z += np.uint64((key + _GOLDEN * (index + 1)) & _WORD)
-    z ^= z >> np.uint64(30)
+    z = _states(step)[:n] + np.uint64((key + _GOLDEN * (index + 1)) & _WORD)
+    high = z >> np.uint64(30)
+    z ^= high
     z *= np.uint64(0xBF58476D1CE4E5B9)
-    z ^= z >> np.uint64(27)
+    np.right_shift(z, np.uint64(27), out=high)
+    z ^= high
     z *= np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
+    np.right_shift(z, np.uint64(31), out=high)
+    z ^= high
     return z
+
+
+@cache
+def _states(step: int) -> U64:
+    """The states of splitmix64 from 0 on, so many steps apart, as many as a block needs."""
+    return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN * step & _WORD)
 
 
 # What the turns go through ----------------------------------------------------------------------
@@ -177,10 +193,16 @@ def _turns(source: Numeric, target: Format) -> tuple[_Turn | None, ...]:
 
 
 def _turn(rows: list[_Row]) -> _Turn:
-    table = np.array(rows, np.uint64).T
     repeated = np.arange(len(rows) + _BLOCK // 2) % len(rows)
+    columns = [np.array(column, np.uint64) for column in zip(*rows, strict=True)]
+    columns = [
+        np.broadcast_to(column[0], repeated.shape)
+        if (column == column[0]).all()
+        else column[repeated]
+        for column in columns
+    ]
     moves = any(row.least or row.spread for row in rows)
-    return _Turn(len(rows), np.ascontiguousarray(table[:, repeated]), moves)
+    return _Turn(len(rows), tuple(columns), moves)
 
 
 def _row(source: Numeric, place: _Place, with_sign: bool) -> _Row:
