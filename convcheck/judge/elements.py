@@ -23,7 +23,7 @@ from convcheck.judge.answers import (
     Fault,
 )
 from convcheck.judge.digest import digest_of_pairs, digest_of_words, spell_digest
-from convcheck.judge.kinds import errors_of, kinds_of
+from convcheck.judge.kinds import errors_of, named_kinds
 from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
 from convcheck.judge.refusals import is_accepted, is_due, is_refusal, may_refuse
@@ -189,7 +189,9 @@ class _Tallying:
         self.show_all = whole is not None and whole.show_all
         self.target = self.case.outputs[0].format
         at = _positions(vectors)
-        order = np.argsort(at, kind="stable")
+        # ranges need an order; to find the lowest of scattered elements is quicker without one
+        ordered = self.whole or covered is not None
+        order = np.argsort(at, kind="stable") if ordered else np.arange(len(at))
         self.at, self.inputs = at[order], tuple(tensor[order] for tensor in vectors.inputs)
         self.got, self.state = answers.got[order], answers.state[order]
         self.expected: Expected = vectors.expected.take(order)
@@ -211,8 +213,8 @@ class _Tallying:
 
     def tally(self) -> Tally:
         rows = np.where(self.state == NOT_ASKED, np.int16(-1), self.expected.rows)
-        found, counts = np.unique(rows, return_counts=True)
-        asked = {int(r): int(n) for r, n in zip(found, counts, strict=True) if r >= 0}
+        counts = np.bincount(rows + 1)[1:].tolist()
+        asked = {row: count for row, count in enumerate(counts) if count}
         entries: dict[Key, TallyEntry] = {}
         for row in asked:
             for reading in range(len(self.expected.decisions[row].readings)):
@@ -237,8 +239,8 @@ class _Tallying:
             if mask.any():
                 yield sort, kind, np.flatnonzero(mask)
         index = np.flatnonzero(wrong & ~free & (self.state == ANSWERED))
-        kinds = kinds_of(self.target, under.codes[index], under.patterns[index], self.got[index])
-        yield from (("fail", kind, index[kinds == kind]) for kind in sorted(set(kinds)))
+        kinds = named_kinds(self.target, under.codes[index], under.patterns[index], self.got[index])
+        yield from (("fail", kind, index[here]) for kind, here in kinds.by_name())
         yield from self._by_message(np.flatnonzero(crashed))
 
     def _by_message(self, crashed: Index) -> Iterator[tuple[str, str, Index]]:
@@ -256,10 +258,13 @@ class _Tallying:
         errors = errors_of(self.target, reading.codes[index], self.got[index])
         if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
             errors[:] = 0
-        first = self._sample(index, 0, errors, reading)
+        at = self.at[index]
+        first = self._sample(index, int(np.argmin(at)), errors, reading)
         if key.sort == RIGHT and not disputed:
             return TallyEntry(len(index), first=first)
-        extreme = self._sample(index, int(np.argmax(errors)), errors, reading)
+        farthest = np.flatnonzero(errors == errors.max())
+        lowest = int(farthest[np.argmin(at[farthest])])
+        extreme = self._sample(index, lowest, errors, reading)
         sums = digest_of_pairs(self.inputs[0][index], self.got[index])
         return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
 

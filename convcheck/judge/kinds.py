@@ -5,6 +5,7 @@ Which kind is the first clue to the cause, and what failures are grouped by.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,16 +26,44 @@ from convcheck.numerics.order import rough_indices
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED
 
 Mask = NDArray[np.bool_]
-Kinds = NDArray[np.object_]
+Index = NDArray[np.intp]
 
 
-def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
+class Kinds:
+    """A name for each of n answers, kept as a number: there are few names, and many answers."""
+
+    def __init__(self, n: int, name: str) -> None:
+        self.names = [name]
+        self.numbers = np.zeros(n, np.uint8)
+
+    def __setitem__(self, where: Mask | slice, name: str) -> None:
+        """Name some answers."""
+        if name not in self.names:
+            self.names.append(name)
+        self.numbers[where] = self.names.index(name)
+
+    def by_name(self) -> Iterator[tuple[str, Index]]:
+        """Yield each name that some answers have, in order, and which they are."""
+        for name in sorted(self.names):
+            index = np.flatnonzero(self.numbers == self.names.index(name))
+            if len(index):
+                yield name, index
+
+
+def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> NDArray[np.object_]:
     """Name the kind of each wrong answer, all arrays of shape (n,)."""
-    kinds = np.full(len(got), "another value", object)
+    kinds = named_kinds(fmt, due, patterns, got)
+    return np.array(kinds.names, object)[kinds.numbers]
+
+
+def named_kinds(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
+    """Return the same, to be looked at name by name."""
+    kinds = Kinds(len(got), "another value")
     if isinstance(fmt, Text):
         kinds[:] = "another text"
     elif isinstance(fmt, Bool):
-        kinds[:] = np.where(got == 1, "True instead of False", "False instead of True")
+        kinds[:] = "False instead of True"
+        kinds[got == 1] = "True instead of False"
     elif isinstance(fmt, Int):
         _integer_kinds(kinds, fmt, _codes(due), _codes(got))
     else:

@@ -29,6 +29,7 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 
 _BLOCK = 1 << 14  # elements that are judged at a time: what the work needs stays in the cache
+_MANY = 1 << 16  # elements that are looked at closer at a time: some of each kind
 Mask = NDArray[np.bool_]
 _Kept = tuple[Codes, Slots, Codes, NDArray[np.uint8]]  # codes, slots, answers, sorts
 
@@ -91,7 +92,7 @@ class Comparing:
         index = np.flatnonzero(noted)
         self.right += np.bincount(sorts, minlength=len(self.right))
         self.kept.append((codes[index], slots[index], got[index], sorts[index]))
-        if sum(len(each[0]) for each in self.kept) >= _BLOCK:
+        if sum(len(each[0]) for each in self.kept) >= _MANY:
             self._settle()
 
     def tally(self) -> Tally:
