@@ -155,7 +155,7 @@ def _inside(dues: Sequence[ExpectedOutput], array: Bits) -> bool:
         return False
     keys = np.stack([_key(fmt, due.codes) for due in dues])
     inside = (_key(fmt, array) >= keys.min(axis=0) - 1) & (_key(fmt, array) <= keys.max(axis=0) + 1)
-    free = np.stack([due.patterns != EXACT for due in dues]).any(axis=0)
+    free = np.stack([due.patterns == UNDEFINED for due in dues]).any(axis=0)
     right = np.stack([_right(due, array, array.size) for due in dues]).any(axis=0)
     return bool((inside | free | right).all())
 

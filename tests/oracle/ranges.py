@@ -22,15 +22,28 @@ Three = tuple[Fraction, Fraction, Fraction]
 
 
 class SilentError(Exception):
-    """The text says nothing of this: NaN, Inf, -0, step 0, overflow."""
+    """The text says nothing of this: NaN, Inf, step 0, overflow."""
 
 
 def number(name: str, code: int) -> Fraction:
     """What a scalar argument is."""
     value = decode(name, code)
+    if value == "-0":
+        return Fraction(0)
     if isinstance(value, str):
         raise SilentError
     return value
+
+
+def within(name: str, b: Fraction, c: Fraction, found: set[Sequence]) -> set[Sequence]:
+    """Sequences, and of those that reach b the part before: "start<=val[i]<stop"."""
+    both = set(found)
+    for sequence in found:
+        values = [Fraction(0) if v == "-0" else v for v in (decode(name, x) for x in sequence)]
+        reached = [v >= b if c > 0 else v <= b for v in values if isinstance(v, Fraction)]
+        if any(reached):
+            both.add(sequence[: reached.index(True)])
+    return both
 
 
 def pattern(name: str, x: Fraction, direction: str) -> int:
@@ -91,7 +104,8 @@ def openvino(types: tuple[str, str, str], output: str, codes: Sequence) -> set[S
     """Every sequence that Range-4 allows; None where the text says nothing."""
     try:
         given = [number(name, code) for name, code in zip(types, codes, strict=True)]
-        return {s for way in (EVEN, ZERO) for s in _openvino(types, output, given, way)}
+        found = {s for way in (EVEN, ZERO) for s in _openvino(types, output, given, way)}
+        return within(output, given[1], given[2], found)
     except SilentError:
         return None
 
@@ -110,7 +124,7 @@ def _openvino(
         enough = {EXACTLY, "float64"} | _narrow(output)
         long = [_length(name, given, way) for name in sorted(enough)]
         short = [_length(name, list(now), way) for name in (EXACTLY, "float64")]
-        ways = product((EXACTLY, "float64", "float32"), FORMS, long)
+        ways = product({EXACTLY, "float64"} | _narrow(output), FORMS, long)
         for name, form, n in ways:
             yield _cast_all(output, _elements(name, form, given, way, n), way)
         for n in long + short:
@@ -143,7 +157,7 @@ def _cast_all(output: str, values: tuple[Fraction, ...], way: str) -> Sequence:
 def _floats(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
     names = {EXACTLY, "float64", output}
     lengths = {_length(name, given, way) for name in names | _narrow(output)}
-    for name, form, n in product(names | {"float32"}, FORMS, lengths):
+    for name, form, n in product(names | _narrow(output), FORMS, lengths):
         yield _cast_all(output, _elements(name, form, given, way, n), way)
 
 
@@ -170,7 +184,8 @@ def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
         a, b, c = (number(name, code) for code in codes)
         if c == 0:
             raise SilentError
-        return set(_stashed(name, a, b, c) if name in STASHED else _onnx(name, a, b, c))
+        ways = _stashed(name, a, b, c) if name in STASHED else _onnx(name, a, b, c)
+        return within(name, b, c, set(ways))
     except SilentError:
         return None
 

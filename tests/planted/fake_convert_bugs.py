@@ -20,7 +20,7 @@ from convcheck.numerics.number import Numbers
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Case, Rounding, Spec
-from convcheck.semantics.body.steps import CompiledSteps, Mask, compile_steps, target_of
+from convcheck.semantics.body.steps import CompiledSteps, Run, compile_steps, target_of
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import UNDEFINED
 
@@ -52,15 +52,16 @@ class Bugged(CompiledSteps):
     before: Before = lambda x: x
     after: After = lambda codes, fmt: codes
 
-    def _convert(self, line: StepsLine, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
+    def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         source, target = reading.type_for(self.data), target_of(line, self.case)
         assert isinstance(source.format, Float)
         assert isinstance(target.format, Float)
-        bits = rounded_codes(self.before(x), source.format)
+        bits = rounded_codes(self.before(run.values[line.source]), source.format)
         program = self.programs[source.name, line.name]
         answer = run_conversion(program, source.format, target.format, bits).readings[0]
         codes = self.after(answer.codes, target.format)
-        return decode(target.format, codes), answer.patterns == UNDEFINED
+        run.values[line.name] = decode(target.format, codes)
+        run.undefined = run.undefined | (answer.patterns == UNDEFINED)
 
 
 @cache
@@ -227,7 +228,7 @@ def next_channel(inputs: Sequence[Bits]) -> list[Bits] | None:
 def flush_data(inputs: Sequence[Bits]) -> list[Bits] | None:
     fmt = next(f for f in map(fmt_of, FLOATS) if f.storage == inputs[0].dtype)
     if fmt.bits == 16:  # told by the other inputs: a scale of 1 is another code
-        fmt = fmt_of("float16") if int(inputs[1].max()) > 0x3000 else fmt
+        fmt = fmt_of("float16") if int(inputs[1].max(initial=0)) > 0x3000 else fmt
     return [flush_results(inputs[0], fmt), *inputs[1:]]
 
 

@@ -55,7 +55,8 @@ def shown(tensor: Json) -> Iterator[tuple[int, int]]:
 
 def of_promotion(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     said = case["attributes"]
-    targets = {"f32": "float32", "i64": "int64", "f64": "float64"}
+    targets = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
+    targets["default"] = "float32"
     wanted = promotion.answer(
         promotion.Question(
             case["inputs"][0], case["inputs"][1], (case["ranks"][0], case["ranks"][1]),
@@ -78,18 +79,23 @@ def converted(tensor: Json, name: str) -> Due:
 def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     data, *parameters = tensors
     name = data["type"]
-    if name not in fake_convert.WIDER or not all(
-        broadcasts(p["shape"], data["shape"]) and p["shape"] == parameters[0]["shape"]
-        for p in parameters
+    destination = case["attributes"]["destination_type"]
+    if (
+        name not in fake_convert.WIDER
+        or destination not in fake_convert.DESTINATIONS
+        or not all(
+            broadcasts(p["shape"], data["shape"]) and p["shape"] == parameters[0]["shape"]
+            for p in parameters
+        )
     ):
-        return [REFUSED]
+        return [FREE]  # outside the contract
     words = {fake_convert.ZERO: ZERO, fake_convert.UNDEFINED: FREE}
     readings: list[Reading] = []
     for way in fake_convert.WAYS:
         elements = {}
         for i, code in shown(data):
             codes = (code, *(met(p, i, data["shape"]) for p in parameters))
-            got = fake_convert.expect(name, case["attributes"]["destination_type"], way, codes)
+            got = fake_convert.expect(name, destination, way, codes)
             elements[i] = words.get(str(got), got)
         readings.append((Due(name, data["shape"], elements),))
     return readings

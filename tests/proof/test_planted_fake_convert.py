@@ -6,6 +6,7 @@ wrong. Counted are triples of a bug, the reading that it is planted in, and a ca
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +28,7 @@ from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.body.steps import layout_of, refusal_of
+from convcheck.semantics.body.steps import layout_of, outside_of
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.calls import call_set, expecting
 from convcheck.vectors.inputs import numeric_inputs
@@ -37,8 +38,19 @@ Record = Callable[[str, object], None]
 Replying = Callable[[Case, Sequence[Bits]], Answer]
 CASES = list(cases(spec()))
 STEPS = spec().body_as(Steps)
-REFUSED = [c for c in CASES if refusal_of(STEPS, layout_of(spec(), c), c)]
-ANSWERED = [c for c in CASES if c not in REFUSED]
+OUTSIDE = [c for c in CASES if outside_of(STEPS, layout_of(spec(), c), c)]
+ANSWERED = [c for c in CASES if c not in OUTSIDE]
+# Forms of broadcasting differ in shapes, so of some only bugs of shapes are planted, in one type.
+FORMS = (
+    *("per-element", "per-element-shift", "last-axis", "last-axis-shift", "images", "scalar"),
+    *("scalar-to-vector", "scalar-to-images-shift"),
+)
+_OF_SHAPES = "scale along|the first scale|scales one|the tail|nothing"
+OF_SHAPES = [bug for bug in BUGS if re.match(_OF_SHAPES, bug.name)]
+PLANTED = [
+    (c, OF_SHAPES if c.layout in FORMS else BUGS) for c in ANSWERED
+    if c.layout not in FORMS or (c.name.startswith("float16") and c.name.endswith("=f8e4m3"))
+]  # fmt: skip
 SIZES = {"n": 701, "b": 3, "c": 8, "h": 8, "w": 8}
 SCALARS = 80  # rich calls of one element
 RIGHT = Bug("none", lambda case, base, inputs: codes_of(right(case), base, inputs))
@@ -112,13 +124,9 @@ def rich(case: Case) -> CallSet:
 
 
 def _rich_call(case: Case, fmt: Float, rng: np.random.Generator, kind: int) -> tuple[Bits, ...]:
-    sizes = SIZES
-    shapes = [
-        tuple(sizes.get(dim) or int(dim) for dim in dims)
-        for _, dims in layout_of(spec(), case).shapes
-    ]
-    if len(shapes[0]) == 3:
-        shapes[0] = (3, 8, (8, 8, 31, 7)[kind])
+    layout = layout_of(spec(), case).shapes
+    sizes = {**SIZES, "n": (8, 8, 31, 7)[kind]} if len(layout[0][1]) == 3 else SIZES
+    shapes = [tuple(sizes.get(dim) or int(dim) for dim in dims) for _, dims in layout]
     data = _rich_data(case, fmt, rng, int(np.prod(shapes[0])), kind)
     return (data.reshape(shapes[0]), *(_some(fmt, rng, shape, kind) for shape in shapes[1:]))
 
@@ -207,9 +215,9 @@ def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: R
     """Case by case and reading by reading, call by call until one fails."""
     seen: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
     missed: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
-    for case, base in product(ANSWERED, (IN_TYPE, WIDE)):
+    for (case, bugs), base in product(PLANTED, (IN_TYPE, WIDE)):
         richly, edges = Put(rich(case), base), Put(edge(case), base)
-        for bug in BUGS:
+        for bug in bugs:
             if richly.fails(bug):
                 seen[bug.name].append(case.name)
                 if not edges.fails(bug):
@@ -220,7 +228,7 @@ def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: R
     assert not any(missed.values()), missed
 
 
-def test_an_answer_where_a_refusal_is_due_and_the_other_way_round(
+def test_a_refusal_is_caught_where_an_answer_is_due_and_outside_the_contract_nothing_is(
     record_property: Record,
 ) -> None:
     def answers(case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -229,13 +237,12 @@ def test_an_answer_where_a_refusal_is_due_and_the_other_way_round(
     def refuses(case: Case, inputs: Sequence[Bits]) -> Answer:
         return Refused("no")
 
-    found = sum(caught(Replies(answers), edge(case)) for case in REFUSED)
-    report(record_property, "refusal missing", len(REFUSED), found)
-    assert found == len(REFUSED)
     found = sum(caught(Replies(refuses), edge(case)) for case in ANSWERED)
     report(record_property, "refusal too many", len(ANSWERED), found)
     assert found == len(ANSWERED)
-    assert not any(caught(Replies(refuses), edge(case)) for case in REFUSED)
+    assert OUTSIDE
+    for backend in (Replies(answers), Replies(refuses)):
+        assert not any(caught(backend, edge(case)) for case in OUTSIDE)
 
 
 def test_no_bug_no_finding() -> None:

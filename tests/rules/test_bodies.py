@@ -240,9 +240,9 @@ REFUSED = {
             "types: {T: [float16, float32]}", "types: {T: [float16, string]}",
             "steps work on floats only, string is none", 8,
         ),
-        "refused layout unknown": (
+        "layout outside unknown": (
             "  zero: either-sign",
-            "  refused: [{name: a, layouts: [hole], level: implied, cite: x}]\n  zero: either-sign",
+            "  outside: [{name: a, layouts: [hole], cite: x}]\n  zero: either-sign",
             "unknown layout 'hole'", 25,
         ),
     },

@@ -16,7 +16,7 @@ from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Cite, Spec
 from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile_formula
-from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED
 from convcheck.semantics.expected_calls import Call, ExpectedCall
 from convcheck.vectors.body.formula import LONGEST, formula_calls
 from convcheck.vectors.calls import call_set
@@ -141,17 +141,47 @@ def test_the_edge_calls_reach_every_decision() -> None:
 
 
 NEVER = {  # what is not asked; what agrees in float32 is exact, and so is what is an integer
-    "undefined / minus zero",
     "float64 / every reading agrees",
     "integers-from-integers / every reading agrees",
     "integers / every reading agrees",
 }
 
 
-def test_minus_zero_is_not_asked_but_undefined() -> None:
-    name = openvino("float32", "float32")
-    assert sequences(name, "-0", "2", "1") == "undefined"
-    assert compiled(name).decisions[ask(name, "-0", "2", "1").row].row == "minus zero"
+def test_minus_zero_is_a_zero_of_which_the_sign_is_open() -> None:
+    for name in (openvino("float32", "float32"), onnx_case("float32")):
+        assert sequences(name, "-0", "2", "1") == [["0", "1"]]
+        assert patterns(name, "-0", "2", "1") == [ANY_ZERO, EXACT]
+        assert sequences(name, "2", "-0", "-1") == [["2", "1"]]
+        assert patterns(name, "0", "2", "1") == [EXACT, EXACT]
+
+
+def patterns(name: str, *words: str) -> list[int]:
+    return ask(name, *words).readings[0].outputs[0].patterns.tolist()
+
+
+def test_what_reaches_the_limit_once_rounded_may_end_before_it() -> None:
+    """256 has no successor but 258 in bfloat16: 257 becomes 256, and the formula has it twice."""
+    for words in (("250", "257", "1"), ("0", "2.1", "0.3")):
+        found = sequences(openvino("bfloat16", "bfloat16"), *words)
+        assert isinstance(found, list)
+        past = [one for one in found if float(one[-1]) >= float(words[1])]
+        assert all(one[:-1] in found for one in past)
+    name = openvino("float16", "float16")
+    found = sequences(name, "2040", "2049", "1")  # limit 2048 in float16: 2049 ties to it
+    assert [str(n) for n in range(2040, 2048)] in found
+
+
+def test_no_accumulate_type_is_less_accurate_than_the_output() -> None:
+    """Steps of 0.1 added up in float32 are none of the readings of float64."""
+    words = ("0", "1", "0.1")
+    found = sequences(openvino("float64", "float64"), *words)
+    assert isinstance(found, list)
+    single, value = [], np.float32(0)
+    for _ in range(10):
+        single.append(float(value))
+        value = np.float32(value + np.float32(0.1))
+    readings = [[float(word) for word in one] for one in found]
+    assert all(one[1:] != single[1:] and one[1] == 0.1 for one in readings)
 
 
 def test_calls_are_the_same_in_every_run_and_short() -> None:

@@ -94,6 +94,10 @@ def _formula(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     said = f"to a float {modes}; to an integer {formula.to_integer}"
     yield from field("  convert", said, width, 1)
     yield from field("", quoted(spec, formula.convert_cite), width)
+    if interval := formula.interval:
+        said = f"no element reaches {interval.limit}; where one does once rounded, disputed"
+        yield from field("  interval", said, width)
+        yield from field("", quoted(spec, interval.cite), width)
     for undefined in formula.undefined:
         yield from _undefined(spec, undefined, width)
     for rule in formula.rules:
@@ -181,6 +185,8 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
         yield from _line(one, width)
     yield StyledText()
     yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
+    if steps.agreed != steps.level:
+        yield from field("", f"{steps.agreed} where readings round, and agree", width)
     if steps.free_zero:
         yield from field("  zero", "an output that is zero has either sign", width)
     if steps.free_rest:
@@ -189,12 +195,13 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     yield StyledText("readings, of which one has to hold for the whole tensor", "bold")
     for reading in steps.readings:
         yield from _reading(spec, reading, width)
-    for refusal in steps.refusals:
+    for entry in steps.outside:
         yield StyledText()
-        yield from _titled(f"refused: {refusal.name}", refusal.place, width)
-        named = [*sorted(refusal.layouts), *types.folded(refusal.types)]
+        yield from _titled(f"outside: {entry.name}", entry.place, width)
+        values = (f"{name}={'|'.join(sorted(words))}" for name, words in entry.values)
+        named = [*sorted(entry.layouts), *types.folded(entry.types), *values]
         yield from field("  when", ", ".join(named), width)
-        yield from field("  cite", f"{refusal.level}: {quoted(spec, refusal.cite)}", width)
+        yield from field("  cite", f"undefined: {quoted(spec, entry.cite)}", width)
 
 
 def _line(line: StepsLine, width: int) -> Iterator[StyledText]:

@@ -107,6 +107,19 @@ class Undefined:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """The sentence that no element reaches an argument, the limit: where a sequence does, once it
+    is rounded, the one that ends before it is a reading, too.
+    """
+
+    #: The argument that is not reached.
+    limit: str
+    #: The argument whose sign says on which side of the limit elements are.
+    step: str
+    cite: Cite
+
+
+@dataclass(frozen=True)
 class FormulaRule:
     """How the cases of some types are computed."""
 
@@ -148,6 +161,8 @@ class Formula(Body):
     to_integer: str
     #: The sentence on conversions.
     convert_cite: Cite
+    #: What no element reaches, None where a text has no such sentence.
+    interval: Interval | None
     #: The conditions in order; the first that holds decides.
     undefined: tuple[Undefined, ...]
     #: The rules in order; the first for the types decides.
@@ -200,7 +215,10 @@ def _words_asked(node: Node) -> Iterator[Node]:
 def read_formula(root: Node, context: Context) -> Formula:
     """Return the formula of a spec file's root node. Raises SpecError with file and line."""
     node = root.need("formula")
-    node.only("length", "length-cite", "element", "next", "convert", "undefined", "rules", "calls")
+    node.only(
+        "length", "length-cite", "element", "next", "convert", "interval", "undefined", "rules",
+        "calls",
+    )  # fmt: skip
     arguments = tuple(root.need("inputs").items())
     following = node.get("next")
     scope = _Scope(
@@ -222,12 +240,21 @@ def read_formula(root: Node, context: Context) -> Formula:
         tuple(modes),
         convert.need("to-integer").word(tuple(MODES), "rounding mode"),
         read_cite(convert.need("cite"), context),
+        _interval(node.get("interval"), scope),
         tuple(_undefined(e, scope) for e in node.listed("undefined")),
         tuple(_rule(e, scope) for e in node.need("rules").elements()),
         read_asked(node.need("calls", "arguments worth asking"), arguments, context),
         tuple(read_call_example(e, arguments, context) for e in root.listed("examples")),
         node.place,
     )
+
+
+def _interval(node: Node | None, scope: _Scope) -> Interval | None:
+    if node is None:
+        return None
+    node.only("limit", "step", "cite")
+    limit, step = (node.need(key).word(scope.arguments, "input") for key in ("limit", "step"))
+    return Interval(limit, step, read_cite(node.need("cite"), scope.context))
 
 
 def _undefined(node: Node, scope: _Scope) -> Undefined:

@@ -31,6 +31,7 @@ from convcheck.rules.expression import Expression, parse_expression
 from convcheck.rules.model import (
     Attributes,
     Body,
+    Case,
     Cite,
     DType,
     Layout,
@@ -88,16 +89,28 @@ class StepsReading:
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Layouts and types of the first input that have to be refused."""
+class Outside:
+    """Layouts, types of the first input and attribute values that a text leaves out: of a case
+    that has one of them nothing is expected.
+    """
 
     name: str
-    #: The names of the layouts, empty for all.
+    #: The names of the layouts.
     layouts: frozenset[str]
     types: TypeNames
-    level: Level
+    #: Attribute -> values as they are written.
+    values: tuple[tuple[str, frozenset[str]], ...]
     cite: Cite
     place: Place
+
+    def has(self, layout: Layout, case: Case) -> bool:
+        """Return whether a case is one of these."""
+        said = dict(case.attributes)
+        return (
+            layout.name in self.layouts
+            or case.inputs[0].name in self.types
+            or any(str(said.get(name)) in values for name, values in self.values)
+        )
 
 
 @dataclass(frozen=True)
@@ -126,13 +139,17 @@ class Steps(Body):
     lines: tuple[StepsLine, ...]
     #: The ways to round that the text leaves open.
     readings: tuple[StepsReading, ...]
+    #: Where no operation rounds, and what is converted is a value of that type.
     level: Level
+    #: Where something is rounded, and all readings agree.
+    agreed: Level
     cite: Cite
     #: Whether a zero output may have either sign.
     free_zero: bool
     #: Whether an output that is not finite is undefined.
     free_rest: bool
-    refusals: tuple[Refusal, ...]
+    #: What a text leaves out, and is asked all the same.
+    outside: tuple[Outside, ...]
     #: Values of the inputs after the first, each set asked with all that is worth asking.
     ask: tuple[Words, ...]
     #: Sets that leave little defined, each asked with a few values.
@@ -153,12 +170,12 @@ class Steps(Body):
         if last.name != output:
             at = body.need("lines").elements()[-1].need("let")
             raise at.error("the last line is not the output", f"let: {output}")
-        for refusal in body.listed("refused"):
-            for at in refusal.listed("layouts"):
+        for entry in body.listed("outside"):
+            for at in entry.listed("layouts"):
                 at.word(tuple(layout.name for layout in spec.layouts), "layout")
-        refused = {name for refusal in self.refusals for name in refusal.layouts}
+        outside = {name for entry in self.outside for name in entry.layouts}
         for layout in spec.layouts:
-            if layout.name not in refused:
+            if layout.name not in outside:
                 _broadcasts(layout, node.need("layouts").need(layout.name))
         for variable, listed in spec.types.items():
             for dtype in listed:
@@ -175,7 +192,9 @@ def _broadcasts(layout: Layout, at: Node) -> None:
         ends = zip(reversed(dims), reversed(shape), strict=False)
         if len(dims) > len(shape) or any(d not in ("1", wanted) for d, wanted in ends):
             said = f"{name} does not broadcast to the shape of {first}"
-            raise at.need(name).error(said, "its last dimensions, or 1; else list it as `refused`")
+            raise at.need(name).error(
+                said, "its last dimensions, or 1; else list it under `outside`"
+            )
 
 
 def read_steps(node: Node, context: Context) -> Steps:
@@ -183,18 +202,21 @@ def read_steps(node: Node, context: Context) -> Steps:
     inputs = list(node.need("inputs").items())
     body = node.need("steps")
     body.only(
-        "lines", "readings", "level", "cite", "zero", "not-finite", "refused", "ask", "ask-a-little"
-    )
+        "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
+        "ask-a-little",
+    )  # fmt: skip
+    level, agreed = body.need("level"), body.get("agreed")
     lines = _lines(body.need("lines"), inputs, context)
     names = [line.name for line in lines]
     return Steps(
         lines=lines,
         readings=tuple(_reading(e, names, context) for e in body.need("readings").elements()),
-        level=read_level(body.need("level")),
+        level=read_level(level),
+        agreed=read_level(agreed or level),
         cite=read_cite(body.need("cite"), context),
         free_zero=_choice(body, "zero", "signed", "either-sign"),
         free_rest=_choice(body, "not-finite", "exact", "undefined"),
-        refusals=tuple(_refusal(e, context) for e in body.listed("refused")),
+        outside=tuple(_outside(e, context) for e in body.listed("outside")),
         ask=tuple(_words(e, inputs[1:]) for e in body.need("ask").elements()),
         ask_little=tuple(_words(e, inputs[1:]) for e in body.listed("ask-a-little")),
         examples=tuple(_example(e, inputs, context) for e in node.listed("examples")),
@@ -267,14 +289,19 @@ def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading
     )
 
 
-def _refusal(node: Node, context: Context) -> Refusal:
-    node.only("name", "layouts", "types", "level", "cite")
-    types = node.get("types")
-    return Refusal(
+def _outside(node: Node, context: Context) -> Outside:
+    node.only("name", "layouts", "types", "values", "cite")
+    types, values = node.get("types"), node.get("values")
+    if values:
+        values.only(*context.attributes)
+    return Outside(
         node.need("name").text(),
         frozenset(e.text() for e in node.listed("layouts")),
         TypeNames(context.types.names(types) if types else ()),
-        read_level(node.need("level")),
+        tuple(
+            (name, frozenset(e.text() for e in entry.elements()))
+            for name, entry in (values.items().items() if values else ())
+        ),
         read_cite(node.need("cite"), context),
         node.place,
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.decimal import spell_special, value_of
-from convcheck.numerics.format import Bits, Numeric
+from convcheck.numerics.format import Bits, Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import (
     MINUS_ZERO,
@@ -29,7 +29,7 @@ from convcheck.rules.body.formula import (
 )
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.sequence import Sequences
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, decision_of
+from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.wording import plural
 
@@ -69,6 +69,7 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
     cites.append(("", rule.differing))
     yield decision_of(spec, (name, AGREED), rule.agreed, rule.differing, place, cites=cites)
     cites += [("", way.cite) for reading in rule.readings for way in reading]
+    cites += [("interval", formula.interval.cite)] if formula.interval else []
     yield decision_of(spec, (name, DIFFERING), "disputed", rule.differing, place, cites=cites)
 
 
@@ -80,6 +81,8 @@ class SequenceReading:
     #: The number of elements.
     length: int
     codes: tuple[int, ...]
+    #: Whether a zero element may have either sign.
+    free_zero: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,11 +143,12 @@ class FormulaCalls:
         special = {spell_special(fmt, code) for fmt, code in zip(formats, codes, strict=True)}
         if special - {"", "-0"}:
             raise _UndefinedError(self._row(NOT_FINITE))
-        if "-0" in special:
+        if "-0" in special and MINUS_ZERO in [u.when for u in self.formula.undefined]:
             raise _UndefinedError(self._row(MINUS_ZERO))
         values = (value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True))
         arguments = dict(zip(self.formula.arguments, values, strict=True))
-        sequences = Sequences(self.formula, cast(Numeric, self.case.outputs[0].format), arguments)
+        output = cast(Numeric, self.case.outputs[0].format)
+        sequences = Sequences(self.formula, output, arguments, "-0" in special)
         self._check(sequences)
         return sequences
 
@@ -171,9 +175,13 @@ class FormulaCalls:
             for length, element in self.rule.readings:
                 n = sequences.length(length, mode)
                 codes = sequences.codes(element, mode, n)
-                if codes not in seen:
-                    seen.add(codes)
-                    yield SequenceReading(self._name(length, element, mode), n, codes)
+                name = self._name(length, element, mode)
+                for end in dict.fromkeys((n, sequences.inside(codes))):
+                    if codes[:end] not in seen:
+                        seen.add(codes[:end])
+                        named = name if end == n else f"{name}; ending before the limit"
+                        free = sequences.free_zero
+                        yield SequenceReading(named, end, codes[:end], free)
 
     def _name(self, length: FormulaWay, element: FormulaWay, mode: str) -> str:
         form = "by a running sum" if element.running else "by index"
@@ -184,6 +192,9 @@ class FormulaCalls:
         dtype = self.case.outputs[0]
         codes = np.array(reading.codes, dtype.format.storage)
         patterns = np.full(reading.length, EXACT, np.uint8)
+        if reading.free_zero and isinstance(dtype.format, Float):
+            patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO
+            codes[patterns == ANY_ZERO] = 0
         return CallReading(
             reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),)
         )

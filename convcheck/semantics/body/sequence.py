@@ -13,6 +13,7 @@ from functools import cache
 from typing import cast
 
 from convcheck.errors import SpecError
+from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
@@ -45,6 +46,8 @@ class Sequences:
     formula: Formula
     output: Numeric
     arguments: Values
+    #: Whether an argument is -0, so that a zero element may have either sign.
+    free_zero: bool = False
     _started: dict[tuple[int, str], _Key] = field(default_factory=dict)
     _lengths: dict[tuple[int, str], int] = field(default_factory=dict)
     _elements: dict[_Key, list[Fraction]] = field(default_factory=dict)
@@ -82,6 +85,18 @@ class Sequences:
             code = grid_of(self.output, self._mode(self.output, mode)).code
             known += map(code, self._values(way, self._start(way, mode), n)[len(known) :])
         return tuple(known[:n])
+
+    def inside(self, codes: tuple[int, ...]) -> int:
+        """Return how many of the elements come before the first on or past the limit, if the
+        formula says that none is.
+        """
+        end, interval = len(codes), self.formula.interval
+        if interval is None:
+            return end
+        limit, up = self.arguments[interval.limit], self.arguments[interval.step] > 0
+        while end and _reaches(value_of(self.output, codes[end - 1]), limit, up):
+            end -= 1
+        return end
 
     def plain(self, n: int) -> bool:
         """Return whether the output's type has each of the first n elements exactly."""
@@ -130,3 +145,7 @@ class Sequences:
                 value = compute(self.formula.element, {**arguments, INDEX: index}, work)
             known.append(value)
         return known[:n]
+
+
+def _reaches(value: Fraction, limit: Fraction, up: bool) -> bool:
+    return value >= limit if up else value <= limit

@@ -19,14 +19,13 @@ from convcheck.numerics.arithmetic import rounded, rounded_codes, take
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.numerics.number import Numbers
-from convcheck.rules.body.steps import Refusal, Steps, StepsLine, StepsReading
+from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
     ANY_ZERO,
     EXACT,
-    REFUSED,
     UNDEFINED,
     Decision,
     decision_of,
@@ -44,7 +43,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "divide": arithmetic.divide,
     "negate": arithmetic.negate,
 }
-AGREE, DIFFER, OPEN = range(3)  # rows: all readings agree, they differ, nothing is defined
+# Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded.
+AGREE, DIFFER, OPEN, PLAIN = range(4)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class CompiledSteps:
     steps: Steps
     #: The names of the inputs in the question.
     names: tuple[str, ...]
-    refusal: Refusal | None
+    #: Whether the case is outside the contract: then nothing is expected.
+    outside: bool
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]
 
@@ -71,10 +72,10 @@ class CompiledSteps:
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return what is expected of tensors of codes; others broadcast to the shape of the first.
 
-        Raises SpecError where they do not broadcast to it, unless the case is refused.
+        Raises SpecError where they do not broadcast to it, unless the case is outside.
         """
-        if self.refusal is not None:
-            return ExpectedCall(AGREE, (CallReading("", pattern=REFUSED),))
+        if self.outside:
+            return ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
         values = self._decoded(inputs)
         readings: list[CallReading] = []
         for reading in self.steps.readings:
@@ -84,7 +85,22 @@ class CompiledSteps:
         patterns = [reading.outputs[0].patterns for reading in readings]
         if patterns[0].size and all((p == UNDEFINED).all() for p in patterns):
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
-        return ExpectedCall(AGREE if len(readings) == 1 else DIFFER, tuple(readings))
+        if len(readings) > 1:
+            return ExpectedCall(DIFFER, tuple(readings))
+        plain = patterns[0].size and self.exact(inputs).all()
+        return ExpectedCall(PLAIN if plain else AGREE, tuple(readings))
+
+    def exact(self, inputs: Sequence[Bits]) -> Mask:
+        """Return of which elements, shape (n,), no reading rounds anything and the expression alone
+        decides; what is converted is no -0 then, which not every type has.
+        """
+        values, plain = self._decoded(inputs), np.ones(inputs[0].size, bool)
+        for reading in self.steps.readings:
+            found = self._run(reading, values, self.steps.lines)
+            plain &= ~(found.inexact | found.undefined)
+            wide = found.values[self.steps.lines[-1].name]
+            plain &= ~_differ(wide, rounded(wide, cast(Float, self.data.format)))
+        return plain
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
@@ -93,8 +109,8 @@ class CompiledSteps:
     def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
         """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
-        values, _ = self._run(reading, self._decoded(inputs), self.steps.lines[:last])
-        return values[self.steps.lines[last].source]
+        found = self._run(reading, self._decoded(inputs), self.steps.lines[:last])
+        return found.values[self.steps.lines[last].source]
 
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
         """Return what the lines after the last conversion make of codes of the first input's type.
@@ -105,8 +121,8 @@ class CompiledSteps:
         lines, last = self.steps.lines, self._last_conversion()
         fmt = cast(Float, self.data.format)
         start = {**others, lines[last].name: decode(fmt, converted)}
-        values, _ = self._run(self.steps.readings[0], start, lines[last + 1 :])
-        return rounded_codes(values[lines[-1].name], fmt)
+        found = self._run(self.steps.readings[0], start, lines[last + 1 :])
+        return rounded_codes(found.values[lines[-1].name], fmt)
 
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.steps.lines) if line.rule)
@@ -128,27 +144,22 @@ class CompiledSteps:
     def _due(
         self, reading: StepsReading, inputs: Mapping[str, Numbers], shape: tuple[int, ...]
     ) -> ExpectedOutput:
-        values, undefined = self._run(reading, inputs, self.steps.lines)
-        output = values[self.steps.lines[-1].name]
-        if undefined is None:
-            undefined = np.zeros(len(output), bool)
-        return self._finished(
-            rounded_codes(output, cast(Float, self.data.format)), undefined, shape
-        )
+        found = self._run(reading, inputs, self.steps.lines)
+        output = found.values[self.steps.lines[-1].name]
+        codes = rounded_codes(output, cast(Float, self.data.format))
+        return self._finished(codes, found.undefined, shape)
 
     def _run(
         self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
-    ) -> tuple[dict[str, Numbers], Mask | None]:
-        """Compute lines; gives values by name, and where a conversion left them open."""
-        values = dict(inputs)
-        undefined: Mask | None = None
+    ) -> Run:
+        """Compute lines."""
+        run = Run(dict(inputs), *(np.zeros(len(next(iter(inputs.values()))), bool),) * 2)
         for line in lines:
             if line.be is None:
-                values[line.name], bad = self._convert(line, reading, values[line.source])
-                undefined = bad if undefined is None else undefined | bad
+                self._convert(line, reading, run)
             else:
-                values[line.name] = self._line(line, reading, values)
-        return values, undefined
+                self._line(line, reading, run)
+        return run
 
     def _finished(self, codes: Codes, undefined: Mask, shape: tuple[int, ...]) -> ExpectedOutput:
         """Put in what the output leaves open; codes that do not count are 0."""
@@ -163,30 +174,59 @@ class CompiledSteps:
         codes = np.where(patterns == EXACT, codes, 0).astype(codes.dtype)
         return ExpectedOutput(self.data, shape, codes, patterns)
 
-    def _line(
-        self, line: StepsLine, reading: StepsReading, values: Mapping[str, Numbers]
-    ) -> Numbers:
+    def _line(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
-        there = not line.needs or line.needs in values
+        there = not line.needs or line.needs in run.values
         expression = cast(Expression, line.be if there else line.otherwise)
         fmt = cast(Float, reading.type_for(self.data).format)
         if line.name in reading.once:
-            result = rounded(compute(expression, values, OPERATIONS), fmt)
+            result = run.rounded(compute(expression, run.values, OPERATIONS), fmt)
         else:
-            operations = {name: _rounding(f, fmt) for name, f in OPERATIONS.items()}
-            result = compute(expression, values, operations)
+            operations = {name: run.rounding(f, fmt) for name, f in OPERATIONS.items()}
+            result = compute(expression, run.values, operations)
         if line.name in reading.narrow:
-            result = rounded(result, cast(Float, self.data.format))
-        return result
+            result = run.rounded(result, cast(Float, self.data.format))
+        run.values[line.name] = result
 
-    def _convert(self, line: StepsLine, reading: StepsReading, x: Numbers) -> tuple[Numbers, Mask]:
-        """Convert by the line's rule; gives the values, and where the rule leaves them open."""
-        source = reading.type_for(self.data)
+    def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+        """Convert by the line's rule."""
+        source, x = reading.type_for(self.data), run.values[line.source]
         target = target_of(line, self.case)
         bits = rounded_codes(x, cast(Float, source.format))
         program = self.programs[source.name, line.name]
         answer = run_conversion(program, source.format, target.format, bits).readings[0]
-        return decode(target.format, answer.codes), answer.patterns == UNDEFINED
+        result = run.values[line.name] = decode(target.format, answer.codes)
+        run.undefined = run.undefined | (answer.patterns == UNDEFINED)
+        run.inexact = run.inexact | _differ(x, result) | ((x.significand == 0) & x.sign)
+
+
+@dataclass
+class Run:
+    """What lines were computed to for n elements."""
+
+    #: The values of inputs and lines, by name.
+    values: dict[str, Numbers]
+    #: Where a rule left a value open.
+    undefined: Mask
+    #: Where something was rounded.
+    inexact: Mask
+
+    def rounded(self, x: Numbers, fmt: Float) -> Numbers:
+        """Round numbers to a format, and note where that changes them."""
+        result = rounded(x, fmt)
+        self.inexact = self.inexact | _differ(x, result)
+        return result
+
+    def rounding(self, operation: Operation, fmt: Float) -> Operation:
+        """Round what an operation gives."""
+        return lambda *operands: self.rounded(operation(*operands), fmt)
+
+
+def _differ(a: Numbers, b: Numbers) -> Mask:
+    """Return where two numbers are not the same, zeros of either sign being one number."""
+    same = (a.kind == b.kind) & (a.significand == b.significand)
+    same &= (a.significand == 0) | ((a.exponent == b.exponent) & (a.sign == b.sign))
+    return np.asarray(~same if a.sticky is None else ~same | a.sticky)
 
 
 def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
@@ -197,10 +237,11 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     """
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
-    refusal = refusal_of(steps, layout, case)
-    programs = {} if refusal else _programs(spec, case)
+    outside = outside_of(steps, layout, case)
+    programs = {} if outside else _programs(spec, case)
     names = tuple(name for name, _ in layout.shapes)
-    return CompiledSteps(case, steps, names, refusal, _decisions(spec, refusal), programs)
+    decisions = _decisions(spec, outside)
+    return CompiledSteps(case, steps, names, outside is not None, decisions, programs)
 
 
 def layout_of(spec: Spec, case: Case) -> Layout:
@@ -208,12 +249,9 @@ def layout_of(spec: Spec, case: Case) -> Layout:
     return next(x for x in spec.layouts if x.name == case.layout or not case.layout)
 
 
-def refusal_of(steps: Steps, layout: Layout, case: Case) -> Refusal | None:
-    """Return the reason for which a case has to be refused, None where an answer is due."""
-    for refusal in steps.refusals:
-        if layout.name in refusal.layouts or case.inputs[0].name in refusal.types:
-            return refusal
-    return None
+def outside_of(steps: Steps, layout: Layout, case: Case) -> Outside | None:
+    """Return what makes a case one outside the contract, None where an answer is due."""
+    return next((entry for entry in steps.outside if entry.has(layout, case)), None)
 
 
 def target_of(line: StepsLine, case: Case) -> DType:
@@ -241,17 +279,18 @@ def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
     return programs
 
 
-def _decisions(spec: Spec, refusal: Refusal | None) -> tuple[Decision, ...]:
-    """Rows AGREE, DIFFER and OPEN; of a case that is refused, the refusal alone."""
+def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
+    """Rows AGREE, DIFFER, OPEN and PLAIN; of a case outside the contract, what makes it one."""
     steps = spec.body_as(Steps)
-    if refusal is not None:
-        said = (refusal.level, refusal.cite, refusal.place)
-        return (_decision(spec, f"refused: {refusal.name}", *said),)
+    if outside is not None:
+        row = f"outside: {outside.name}"
+        return (_decision(spec, row, "undefined", outside.cite, outside.place),)
     cites = [(reading.name, reading.cite) for reading in steps.readings]
     return (
-        _decision(spec, "readings agree", steps.level, steps.cite, steps.place),
+        _decision(spec, "readings agree", steps.agreed, steps.cite, steps.place),
         _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
         _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
+        _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
     )
 
 
@@ -265,11 +304,6 @@ def _decision(
 ) -> Decision:
     readings = tuple(name for name, _ in cites) or ("",)
     return decision_of(spec, ("steps", row), level, cite, place, readings, cites)
-
-
-def _rounding(operation: Operation, fmt: Float) -> Operation:
-    """Round what an operation gives."""
-    return lambda *operands: rounded(operation(*operands), fmt)
 
 
 def _same(a: CallReading, b: CallReading) -> bool:

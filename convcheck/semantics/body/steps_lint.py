@@ -1,8 +1,8 @@
 """Are the steps of a spec typed, its conversions decided, its readings told apart, its examples so?
 
-Every case compiles or is refused; a reading's types hold what comes in; every row of a rule that
-converts is reached; every two readings differ somewhere, or one of them says nothing; whatever the
-spec asks is a value of the type; the examples come out the same under every reading.
+Every case compiles or is outside the contract; a reading's types hold what comes in; every row of a
+rule that converts is reached; every two readings differ somewhere, or one of them says nothing;
+whatever the spec asks is a value of the type; the examples come out the same under every reading.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from convcheck.semantics.body.steps import (
     CompiledSteps,
     compile_steps,
     layout_of,
-    refusal_of,
+    outside_of,
     target_of,
 )
 from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
@@ -51,17 +51,18 @@ def lint_steps(spec: Spec) -> Proof:
 def _answered(spec: Spec) -> Iterator[Case]:
     """Enumerate the cases where an answer is due."""
     steps = spec.body_as(Steps)
-    return (c for c in cases(spec) if refusal_of(steps, layout_of(spec, c), c) is None)
+    return (c for c in cases(spec) if outside_of(steps, layout_of(spec, c), c) is None)
 
 
 def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     known = {layout.name for layout in spec.layouts}
-    for refusal in steps.refusals:
-        for name in sorted(refusal.layouts - known):
+    for entry in steps.outside:
+        for name in sorted(entry.layouts - known):
             said = f"no layout is named {name!r}"
-            yield Diagnostic(refusal.place, said, meant(name, sorted(known)))
-        if not refusal.layouts and not refusal.types:
-            yield Diagnostic(refusal.place, f"{refusal.name!r} refuses nothing", "layouts or types")
+            yield Diagnostic(entry.place, said, meant(name, sorted(known)))
+        if not (entry.layouts or entry.types or entry.values):
+            said = f"{entry.name!r} leaves nothing out"
+            yield Diagnostic(entry.place, said, "layouts, types or values")
     names = [reading.name for reading in steps.readings]
     if len(set(names)) != len(names):
         yield Diagnostic(steps.place, "two readings have the same name")

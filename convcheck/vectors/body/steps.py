@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.arithmetic import subtract, take
+from convcheck.numerics.arithmetic import rounded_codes, subtract, take
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.format import Bits, Codes, Float, Numeric
 from convcheck.numerics.neighbours import at
@@ -79,7 +79,7 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     compiled, layout = compile_steps(spec, case), layout_of(spec, case)
     asking = _Asking(spec, case.inputs, case.attributes, tier, seed, compiled, layout)
     much, little = (_sets(asking, words) for words in (steps.ask, steps.ask_little))
-    if asking.compiled.refusal is not None:
+    if asking.compiled.outside:
         sizes = tuple(range(2, 2 + len(_letters(asking.layout))))
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
@@ -88,7 +88,7 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
     calls = [_call(asking, much, pools, k, sizes) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
-    return [*calls, *_little(asking, little, pools[0])]
+    return [*calls, *_exact(asking, much), *_little(asking, little, pools[0])]
 
 
 def _sizes(asking: _Asking, known: Mapping[int, tuple[Sizes, ...]]) -> tuple[Sizes, ...]:
@@ -209,7 +209,7 @@ def _call(
         for name in others
     ]
     which = np.zeros(shapes[first], np.intp)
-    if asking.compiled.refusal is None and others:
+    if not asking.compiled.outside and others:
         which = np.broadcast_to(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
     return (_filled(asking.data, which, pools, k), *tensors)
 
@@ -236,10 +236,35 @@ def _window(codes: Codes, start: int, count: int) -> Codes:
     return codes[(np.arange(count) + start) % len(codes)] if count else codes[:0]
 
 
+def _exact(asking: _Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
+    """Ask, under each set, every value of the type that is converted to which nothing rounds, of
+    layouts with one element of each other input.
+    """
+    if not _of_one_element(asking):
+        return []
+    case, calls = asking.compiled.case, []
+    target = next(target_of(line, case) for line in asking.compiled.steps.lines if line.rule)
+    fmt = cast(Float, target.format)
+    every = decode(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
+    values = rounded_codes(take(every, np.flatnonzero(every.kind == FINITE)), asking.data)
+    for one in sets:
+        data = _undone(asking, one, values)
+        kept = in_order(asking.data, data[asking.compiled.exact(_inputs(data, one))])
+        sizes = (1,) * (len(_letters(asking.layout)) - 1) + (len(kept),)
+        if len(kept):
+            calls.append(_call(asking, [one], [_Pool(kept, kept[:0])], 0, sizes))
+    return calls
+
+
+def _of_one_element(asking: _Asking) -> bool:
+    """Return whether inputs after the first have one element each, and the first may have more."""
+    _, *others = asking.layout.shapes
+    return all(dim == "1" for _, dims in others for dim in dims) and bool(_letters(asking.layout))
+
+
 def _little(asking: _Asking, sets: Sequence[Mapping[str, int]], pool: _Pool) -> list[Call]:
     """Ask a few values under each set that leaves little defined, of layouts with one element."""
-    _, *others = asking.layout.shapes
-    if any(dim != "1" for _, dims in others for dim in dims) or not _letters(asking.layout):
+    if not _of_one_element(asking):
         return []
     sizes = (_LITTLE,) * len(_letters(asking.layout))
     return [_call(asking, [one], [pool], 0, sizes) for one in sets]
