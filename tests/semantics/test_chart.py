@@ -49,6 +49,7 @@ def charted() -> Iterator[Case]:
 
 
 CHARTED = tuple(charted())
+FIRST = tuple({(c.inputs[0].name, c.outputs[0].name): c for c in reversed(CHARTED)}.values())
 
 
 def chart(case: Case) -> Chart:
@@ -113,7 +114,9 @@ def test_a_chart_is_what_the_evaluator_says_of_more(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CHARTED, ids=lambda case: case.id)
 def test_a_chart_is_what_the_evaluator_says_of_very_many(case: Case) -> None:
-    assert not wrong_samples(case, MANY, seed=1)
+    """Of every pair of types; of further rules for it, a tenth as many."""
+    number = MANY if case in FIRST else MANY // 10
+    assert not wrong_samples(case, number, seed=1)
 
 
 @pytest.mark.parametrize("name", [
