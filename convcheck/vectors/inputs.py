@@ -10,8 +10,6 @@ values next to that one.
 from __future__ import annotations
 
 import zlib
-from bisect import bisect_right
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,13 +21,14 @@ from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import around, at, signed, special_codes, top
 from convcheck.numerics.number import Numbers, from_fractions, normalised
 from convcheck.numerics.order import order_key
+from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within_reach
+from convcheck.vectors.dropped import only_dropped
+from convcheck.vectors.exponents import left_out
 from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-Binades = list[tuple[int, int]]  # (first magnitude, number of magnitudes)
 _BUDGET = 240  # about this many edge inputs come from the destination's binades
-_BEYOND = 2  # binades past max in which the grid goes on, at the destination's precision
 _SMALL = 8  # sources of up to so many bits are always asked whole
 _WHOLE = 16  # and of up to so many from the boundary tier on
 
@@ -67,7 +66,10 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
         chosen.append((_edge_of_integer if edge else _all_of_integer)(source, target))
     elif isinstance(target, Int) and isinstance(source, Int):
         chosen.append(_residues(source, target, edge, rng))
-    chosen.append((_sample if edge else _powers)(source, rng))
+    if isinstance(target, Int):
+        chosen.append(_lengths(source, target))
+    chosen += [only_dropped(source, target), (_sample if edge else _powers)(source, rng)]
+    chosen.append(left_out(source, target, np.concatenate(chosen), rng))
     codes = in_order(source, np.unique(np.concatenate(chosen)))
     if edge:
         return codes, "edge"
@@ -118,19 +120,12 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
     powers = _all_powers(source)
     powers = powers[:: max(1, len(powers) // 24)]
     turn = np.array([0, 1, 0, -1])[np.arange(len(powers)) % 4].astype(np.uint64)
-    random = rng.integers(0, top(source), 16, np.uint64, endpoint=True)
+    random = rng.integers(0, top(source), 4, np.uint64, endpoint=True)
     inside = np.minimum(np.concatenate([powers + turn, random]), np.uint64(top(source)))
     return signed(source, inside, _alternating(len(inside)))
 
 
 # Boundaries of a float destination ----------------------------------------------------------
-
-
-def boundaries_of(target: Float) -> tuple[Float, int, int]:
-    """The format of the boundaries; the magnitude past max there; the last one of the grid."""
-    finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
-    past = (target.max_magnitude + 1) << 1
-    return finer, past, min(past + (_BEYOND << finer.mantissa), 2**64 - 1)
 
 
 def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
@@ -158,7 +153,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
     notable = {every[index] for index in _notable(every, finer)}
-    binades = _within_reach(source, finer, every)
+    binades = within_reach(source, finer, every)
     each = min(max(_BUDGET // len(binades), 1), len(_PROBES))
     stride = max(1, len(binades) // _BUDGET)
     chosen: list[tuple[int, int, bool]] = []
@@ -180,26 +175,6 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
 def _may_leave(offset: int, ulps: int, size: int) -> bool:
     """Return whether a probe may be rounded into the binade above, or be below its own."""
     return (offset, ulps) > (size - 2, 0) or ulps < 0
-
-
-def binades_of(finer: Float, last: int) -> Binades:
-    """(first magnitude, number of magnitudes) of each binade, subnormal binades included."""
-    size = 1 << finer.mantissa
-    normal = [(start, size) for start in range(size if finer.zero else 0, last, size)]
-    subnormal = [(1 << k, 1 << k) for k in range(finer.mantissa)] if finer.zero else []
-    return subnormal + normal
-
-
-def _within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
-    """The binades in which the source has values: the budget is for those."""
-    least = source.value(int(source.zero)) if isinstance(source, Float) else Fraction(1)
-    most = max(source.max, -source.min)
-
-    def beginning(binade: tuple[int, int]) -> Fraction:
-        return finer.value(binade[0])
-
-    first = max(bisect_right(binades, least, key=beginning) - 1, 0)
-    return binades[first : max(bisect_right(binades, most, key=beginning), first + 1)]
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:
@@ -236,6 +211,33 @@ def _edge_of_integer(source: Float, target: Int) -> Codes:
     turns = np.array([0, -1, 1])[np.arange(len(powers)) % 3]
     between = at(source, powers, turns, _alternating(len(powers)))
     return np.concatenate([around(source, from_fractions(full)), between])
+
+
+def _lengths(source: Numeric, target: Int) -> Codes:
+    """Integers of every length that the source holds exactly: the first two, the odd one next to
+    the middle and the last; of a float each with a fraction, too, by turns a half and all that
+    there is room for. The signs alternate.
+    """
+    precise = source.mantissa + 1 if isinstance(source, Float) else source.bits - source.signed
+    length = np.repeat(np.arange(precise, dtype=np.uint64), 4)
+    integers = np.array(
+        [form for one in (1 << k for k in range(precise))
+         for form in (one, one | 1, one | one >> 1 | 1, 2 * one - 1)], np.uint64
+    )  # fmt: skip
+    negative = (np.arange(len(length)) + length.astype(np.int64)) % 2 == 1
+    if not isinstance(source, Float):
+        return signed(source, integers, negative & target.signed)
+    room = np.uint64(precise - 1) - length
+    ones = (np.uint64(1) << room) - np.uint64(1)
+    fraction = np.where(length % np.uint64(2) == 0, ones, ones ^ (ones >> np.uint64(1)))
+    exponent, significand = normalised(
+        np.concatenate([integers << room, (integers << room) | fraction]), 0
+    )
+    kind = np.zeros(len(exponent), np.uint8)
+    exponent -= np.tile(room.view(np.int64), 2)
+    numbers = Numbers(kind, kind.astype(bool), exponent, significand)
+    signs = np.concatenate([negative, ~negative]) & target.signed
+    return at(source, numbers, np.zeros(len(signs), np.int64), signs)
 
 
 def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:

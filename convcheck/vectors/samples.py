@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric
 from convcheck.numerics.neighbours import signed, top
 from convcheck.numerics.number import number_parts
-from convcheck.vectors.inputs import boundaries_of
+from convcheck.vectors.binades import boundaries_of
 
 U64 = NDArray[np.uint64]
 _BLOCK = 1 << 15  # samples made at a time: what the work needs stays in the cache

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from convcheck.numerics.format import Float, Format, Int, Texts
-from convcheck.vectors.inputs import Binades, binades_of, boundaries_of
+from convcheck.vectors.binades import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits that a literal may have before specs call it undefined

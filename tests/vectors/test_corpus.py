@@ -101,7 +101,7 @@ def damage(path: Path, how: str) -> None:
     if how == "truncated":
         path.write_text(text[: len(text) // 2])
     elif how == "edited":
-        path.write_text(text.replace('"3f800000", "3c00"', '"3f800000", "3c01"'))
+        path.write_text(text.replace('"3f800000","3c00"', '"3f800000","3c01"'))
     elif how == "newer":
         path.write_text(text.replace('"convcheck-vectors": 1', '"convcheck-vectors": 2'))
     elif how == "binary":

@@ -29,7 +29,8 @@ from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of, target_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
-from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs
+from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 Sizes = tuple[int, ...]  # of a layout's letters, in order

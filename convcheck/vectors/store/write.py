@@ -79,8 +79,8 @@ def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> Iterable[str]:
         if len(words) == 1 or len(set(words)) == 1:
             said = words[0]
         else:
-            said = f"[{', '.join(words)}]"
-        yield f"[{', '.join(column[i] for column in inputs)}, {said}, {rules[row]}]"
+            said = f"[{','.join(words)}]"
+        yield f"[{','.join(column[i] for column in inputs)},{said},{rules[row]}]"
 
 
 def _words(fmt: Format, bits: Bits) -> list[str]:

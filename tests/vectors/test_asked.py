@@ -1,0 +1,190 @@
+"""Nothing of a kind is left unasked by the edge tier, for any source and destination of Cast.
+
+What stands here is counted on exact integers, without the code that makes the inputs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+import pytest
+from comparing import numeric, type_names
+
+from convcheck.numerics.format import Float, Int
+from convcheck.vectors.inputs import numeric_inputs
+
+WIDE = type_names(28, 9)  # sources; what is narrower is asked whole
+ALL = type_names(28)
+
+
+@cache
+def values(source: str, target: str) -> list[tuple[bool, int, int]]:
+    """The finite values that the edge tier asks: whether they are negative, an integer without
+    its sign, and the exponent of its last bit.
+    """
+    fmt = numeric(source)
+    codes = numeric_inputs(fmt, numeric(target), "edge", 0)[0].tolist()
+    if isinstance(fmt, Float):
+        codes = [code for code in codes if code & fmt.magnitude_mask < fmt.infinity_code]
+        return [_value(fmt, code) for code in codes]
+    least = 1 << (fmt.bits - 1) if fmt.signed else 1 << fmt.bits
+    return [(c >= least, (1 << fmt.bits) - c if c >= least else c, 0) for c in codes]
+
+
+def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
+    field, fraction = divmod(code & fmt.magnitude_mask, 1 << fmt.mantissa)
+    whole = fraction + ((field > 0) << fmt.mantissa)
+    return code > fmt.magnitude_mask, whole, max(field, 1) - fmt.bias - fmt.mantissa
+
+
+# Exponents -------------------------------------------------------------------------------------
+
+NEAR, FAR = 64, 25  # exponents next to the range of all sources; the windows of float64 farther out
+
+
+def unasked(source: str, target: str, negative: bool) -> Iterator[tuple[int, bool]]:
+    """The lengths of runs of exponents, on either side of the destination's range, that have no
+    value in that sign that is no power of two; and whether they are far out in a source that has
+    more exponents than a case can have vectors.
+    """
+    mine, its = numeric(source), numeric(target)
+    asked = {
+        whole.bit_length() - 1 + last for sign, whole, last in values(source, target)
+        if sign == negative and whole & (whole - 1)
+    }  # fmt: skip
+    least, most = (mine.lowest_exponent, mine.highest_exponent) if isinstance(mine, Float) else (
+        0, mine.bits - 1 - mine.signed)  # fmt: skip
+    low, high = (its.lowest_exponent, its.highest_exponent) if isinstance(its, Float) else (
+        0, its.bits if isinstance(its, Int) else 0)  # fmt: skip
+    for side in (range(least + 1, min(low, most + 1)), range(max(high, least) + 1, most + 1)):
+        for there, run in groupby(side, key=lambda e: e in asked):
+            window = list(run)
+            if not there:
+                nearest = min(min(abs(e - low), abs(e - high)) for e in window)
+                yield len(window), source == "float64" and nearest >= NEAR
+
+
+@pytest.mark.parametrize("source", WIDE)
+def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
+    widest = {False: (0, "", False), True: (0, "", False)}
+    for target in ALL:
+        for negative in (False, True)[: 1 + numeric(source).signed]:
+            for length, far in unasked(source, target, negative):
+                widest[far] = max(widest[far], (length, target, negative))
+    print(f"\n{source}: the widest window of exponents without a vector: {widest}", end="")
+    assert widest[False][0] <= 1
+    assert widest[True][0] <= FAR
+
+
+# Bits that are dropped -------------------------------------------------------------------------
+
+KINDS = ("above a tie", "below a tie", "above a value")
+
+
+def unit(target: str, exponent: int) -> tuple[int, bool]:
+    """The exponent of the destination's last bit in a binade, and whether it is a normal one."""
+    fmt = numeric(target)
+    if isinstance(fmt, Float):
+        last = max(exponent - fmt.mantissa, fmt.lowest_exponent)
+        return last, last == exponent - fmt.mantissa
+    return 0, exponent > 0
+
+
+def last_bit(source: str, exponent: int) -> int:
+    """The exponent of the source's last bit in a binade."""
+    fmt = numeric(source)
+    return max(exponent - fmt.mantissa, fmt.lowest_exponent) if isinstance(fmt, Float) else 0
+
+
+def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, int]]:
+    """Where a value has one dropped bit more or less than a boundary that it decides about, and
+    which. Without `parity`, ties are not rounded to even.
+    """
+    half = 1 << (dropped - 1)
+    kept, rest = divmod(whole, 2 * half)
+    for kind, bit, odd in zip(KINDS, (rest - half, half - rest, rest), (0, 1, None), strict=True):
+        if 0 < bit < half and not bit & (bit - 1) and (odd in (None, kept % 2) or not parity):
+            yield kind, bit.bit_length() - 1
+
+
+def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
+    """Which dropped bits are never the only one, in the binade where that is fewest; empty where no
+    binade drops two. Above a value is asked in normal binades.
+    """
+    asked: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for _, whole, last in values(source, target):
+        exponent = whole.bit_length() - 1 + last
+        if whole and unit(target, exponent)[0] - last > 1:
+            dropped = unit(target, exponent)[0] - last
+            for kind, bit in single_bits(whole, dropped, target != "float8e8m0"):
+                asked[kind, exponent].add(bit)
+    return {
+        kind: min(
+            (set(range(unit(target, e)[0] - last_bit(source, e) - 1)) - asked[kind, e]
+             for e in binades(source, target, normal)), key=len, default=set()
+        )
+        for kind in KINDS[: 2 + normal]
+    }  # fmt: skip
+
+
+def binades(source: str, target: str, normal: bool) -> list[int]:
+    """The exponents that both types have at which two bits are dropped, and a tie can be."""
+    mine, its = numeric(source), numeric(target)
+    low = mine.lowest_exponent if isinstance(mine, Float) else 0
+    high = min(int(fmt.max).bit_length() - 1 for fmt in (mine, its))
+    if isinstance(its, Float) and not its.zero:
+        low = max(low, its.lowest_exponent)
+    found = [
+        e for e in range(low, high + 1)
+        if e - unit(target, e)[0] >= -1 and unit(target, e)[0] - last_bit(source, e) > 1
+        and unit(target, e)[1] == normal
+    ]  # fmt: skip
+    if isinstance(mine, Float):
+        return found
+    # the longest integers drop the most bits; three ties in a row of powers of two are three long
+    return found[-1 if unit(target, high)[0] < high else -3 :]
+
+
+@pytest.mark.parametrize("source", WIDE)
+def test_every_dropped_bit_is_the_only_one_once(source: str) -> None:
+    found = {
+        (target, normal, kind): bits
+        for target in type_names(28, 2) for normal in (True, False)
+        for kind, bits in missing(source, target, normal).items()
+    }  # fmt: skip
+    assert {place: bits for place, bits in found.items() if bits} == {}
+
+
+def test_dropped_bits_are_counted() -> None:
+    assert [set(missing("float64", "float16", n)) for n in (True, False)] == [
+        set(KINDS),
+        set(KINDS[:2]),
+    ]
+    assert len(binades("float64", "float8e4m3fn", True)) == 15
+    assert binades("float16", "float32", True) == []
+    assert list(single_bits(0b10_1001, 4, True)) == [("above a tie", 0)]
+    assert list(single_bits(0b11_0110, 4, True)) == [("below a tie", 1)]
+    assert list(single_bits(0b11_0010, 4, True)) == [("above a value", 1)]
+    assert list(single_bits(0b11_1001, 4, True)) == []
+    assert list(single_bits(0b11_1001, 4, False)) == [("above a tie", 0)]
+
+
+# Lengths ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", WIDE)
+@pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Int)])
+def test_integers_of_every_length_are_asked(source: str, target: str) -> None:
+    fmt = numeric(source)
+    precise = fmt.mantissa + 1 if isinstance(fmt, Float) else fmt.bits - fmt.signed
+    asked, broken = set(), set()
+    for _, whole, last in values(source, target):
+        integer, rest = divmod(whole << max(last, 0), 1 << max(-last, 0))
+        (broken if rest else asked).add(integer)
+    for k in range(precise):
+        forms = {1 << k, 1 << k | 1, 1 << k | 1 << k >> 1 | 1, (2 << k) - 1}
+        assert forms <= asked, k
+        assert k == precise - 1 or not isinstance(fmt, Float) or forms <= broken, k
