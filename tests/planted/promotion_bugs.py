@@ -13,6 +13,7 @@ from functools import cache
 from planted.promotion_asked import (
     REFUSED,
     SCALARS,
+    SPEC,
     TARGET,
     TYPES,
     UNSAFE,
@@ -122,7 +123,7 @@ def target_widened(asked: Asked, right: DType) -> DType | None:
     integers = all(isinstance(t.format, Int) for t in asked.case.inputs)
     if not integers or len(signs) < 2 or asked.found().table.ranks:
         return None
-    word = dict(asked.case.attributes)[TARGET]
+    word = dict(SPEC.in_force(asked.case.attributes))[TARGET]
     return next(t for t in TYPES.values() if t.name_in("openvino") == word)
 
 

@@ -163,8 +163,11 @@ def element_rightly(case: Json, example: Json) -> bool:
         want = expect(version, source, target, said, code)
     if example["got"] is None:
         return all(reading[0] not in ("refused", "undefined") for reading in want.readings)
-    got = int(example["got"], 16)
-    return not any(fits(reading, target, got) for reading in want.readings)
+    got, due = int(example["got"], 16), example["expected"]
+    readings = want.readings
+    if len(readings) > 1 and ("bits", int(due, 16)) in readings:
+        readings = (("bits", int(due, 16)),)  # one for the whole case: this is the closest
+    return not any(fits(reading, target, got) for reading in readings)
 
 
 def matches(reading: Reading, got: Sequence[Json]) -> bool:
@@ -235,7 +238,11 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "openvino Convert": (
         "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
     ),
-    "openvino FakeConvert": ("openvino", ("openvino.FakeConvert-13",), ()),
+    # Of an input that is no longer than what a report shows of it.
+    "openvino FakeConvert": (
+        "openvino", ("openvino.FakeConvert-13",),
+        ("*/per-tensor*", "*/per-channel*", "*/images*", "*/scalar*", "*/shift-*"),
+    ),
     # Outputs that round, that wrap and that overflow; of integers a few calls kill the process.
     "openvino Range": (
         "openvino", ("openvino.Range-4",),
@@ -389,7 +396,7 @@ OTHERS = "onnx.Cast-21/float32-to-int8"
         ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),  # others' cases match as well
         ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
         ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
-        ("openvino", ("onnx.Cast-21", "pypto.*"), ("onnx.Cast-21", *PYPTO)),
+        ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),
     ],
 )
 def test_a_run_without_a_choice_asks_the_backend_s_own_specs(
