@@ -186,7 +186,7 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     yield StyledText()
     yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
     if steps.agreed != steps.level:
-        yield from field("", f"{steps.agreed} where readings round, and agree", width)
+        yield from field("", f"{steps.agreed}, where readings round and agree", width)
     if steps.free_zero:
         yield from field("  zero", "an output that is zero has either sign", width)
     if steps.free_rest:
