@@ -111,7 +111,7 @@ def complaint(answer: object) -> str:
     if not isinstance(answer, Outputs):
         return f"the answer is a {type(answer).__name__}, not tensors"
     if not isinstance(answer.arrays, Sequence) or not isinstance(answer.types, Sequence):
-        return "the answer is no list of tensors with their types"
+        return "the answer is not a list of tensors with their types"
     for array in answer.arrays:
         if not isinstance(array, np.ndarray):
             return f"the output is a {type(array).__name__}, not a tensor"

@@ -147,9 +147,9 @@ def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> 
     if said:
         hint = (
             "make one of them again with the same specs, tier, seed and inputs; or compare them "
-            "all the same with --any-corpus"
+            "anyway with --any-corpus"
         )
-        raise UsageError(f"the runs did not ask the same: {said[0]}", hint=hint)
+        raise UsageError(f"the runs did not ask the same questions: {said[0]}", hint=hint)
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:

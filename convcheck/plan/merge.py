@@ -57,7 +57,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
     for name, result in parts:
         if result.shard is None:
             hint = "`convcheck run --shard 1/4 --json FILE` makes one"
-            raise UsageError(f"{name} is a whole run, no shard of one", hint=hint)
+            raise UsageError(f"{name} is a whole run, not a shard of one", hint=hint)
         if result.ended_early:
             hint = "run it again without --fail-fast and --max-failures"
             raise UsageError(f"{name} was ended early: it has a part of its shard", hint=hint)

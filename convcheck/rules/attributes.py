@@ -18,7 +18,7 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     default, applies = node.get("default"), node.get("applies")
     for value in node.listed("values"):
         if value.text() == DEFAULT:
-            raise value.error(f"`{DEFAULT}` is no value: it says that {name} is left out",
+            raise value.error(f"`{DEFAULT}` is not a value: it says that {name} is left out",
                               "name the value under `default`")  # fmt: skip
     if applies:
         applies.only("to")

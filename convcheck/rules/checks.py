@@ -54,4 +54,4 @@ def _combinations(spec: Spec, node: Node) -> None:
         for cell, word, (name, variable) in zip(row.elements(), words, spec.inputs, strict=True):
             known = [t.name for t in spec.types[variable]]
             if word not in (*known, OUTPUT):
-                raise cell.error(f"{word} is no type of {name}", f"output, {', '.join(known)}")
+                raise cell.error(f"{word} is not a type of {name}", f"output, {', '.join(known)}")

@@ -143,7 +143,7 @@ def _name(node: ast.Name, reader: _Reader) -> Expression:
 def _number(node: ast.Constant, reader: _Reader) -> Expression:
     if type(node.value) is not int or node.value >= _LARGEST:
         raise reader.error(
-            f"{ast.unparse(node)} is no whole number below 2^64", "write 1 / 2 for a half"
+            f"{ast.unparse(node)} is not a whole number below 2^64", "write 1 / 2 for a half"
         )
     return Expression(NUMBER, number=node.value)
 

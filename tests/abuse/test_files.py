@@ -48,8 +48,8 @@ FILES = [
     for name, said in ODD.items()
 ]
 OTHERS = [
-    Abuse(f"{RUN} --resume fifo", 2, "cannot use fifo: it is no plain file"),
-    Abuse(f"{RUN} --resume /dev/zero", 2, "cannot use /dev/zero: it is no plain file"),
+    Abuse(f"{RUN} --resume fifo", 2, "cannot use fifo: it is not a regular file"),
+    Abuse(f"{RUN} --resume /dev/zero", 2, "cannot use /dev/zero: it is not a regular file"),
     Abuse(f"{RUN} --resume large", 2, "cannot use large: it has more than 1024 MiB"),
     Abuse("generate openvino.Range-4 --out odd", 2, "odd/MANIFEST.json: vector file: cannot be"),
     Abuse("generate --out odd", 2, "odd is not empty, and holds no vectors"),

@@ -101,7 +101,7 @@ BAD = {
     "known.toml": (("run", "--backend", RIGHT, *ONE, "--known"), "[[known]]\ncase = 3\n", ":1"),
     "claims.toml": (("run", "--backend", RIGHT, *ONE, "--capabilities"), "[[claim]\n", ":1"),
     "run.json": (("report",), "{}", "convcheck-report/2"),
-    "shard.json": (("merge",), "not JSON", "is no JSON"),
+    "shard.json": (("merge",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
     "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is no journal"),

@@ -140,13 +140,13 @@ def opened(path: Path, **run: str) -> Journal:
 def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("a line without an end")
-    with pytest.raises(UsageError, match="is no journal of a run"):
+    with pytest.raises(UsageError, match="is not the journal of a run"):
         opened(path)
     assert path.read_text() == "a line without an end"
-    with pytest.raises(UsageError, match="it is no plain file"):
+    with pytest.raises(UsageError, match="it is not a regular file"):
         opened(Path("/dev/null"))
     path.write_text("[" * 100_000 + "\n")
-    with pytest.raises(UsageError, match="is no journal of a run"):
+    with pytest.raises(UsageError, match="is not the journal of a run"):
         opened(path)
 
 
@@ -204,9 +204,9 @@ def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
     journal.write_text(text + '{"id": 1}\n' + "cut sh")
     assert f"{journal}:{text.count(chr(10)) + 1}: not a case's result" in refused()
     journal.write_text("hello\n")
-    assert "is no journal of a run" in refused()
+    assert "is not the journal of a run" in refused()
     journal.write_text("{hello\n")
-    assert "is no journal of a run" in refused()
+    assert "is not the journal of a run" in refused()
     head, backend, *rest = text.splitlines(keepends=True)
     journal.write_text(head + backend.replace("diary", "another") + "".join(rest))
     assert "has results of another 1, and this is diary 1" in refused()

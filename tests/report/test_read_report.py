@@ -64,8 +64,8 @@ def test_a_real_report_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "is not a convcheck-report/2"),
         ('{"format": "convcheck-reports/2"}', "but a convcheck-reports/2"),
         ('{"format": "convcheck-report/2"}', "is a damaged report: Object missing required field"),

@@ -146,7 +146,7 @@ REFUSED = {
         "comb unknown": ("  - [output, output]", "  - [output, int33]", "unknown type 'int33'", 14),
         "comb of a type outside": (
             "  - [output, output]", "  - [output, float16]",
-            "float16 is no type of last", 14,
+            "float16 is not a type of last", 14,
         ),
         "comb empty": (
             "combinations:\n  - [output, output]", "combinations: []",

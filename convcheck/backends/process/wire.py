@@ -165,7 +165,7 @@ def read_tensor(
     A tensor that is not `sized` has neither bytes nor values: it is not sent.
     """
     if not isinstance(entry, dict):
-        wrong(f"{what} is {json.dumps(entry)[:SHOWN]}, no object", "type, shape and bytes")
+        wrong(f"{what} is {json.dumps(entry)[:SHOWN]}, not an object", "type, shape and bytes")
     name = string_of(entry, "type", what)
     if name not in types:
         wrong(f"{what} has the unknown type {name!r}", "`convcheck list types` has the names")
@@ -220,7 +220,7 @@ def string_of(header: Header, key: str, what: str) -> str:
 def list_of(header: Header, key: str) -> Sequence[object]:
     """Read a list that is there. Raises ProtocolError."""
     if not isinstance(header[key], list):
-        wrong(f"`{key}` of the answer is no list", f'"{key}": [{{"type": …, "shape": …}}]')
+        wrong(f"`{key}` of the answer is not a list", f'"{key}": [{{"type": …, "shape": …}}]')
     return cast(Sequence[object], header[key])
 
 

@@ -198,7 +198,7 @@ def _verdict(group: Group, message: str, got: object) -> str:
     if group.verdict == "tolerated":
         return f'as expected under the reading "{group.reading}"'
     if group.verdict == "undefined":
-        return "not judged: anything is right" if got is not None else f"refused: {message}"
+        return "not judged: every answer is right" if got is not None else f"refused: {message}"
     if group.verdict == "fail":
         return f"WRONG: {group.kind}{where}" + (f": {message}" if message else "")
     return f"{group.verdict.upper()}{where}: {message or group.kind}"

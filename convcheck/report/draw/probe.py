@@ -50,7 +50,7 @@ def supported_lines(cases: Sequence[Case], types: Types, width: int) -> Iterator
         for line in lines[:_MOST]:
             yield from _paragraph("    ", line, width)
         if len(lines) > _MOST:
-            yield StyledText(f"    … and {len(lines) - _MOST} sources more")
+            yield StyledText(f"    … and {len(lines) - _MOST} more sources")
 
 
 def _by_pairs(

@@ -121,5 +121,5 @@ def _array(words: tuple[int | str, ...], fmt: Format) -> Bits:
     """Return codes or texts as an array. Raises ValueError, or OverflowError, for what is none."""
     text = fmt.storage.hasobject
     if any(isinstance(word, str) != text for word in words):
-        raise ValueError("codes and texts are no words of one type")
+        raise ValueError("codes and texts are not words of one type")
     return np.array(words, fmt.storage)

@@ -48,7 +48,7 @@ def parse(path: str, hint: str) -> Any:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=hint) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {error}", hint=hint) from None
+        raise UsageError(f"{path} is not JSON: {error}", hint=hint) from None
 
 
 def json_text(document: Mapping[str, Any], rows: str, nested: str = "") -> str:
@@ -78,5 +78,5 @@ def word_of(text: str, fmt: Format | None) -> Word:
         return text
     code = int(text, 16)
     if code < 0 or (fmt is not None and code >> 8 * fmt.storage.itemsize):
-        raise ValueError(f"{text} is no code of its type")
+        raise ValueError(f"{text} is not a code of its type")
     return code

@@ -132,7 +132,7 @@ def _shard(shard: form.ShardJson | None) -> judged.Shard | None:
     if shard is None:
         return None
     if shard.index > shard.of:
-        raise ValueError(f"{shard.index}/{shard.of} is no shard")
+        raise ValueError(f"{shard.index}/{shard.of} is not a shard")
     return judged.Shard(shard.index, shard.of, shard.plan, tuple(shard.options.items()))
 
 
@@ -177,7 +177,7 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
 
 def _type(name: str, types: Types) -> DType:
     if name not in types:
-        hint = "it is of a spec of your own? then name its folder with --specs DIR"
+        hint = "if a spec of your own has it, name the folder with --specs DIR"
         raise UsageError(f"the report has a type that no spec has: {name}", hint=hint)
     return types[name]
 

@@ -108,7 +108,7 @@ def open_journal(
             said = getattr(error, "strerror", None) or error
             raise UsageError(f"cannot use {path}: {said}", hint="--resume FILE") from None
         except (ValueError, RecursionError) as error:
-            said = f"{path} is no journal of a run: {error}"
+            said = f"{path} is not the journal of a run: {error}"
             raise UsageError(said, hint="--resume FILE") from None
         if lines:
             _read(journal, lines[1:], types, {unit.id: unit for unit in plan})
@@ -121,7 +121,7 @@ def open_journal(
 def _opened(path: Path) -> IO[str]:
     """Open a file for this run alone."""
     if path.exists() and not path.is_file():  # a device would be removed at the end
-        raise UsageError(f"cannot use {path}: it is no plain file", hint="--resume FILE")
+        raise UsageError(f"cannot use {path}: it is not a regular file", hint="--resume FILE")
     file = path.open("a+", encoding="utf-8")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -152,7 +152,7 @@ def _whole_lines(file: IO[str], head: Mapping[str, Any], path: str) -> list[str]
 def _check(found: Any, head: Mapping[str, Any], path: str) -> None:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         hint = "--resume names a file of its own, which the run makes"
-        raise UsageError(f"{path} is no journal of a run", hint=hint)
+        raise UsageError(f"{path} is not the journal of a run", hint=hint)
     for key, due in head.items():
         if found.get(key) != due:
             said = f"{path} is of another run: its {key} is {_short(found.get(key))}"

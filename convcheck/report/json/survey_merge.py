@@ -42,13 +42,13 @@ def read_shard(path: str) -> SurveyJson:
     """Return a shard of a survey. Raises UsageError for a file that is none."""
     document = parse(path, _HINT)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise UsageError(f"{path} is no {FORMAT}", hint=_HINT)
+        raise UsageError(f"{path} is not a {FORMAT}", hint=_HINT)
     try:
         found = struct(document, SurveyJson)
     except ValueError as error:
         raise UsageError(f"{path} is a damaged survey: {error}", hint=_HINT) from None
     if found.shard is None:
-        raise UsageError(f"{path} is a whole survey, no shard of one", hint=_HINT)
+        raise UsageError(f"{path} is a whole survey, not a shard of one", hint=_HINT)
     if found.interrupted:
         said = f"{path} was interrupted: it has a part of its shard"
         raise UsageError(said, hint="survey the shard again")

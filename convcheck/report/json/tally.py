@@ -136,7 +136,7 @@ class _Reading:
 
     def _entry(self, found: form.EntryJson) -> tuple[Key, judged.TallyEntry]:
         if found.placement not in PLACEMENTS:
-            raise ValueError(f"{found.placement!r} is no placement")
+            raise ValueError(f"{found.placement!r} is not a placement")
         if found.reading >= len(self._decision(found.decision).readings):
             said = f"decision {found.decision} of {self.case.id} has no reading {found.reading}"
             raise ValueError(said)
@@ -157,7 +157,7 @@ class _Reading:
     def _pairs(self, pairs: Iterable[Pair]) -> tuple[Pair, ...]:
         for first, last in pairs:
             if not first <= last < self.size:
-                raise ValueError(f"{first} to {last} is no range of {self.size} positions")
+                raise ValueError(f"{first} to {last} is not a range of {self.size} positions")
         return tuple(pairs)
 
     def _sample(self, found: form.SampleJson | None) -> judged.PlacedExample | None:
@@ -193,7 +193,7 @@ def _part_of(found: form.PartJson, types: Types, rules: Rules) -> Part:
     tally = None if found.tally is None else decoded_tally(found.tally, case, decisions)
     part = Part(case, found.codes, found.sampled, vectors, tally, lost, found.units, decisions)
     if not part.sampled and part.codes != 1 << getattr(case.inputs[0].format, "bits", 0):
-        raise ValueError(f"{case.id} has not {plural(part.codes, 'input')}")
+        raise ValueError(f"{case.id} does not have {plural(part.codes, 'input')}")
     if not 1 <= part.units <= 1 + len(part.firsts):
         raise ValueError(f"{case.id} has {plural(1 + len(part.firsts), 'unit')}, not {part.units}")
     if vectors is None and tally is None and lost is None:
