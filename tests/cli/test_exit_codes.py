@@ -104,7 +104,7 @@ BAD = {
     "shard.json": (("merge",), "not JSON", "is not JSON"),
     "old.json": (("diff", "no-such.json"), "{}", "no-such.json"),
     "inputs": (("run", "--backend", RIGHT, *ONE, "--inputs"), "0x3f800000\n0xyz\n", ":2"),
-    "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is no journal"),
+    "journal": (("run", "--backend", RIGHT, *ONE, "--resume"), "[]\n", "is not the journal"),
     "answers": (("verify", "onnx.Cast-21/float32-to-bfloat16"), "0000\nwhat\n", ":2"),
 }
 
