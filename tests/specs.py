@@ -58,6 +58,14 @@ examples:
 """
 
 
+def wrapping() -> str:
+    """Return the spec GOOD without examples, to nearest even; what is out of range wraps round."""
+    table = GOOD[: GOOD.index("examples:")].replace("round: toward-zero", "round: nearest-even")
+    for line, end in (("> max", "+max"), ("< min", "min")):
+        table = table.replace(f'      "x {line}": {end}\n', "", 1)
+    return table
+
+
 def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
     """Write a spec file into a folder of its own; gives the folder."""
     folder.mkdir(exist_ok=True)
