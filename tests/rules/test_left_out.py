@@ -107,7 +107,7 @@ def test_other_attributes_can_have_values_of_their_own(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("clamp: {type: int, values: [0, 1], " + ALSO + "}", "clamp has no default"),
-        ("clamp: {type: string, values: [default, on], default: on}", "`default` is no value"),
+        ("clamp: {type: string, values: [default, on], default: on}", "`default` is not a value"),
         ("clamp: {type: int, values: [0, 1], default: 1, "
          + ALSO.replace("cite", "with: {clamp: 1}, cite") + "}", "clamp"),
     ],
