@@ -171,7 +171,7 @@ CASES: Mapping[str, CaseWord] = {
 ELSE = "else"
 THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
-_POWER = re.compile(r"x < 2\^(-?[0-9]{1,4})")  # "x < 2^-126"
+_POWER = re.compile(r"x (<|>=) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
@@ -182,9 +182,13 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
     if power := _POWER.fullmatch(label):
-        bound = Fraction(2) ** int(power[1])
-        return CaseWord("threshold", lambda p, mode: below(p.x, bound) & p.number)
+        bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
+        return _on_one_side(bound, above=power[1] == ">=")
     return CASES.get(label)
+
+
+def _on_one_side(bound: Fraction, *, above: bool) -> CaseWord:
+    return CaseWord("threshold", lambda p, mode: (below(p.x, bound) ^ above) & p.number)
 
 
 def _of_texts(test: Callable[[str], bool]) -> CaseWord:
@@ -223,7 +227,7 @@ def possible(label: str, source: Format, target: Format) -> bool:
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for error messages."""
     spelled = (TEXT_IS + name for name in literals)
-    return [*CASES, ELSE, *spelled, DIGITS + "N", "x < 2^N", THROUGH + "TYPE"]
+    return [*CASES, ELSE, *spelled, DIGITS + "N", "x < 2^N", "x >= 2^N", THROUGH + "TYPE"]
 
 
 # Outcome words. A constant gives a code of the destination; a computation gives codes.

@@ -92,8 +92,9 @@ TO_NEAREST = ("CAST_RINT", "CAST_ROUND")
 class Way(NamedTuple):
     """How a pair is converted: the level, the carry, and what is given out of range.
 
-    To an integer `beyond` is CLAMP or WRAP (the low bits, or else clamped: two sentences), to a
-    float INF, or SILENT of numbers; OPEN is silent of infinities too.
+    To an integer `beyond` is CLAMP or WRAP (the low bits, or else clamped: two sentences), or TORCH
+    (one more: the low bits within INT32, by which PyTorch goes); to a float INF, or SILENT of
+    numbers. OPEN is silent of infinities too.
     """
 
     level: str
@@ -101,7 +102,7 @@ class Way(NamedTuple):
     beyond: str
 
 
-CLAMP, WRAP, INF, SILENT, OPEN = "clamp", "wrap", "inf", "silent", "open"
+CLAMP, WRAP, TORCH, INF, SILENT, OPEN = "clamp", "wrap", "torch", "inf", "silent", "open"
 
 
 def expect(
@@ -169,6 +170,8 @@ def _beyond(version: str, pair: tuple[str, str], satmode: str) -> str:
         return CLAMP
     if version == "0.2" and satmode == "default" and pair not in SWITCHED:
         return CLAMP
+    if version == "0.2" and pair == ("float32", "int16"):
+        return TORCH  # "以保持PyTorch兼容性"
     return WRAP if version == "9.2" or pair in SWITCHED else OPEN
 
 
@@ -211,7 +214,10 @@ def _to_integer(source: str, destination: str, way: Way, code: int) -> Want:
             return clamped
         # "截断/回绕", with 300.0 to 44 for an example; or what `clamped` is by constraint 1.
         wrapped = ("bits", (-magnitude if negative else magnitude) % 2 ** INTEGERS[destination])
-        return Want(DISPUTED, (wrapped, *clamped.readings))
+        if way.beyond == WRAP:
+            return Want(DISPUTED, (wrapped, *clamped.readings))
+        in_torch = wrapped if -(2**31) <= value < 2**31 else ("undefined",)
+        return Want(DISPUTED, (wrapped, in_torch, *clamped.readings))
     if source in INTEGERS:
         return _integer(IMPLIED, destination, int(value))
     return _integer(way.level, destination, -magnitude if negative else magnitude)
