@@ -162,7 +162,10 @@ def _floats(output: str, given: list[Fraction], way: str) -> Iterator[Sequence]:
 
 
 def _narrow(output: str) -> set[str]:
-    short = ("float16", "bfloat16", "int8", "uint8", "int16", "uint16")
+    """The types beside float64 and the output's own that are "better or equal" for it."""
+    if output.startswith("float8"):
+        return {"float32", "float16", "bfloat16"}
+    short = ("float16", "bfloat16", "int4", "uint4", "int8", "uint8", "int16", "uint16")
     return {"float32"} if output in short else set()
 
 

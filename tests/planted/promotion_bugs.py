@@ -151,6 +151,12 @@ def by_size(asked: Asked) -> Answer:
     return asked.answer(asked.found(tuple(0 if b.size == 1 else 1 for b in asked.inputs)))
 
 
+def none_as_scalar(asked: Asked) -> Answer:
+    """A tensor without elements taken for a scalar."""
+    ranks = zip(asked.case.ranks, asked.inputs, strict=True)
+    return asked.answer(asked.found(tuple(rank if b.size else 0 for rank, b in ranks)))
+
+
 # Refusals --------------------------------------------------------------------------------------
 
 
@@ -248,6 +254,10 @@ def bugs() -> tuple[PromotionBug, ...]:
         "booleans refused": refuse_also(boolean),
     }
     outputs = {
+        "no elements taken for a scalar": none_as_scalar,
+        "no elements, and a shape without sizes": reshaped(
+            lambda arrays: tuple(a if a.size else a.reshape(-1) for a in arrays)
+        ),
         "first output not converted": one_output(0),
         "second output not converted": one_output(1),
         "outputs swapped": reshaped(lambda arrays: arrays[::-1]),

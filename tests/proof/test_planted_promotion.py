@@ -70,6 +70,15 @@ def rich(case: Case) -> tuple[tuple[Bits, ...], ExpectedCall]:
 Known = dict[object, bool]  # what was said of an answer
 
 
+def empty(case: Case) -> tuple[tuple[Bits, ...], ExpectedCall]:
+    """Tensors without elements, of two dimensions, with what they become; scalars are 0."""
+    inputs = tuple(
+        np.zeros((2, 0) if rank else (), t.format.storage)
+        for t, rank in zip(case.inputs, case.ranks, strict=True)
+    )
+    return inputs, compile_matrix(SPEC, case).expect(inputs)
+
+
 class Put:
     """A call, put to bugs. Many answer the same, so that what is said of an answer is kept."""
 
@@ -106,13 +115,14 @@ class Planting:
         self.asked = [(one, Put(case, one.calls[0], self.judged[key])) for one, key in single]
 
     @cached_property
-    def rich(self) -> tuple[Put, ExpectedCall]:
-        inputs, expected = rich(self.case)
-        return Put(self.case, inputs, {}), expected
+    def more(self) -> list[tuple[Put, ExpectedCall]]:
+        """Many values, and none at all."""
+        made = (rich(self.case), empty(self.case))
+        return [(Put(self.case, inputs, {}), expected) for inputs, expected in made]
 
     def observable(self, bug: PromotionBug) -> bool:
         """Tell whether no reading explains what the bug answers."""
-        shown = [(self.first, self.calls.expected[0]), *([self.rich] if bug.outputs else [])]
+        shown = [(self.first, self.calls.expected[0]), *(self.more if bug.outputs else [])]
         return any(put.holds(bug, partial(unexplained, expected)) for put, expected in shown)
 
     def caught(self, bug: PromotionBug) -> bool:

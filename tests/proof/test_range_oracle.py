@@ -55,6 +55,11 @@ def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> N
     for spec, case in CASES.values():
         if (spec.id, case.outputs[0].name) == (spec_id, output):
             for asked in formula_calls(spec, case, "edge", 0)[0]:
+                if any(tensor.ndim for tensor in asked):
+                    assert (
+                        compile_formula(spec, case).expect(asked).readings[0].pattern == UNDEFINED
+                    )
+                    continue
                 codes = tuple(int(tensor) for tensor in asked)
                 assert found(spec, case, codes) == due(spec, case, codes), (case.id, codes)
                 checked += 1

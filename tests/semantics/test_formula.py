@@ -133,6 +133,7 @@ def changed(folder: Path, before: str, after: str) -> Path:
         ("of: converted", "of: course", "unknown word 'course'"),
         ("limit: stop", "limit: pace", "unknown input 'pace'"),
         ("[5, 0, 1] ", "[5, 0] ", "another number of arguments"),
+        ("{shape: [1],", "{shape: [n],", "a whole number, found 'n'"),
         ("x: [2, 23, 3]", "x: [2, 23]", "too few or too many arguments"),
         ("between: tolerated", "between: allowed", "unknown word 'allowed'"),
     ],
@@ -159,6 +160,7 @@ def test_the_built_in_formulas_are_clean() -> None:
 
 ZERO = next(line for line in RANGE.splitlines() if "name: step 0" in line)
 NUMBER = next(line for line in RANGE.splitlines() if "name: no number" in line)
+SCALAR = next(line for line in RANGE.splitlines() if "name: no scalar" in line)
 OVERFLOW = next(line for line in RANGE.splitlines() if "name: overflow" in line)
 
 
@@ -170,13 +172,15 @@ OVERFLOW = next(line for line in RANGE.splitlines() if "name: overflow" in line)
         (ZERO, "", "a division by zero, and no condition"),
         (NUMBER, "", "not finite, and no condition"),
         (OVERFLOW, "", "overflow, and no condition"),
+        (SCALAR, "", "not scalar, and no condition"),
+        ("{shape: [1], when:", "{shape: [], when:", "the condition 'no scalar' is unreachable"),
         (ZERO, f"{ZERO}\n{ZERO.replace('name: step 0', 'name: again')}", "'again' is unreachable"),
         ("when: {to: float32}", "when: {to: int8}", "no rule is for"),
         ("when: {to: float32}", "when: {to: float64}", "rule float32 is unreachable"),
         ("{in: [exact, output, float64], by", "{in: [exact, output, float32], by", "stands twice"),
         ("gives: [1, 1.5, 2]", "gives: [1, 1.5, 2.5]", "example: 1, 2.5, 0.5 gives"),
         ("gives: [1, 1.5, 2]", "gives: [1, 1.5]", "example: 1, 2.5, 0.5 gives"),
-        ("when: {to: bfloat16}", "when: {to: int4}", "is never asked"),
+        ("when: {to: bfloat16}", "when: {to: float8e5m2fnuz}", "is never asked"),
     ],
 )
 def test_lint_finds(tmp_path: Path, before: str, after: str, finding: str) -> None:

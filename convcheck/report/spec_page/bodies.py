@@ -19,6 +19,7 @@ from convcheck.rules.types import Types
 _Said = tuple[str, int]  # an expression, and how strongly it holds together
 _SUM, _TERM, _ATOM = range(3)
 _CONDITIONS = {
+    "not scalar": "an argument is no scalar",
     "not finite": "an argument is no finite number",
     "-0": "an argument is -0",
     "overflow": "an argument or a computation, under any reading, leaves its type",

@@ -60,7 +60,8 @@ from convcheck.wording import meant
 
 INDEX, LAST = "i", "last"
 EXACT, OUTPUT = "exact", "output"
-NOT_FINITE, MINUS_ZERO, OVERFLOW, ZERO = "not finite", "-0", "overflow", "zero"
+NOT_SCALAR, NOT_FINITE, MINUS_ZERO = "not scalar", "not finite", "-0"
+OVERFLOW, ZERO = "overflow", "zero"
 PRODUCT, RECURRENCE = "product", "recurrence"
 _ZERO = re.compile(r"(\w+) = 0")
 _PLACING = ("before", "after")  # where a file that extends another puts it
@@ -96,8 +97,9 @@ class Undefined:
     """A condition under which nothing is expected."""
 
     name: str
-    #: 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an integer output,
-    #: or of any reading's computation), or 'zero' (of `argument` in the output's type).
+    #: 'not scalar', 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an
+    #: integer output, or of any reading's computation), or 'zero' (of `argument` in the output's
+    #: type).
     when: str
     #: The argument that is zero, '' for other conditions.
     argument: str
@@ -263,7 +265,7 @@ def _undefined(node: Node, scope: _Scope) -> Undefined:
     zero = _ZERO.fullmatch(when.text())
     if zero and zero[1] not in scope.arguments:
         raise when.error(f"unknown input {zero[1]!r}", meant(zero[1], scope.arguments))
-    word = ZERO if zero else when.word((NOT_FINITE, MINUS_ZERO, OVERFLOW), "condition")
+    word = ZERO if zero else when.word((NOT_SCALAR, NOT_FINITE, MINUS_ZERO, OVERFLOW), "condition")
     return Undefined(
         node.need("name").text(),
         word,

@@ -7,6 +7,8 @@ calls:
       around: [[0, 3, 1]]            # and with the limit a unit in the last place off
     - when: {to: bfloat16}
       listed: [[0, 261, 1]]
+    - shape: [1]                     # the arguments are tensors, not scalars
+      listed: [[0, 5, 1]]
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ class CallList:
     #: Rows of one decimal an argument, asked as they are.
     listed: tuple[tuple[str, ...], ...]
     around: tuple[tuple[str, ...], ...]
+    #: The shape of each argument: () for scalars.
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,10 @@ def read_call_example(node: Node, arguments: Sequence[str], context: Context) ->
 
 
 def _list(node: Node, count: int, context: Context) -> CallList:
-    node.only("when", "listed", "around")
-    rows = (_rows(node, key, count) for key in ("listed", "around"))
-    return CallList(read_when(node.get("when"), context), *rows)
+    node.only("when", "shape", "listed", "around")
+    listed, around = (_rows(node, key, count) for key in ("listed", "around"))
+    shape = tuple(e.integer() for e in node.listed("shape"))
+    return CallList(read_when(node.get("when"), context), listed, around, shape)
 
 
 def _rows(node: Node, key: str, count: int) -> tuple[tuple[str, ...], ...]:

@@ -21,6 +21,7 @@ from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import (
     MINUS_ZERO,
     NOT_FINITE,
+    NOT_SCALAR,
     OVERFLOW,
     ZERO,
     Formula,
@@ -93,8 +94,8 @@ class FormulaCalls:
     rule: FormulaRule
     case: Case
     decisions: tuple[Decision, ...]
-    #: Calls that were asked for their size and not yet expected, by their codes.
-    _sized: dict[tuple[int, ...], Sequences] = field(default_factory=dict, compare=False)
+    #: Calls that were asked for their size and not yet expected, by their shapes and codes.
+    _sized: dict[object, Sequences] = field(default_factory=dict, compare=False)
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the longest reading; 1 where the call is undefined.
@@ -104,7 +105,7 @@ class FormulaCalls:
         if len(self._sized) >= _KEPT:
             self._sized.clear()
         try:
-            sequences = self._sized[_codes(inputs)] = self._sequences(inputs)
+            sequences = self._sized[_key(inputs)] = self._sequences(inputs)
             return self._longest(sequences)
         except (_UndefinedError, BeyondError):
             return 1
@@ -112,13 +113,14 @@ class FormulaCalls:
             raise self._undecided("a division by zero") from None
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return what is expected of a call of one scalar per input, codes of shape ().
+        """Return what is expected of a call of one scalar per input, codes of shape (); of other
+        shapes, what the condition on them says.
 
         Raises TooLongError beyond LONGEST elements, and SpecError for what no condition covers:
         a division by zero, an overflow, an argument that is no number.
         """
         try:
-            sequences = self._sized.pop(_codes(inputs), None) or self._sequences(inputs)
+            sequences = self._sized.pop(_key(inputs), None) or self._sequences(inputs)
             if (size := self._longest(sequences)) > LONGEST:
                 raise TooLongError(f"a sequence of {plural(size, 'element')}: {LONGEST:,} at most")
             readings = list(self._distinct(sequences))
@@ -138,8 +140,10 @@ class FormulaCalls:
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
         """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""
+        if any(bits.ndim for bits in inputs):
+            raise _UndefinedError(self._row(NOT_SCALAR))
         formats = [cast(Numeric, dtype.format) for dtype in self.case.inputs]
-        codes = _codes(inputs)
+        codes = tuple(int(bits) for bits in inputs)
         special = {spell_special(fmt, code) for fmt, code in zip(formats, codes, strict=True)}
         if special - {"", "-0"}:
             raise _UndefinedError(self._row(NOT_FINITE))
@@ -214,8 +218,8 @@ class FormulaCalls:
         )
 
 
-def _codes(inputs: Sequence[Bits]) -> tuple[int, ...]:
-    return tuple(int(bits.reshape(-1)[0]) for bits in inputs)
+def _key(inputs: Sequence[Bits]) -> object:
+    return tuple((bits.shape, bits.tobytes()) for bits in inputs)
 
 
 def _undefined(row: int) -> ExpectedCall:

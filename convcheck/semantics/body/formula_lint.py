@@ -96,7 +96,7 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
     reached: set[int] = set()
     for case in chosen.values():
         compiled = compile_formula(spec, case)
-        for call in _representatives(case):
+        for call in _representatives(formula, case):
             try:
                 if compiled.size(call) <= _SHORT:
                     reached.add(compiled.expect(call).row)
@@ -111,8 +111,8 @@ def _not_total(spec: Spec, formula: Formula, asked: Sequence[Case]) -> Iterator[
             )
 
 
-def _representatives(case: Case) -> Iterator[Call]:
-    """Combine ordinary values, and put each special value among ordinary ones."""
+def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
+    """Combine ordinary values, put each special value among ordinary ones, and ask each shape."""
     ordinary = [
         [call[0] for word in _ORDINARY if (call := _codes([dtype], [word]))]
         for dtype in case.inputs
@@ -123,6 +123,8 @@ def _representatives(case: Case) -> Iterator[Call]:
         around = [codes[1] for codes in ordinary]
         for code in special_codes(fmt):
             yield (*around[:at], np.array(code, fmt.storage), *around[at + 1 :])
+    for shape in {entry.shape for entry in formula.asked.lists}:
+        yield tuple(np.ones(shape, dtype.format.storage) for dtype in case.inputs)
 
 
 def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:

@@ -30,10 +30,12 @@ LONGEST = 300  # elements of a sequence that is asked
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
 _STEPS = (1, 2, 3, 5, 7, 11)  # how many whole steps a made call has
 Codes = tuple[int, ...]
+Shape = tuple[int, ...]
 
 
 def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return the calls of a case, each one scalar per input: codes of shape ().
+    """Return the calls of a case, each one scalar per input: codes of shape (), but for lists that
+    have a shape of their own.
 
     Argument lists that the inputs' types cannot hold are left out, and so are sequences of more
     than LONGEST elements.
@@ -41,25 +43,31 @@ def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[C
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
     found = dict.fromkeys(
-        [*_listed(formula, case, formats), *_made(formula, case, formats, seed, _MADE[tier])]
+        [
+            *_listed(formula, case, formats),
+            *((codes, ()) for codes in _made(formula, case, formats, seed, _MADE[tier])),
+        ]
     )
     compiled = compile_formula(spec, case)
-    calls = (_call(formats, codes) for codes in found)
+    calls = (_call(formats, *call) for call in found)
     return [call for call in calls if compiled.size(call) <= LONGEST], "edge"
 
 
-def _call(formats: Sequence[Numeric], codes: Codes) -> Call:
-    return tuple(np.array(c, fmt.storage) for fmt, c in zip(formats, codes, strict=True))
+def _call(formats: Sequence[Numeric], codes: Codes, shape: Shape) -> Call:
+    return tuple(np.full(shape, c, fmt.storage) for fmt, c in zip(formats, codes, strict=True))
 
 
-def _listed(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[Codes]:
+def _listed(
+    formula: Formula, case: Case, formats: Sequence[Numeric]
+) -> Iterator[tuple[Codes, Shape]]:
     asked = formula.asked
     at = formula.arguments.index(asked.limit)
     for entry in asked.lists:
         if entry.when.holds(case.inputs, case.outputs[0]):
-            yield from _readable(formats, entry.listed)
+            made = [*_readable(formats, entry.listed)]
             for codes in _readable(formats, entry.around):
-                yield from _around(formats[at], codes, at)
+                made += _around(formats[at], codes, at)
+            yield from ((codes, entry.shape) for codes in made)
 
 
 def _readable(formats: Sequence[Numeric], rows: Iterable[Sequence[str]]) -> Iterator[Codes]:

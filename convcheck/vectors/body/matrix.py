@@ -2,7 +2,7 @@
 
 Every case is asked for its type, with values that any type has. What values become depends on the
 types and ranks alone, so it is asked in the first case that gives a type: one call for each row of
-the value rules, of the values that tell right from wrong there.
+the value rules, of the values that tell right from wrong there, and one without any values.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
         sides = zip(groups, conversions, shapes, strict=True)
         turns = [min(len(g[row]), _turns(c, tier)) for g, c, s in sides if row in g and not s]
         calls += [_call(shapes, codes, turn) for turn in range(max([1, *turns]))]
-    return calls, "edge"
+    return [*calls, *_empty(shapes, plain)], "edge"
 
 
 def _turns(each: Conversion, tier: Tier) -> int:
@@ -82,6 +82,13 @@ def _tensor(dims: tuple[str, ...], codes: Codes) -> Codes:
     if letters:
         lengths[letters[0]] = -(-len(codes) // _least(dims))
     return np.resize(codes, [int(d) if d.isdigit() else lengths[d] for d in dims])
+
+
+def _empty(shapes: Sequence[tuple[str, ...]], plain: Sequence[Codes]) -> list[Call]:
+    """Return a call of tensors without elements, none where no size of the layout is free."""
+    free = [any(not d.isdigit() for d in dims) for dims in shapes]
+    codes = [c[:0] if none else c for c, none in zip(plain, free, strict=True)]
+    return [_call(shapes, codes, 0)] if any(free) else []
 
 
 def _least(dims: tuple[str, ...]) -> int:
