@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words
@@ -64,9 +64,11 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
     rules = dict(enumerate(tuple(rule) for rule in data["rules"]))  # of all cases of the file
     calls, expected = [], []
     for inputs, rule, readings, *flags in data["sets"][number]:
-        calls.append(tuple(_inputs(case, inputs)))
+        call = tuple(_inputs(case, inputs))
         said = tuple(_reading(reading, types) for reading in readings)
         _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
+        _check(_is_in_place(case, call, said), "a call of other ranks, and not undefined")
+        calls.append(call)
         expected.append(ExpectedCall(known[rules[rule]], said, bool(flags)))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
     return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form_decision(spec))
@@ -78,10 +80,13 @@ def _check(holds: object, what: str) -> None:
 
 
 def _inputs(case: Case, inputs: list[Any]) -> Iterator[Any]:
-    tensors = zip(case.inputs, case.ranks, inputs, strict=True)
-    for dtype, rank, (shape, words) in tensors:
-        _check(len(shape) == rank, f"shape {shape} where the rank is {rank}")
+    for dtype, (shape, words) in zip(case.inputs, inputs, strict=True):
         yield bits_of_words(dtype.format, words.split()).reshape(shape)
+
+
+def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
+    """Return whether a call has the ranks of its case, or is outside of what the text says."""
+    return tuple(bits.ndim for bits in call) == case.ranks or said[0].pattern == UNDEFINED
 
 
 def _reading(reading: list[Any], types: Types) -> CallReading:
