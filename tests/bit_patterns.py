@@ -1,0 +1,14 @@
+"""Bit patterns that matter, drawn one by one; of the same seed the same ones in every run."""
+
+from __future__ import annotations
+
+from random import Random
+
+
+def field(draw: Random, bits: int) -> int:
+    """Few bits, all but few, a run of ones, anything."""
+    top = (1 << bits) - 1
+    if draw.random() < 0.5:
+        return draw.randint(0, top)
+    run = (1 << draw.randint(0, bits)) - 1
+    return ((run << draw.randint(0, bits)) + draw.randint(-1, 1)) & top
