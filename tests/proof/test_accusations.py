@@ -233,7 +233,7 @@ def as_code(name: str, word: str) -> str:
 # The runtimes ----------------------------------------------------------------------------------
 
 RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "pypto": ("pypto", PYPTO, ()),
+    "pypto": ("planted.asked_once:PyptoOnce", PYPTO, ()),
     # Rounded twice, through float16 or float32, and integers of every kind of result.
     "openvino Convert": (
         "openvino", ("openvino.Convert-1",), ("*/float32-*", "*/int32-*", "*/float64-to-float*"),
@@ -271,7 +271,8 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     """One run, one test: what it found is not shared between worker processes."""
     backend, specs, globs = RUNS[name]
-    pytest.importorskip(backend, reason=f"{backend} is not there: install convcheck[{backend}]")
+    runtime = name.partition(" ")[0]
+    pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
     chosen = [word for glob in globs for word in ("--case", glob)]
     done = convcheck("run", "--backend", backend, *specs, *chosen, "--json", tmp_path / "r.json")
     assert done.returncode in (0, 1), done.stderr
