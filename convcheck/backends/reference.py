@@ -7,6 +7,7 @@ be planted with bugs. The proof that it is right is in the tests, against an ind
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from convcheck import __version__
 from convcheck.backends.protocol import (
@@ -23,6 +24,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, REFUSED
+from convcheck.semantics.expected_calls import CompiledCalls
 from convcheck.semantics.program import Program, compile_case
 
 
@@ -34,7 +36,8 @@ class Reference:
 
     def __init__(self, catalog: Catalog | None = None) -> None:
         self._catalog = catalog or load(user_folders())
-        self._last: tuple[Case, Program] | None = None
+        self._compiled = lru_cache(maxsize=1)(self._compile)  # a case is asked many times in a row
+        self._compiled_calls = lru_cache(maxsize=1)(self._compile_calls)
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no spec file describes: a user's spec that this process did not load."""
@@ -47,7 +50,7 @@ class Reference:
         if case.whole_calls:
             return self._call(case, inputs)
         bits = inputs[0]
-        reading = run_program(self._program(case), case, bits.reshape(-1)).readings[0]
+        reading = run_program(self._compiled(case), case, bits.reshape(-1)).readings[0]
         if len(bits.reshape(-1)) and (reading.patterns == REFUSED).all():
             return Refused("the spec expects a refusal")
         codes = reading.codes.reshape(bits.shape)
@@ -55,7 +58,7 @@ class Reference:
 
     def _call(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Answer a whole call."""
-        calls = compile_calls(self._catalog.specs[case.spec], case)
+        calls = self._compiled_calls(case)
         if (size := calls.size(inputs)) > max_elements():
             return Oversized(((size,),), tuple(t.name for t in case.outputs))
         reading = calls.expect(inputs).readings[0]
@@ -64,8 +67,8 @@ class Reference:
         arrays = tuple(due.codes.reshape(due.shape) for due in reading.outputs)
         return Outputs(arrays, tuple(due.dtype.name for due in reading.outputs))
 
-    def _program(self, case: Case) -> Program:
-        """Compile a case once: it is asked many times in a row."""
-        if self._last is None or self._last[0] is not case:
-            self._last = (case, compile_case(self._catalog.specs[case.spec], case))
-        return self._last[1]
+    def _compile(self, case: Case) -> Program:
+        return compile_case(self._catalog.specs[case.spec], case)
+
+    def _compile_calls(self, case: Case) -> CompiledCalls:
+        return compile_calls(self._catalog.specs[case.spec], case)

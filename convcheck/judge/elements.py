@@ -239,9 +239,12 @@ class _Tallying:
             if mask.any():
                 yield sort, kind, np.flatnonzero(mask)
         index = np.flatnonzero(wrong & ~free & (self.state == ANSWERED))
-        kinds = named_kinds(self.target, under.codes[index], under.patterns[index], self.got[index])
-        yield from (("fail", kind, index[here]) for kind, here in kinds.by_name())
-        yield from self._by_message(np.flatnonzero(crashed))
+        if len(index):
+            due, patterns = under.codes[index], under.patterns[index]
+            kinds = named_kinds(self.target, due, patterns, self.got[index])
+            yield from (("fail", kind, index[here]) for kind, here in kinds.by_name())
+        if crashed.any():
+            yield from self._by_message(np.flatnonzero(crashed))
 
     def _by_message(self, crashed: Index) -> Iterator[tuple[str, str, Index]]:
         said = [self._message(int(i)) for i in crashed]

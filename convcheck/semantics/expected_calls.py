@@ -70,3 +70,7 @@ class CompiledCalls(Protocol):
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return what is expected of a call. Raises SpecError where the spec does not decide it."""
         ...
+
+    def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
+        """Return what is expected of each of several calls. Raises SpecError as `expect` does."""
+        ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from catalogue import compiled
@@ -21,6 +22,8 @@ from convcheck.rules.model import Case
 from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 from convcheck.semantics.vocabulary import Points
 
+T = TypeVar("T")
+
 
 def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     """To nearest, ties toward zero: a mode that no spec has."""
@@ -31,7 +34,19 @@ BAD_MODES: dict[str, Mode] = {**MODES, "nearest-toward-zero": nearest_toward_zer
 
 
 class BadPoints(Points):
-    """Points that know the bad rounding modes too."""
+    """Points that know the bad rounding modes too, and what case and outcome words gave of them."""
+
+    def once(self, word: Callable[[Points, str], T], mode: str) -> T:
+        """What a word gives. Bugs share most of the rows of a program."""
+        key = (word, mode)
+        if key not in self._known:
+            self._known[key] = word(self, mode)
+        found: T = self._known[key]
+        return found
+
+    @cached_property
+    def _known(self) -> dict[object, Any]:
+        return {}
 
     def rounded(self, mode: str) -> Rounded:
         if mode not in self._rounded:
@@ -39,22 +54,22 @@ class BadPoints(Points):
         return self._rounded[mode]
 
 
-def answers(program: Program, points: Points) -> Bits:
+def answers(program: Program, points: BadPoints) -> Bits:
     """Evaluate a program under its first reading: codes, or texts."""
     storage = points.target.storage
     codes = np.full(len(points.bits), "" if storage.hasobject else 0, storage)
     todo = np.ones(len(codes), bool)
     for entry in program.entries:
-        here = todo if entry.test is None else todo & entry.test(points, entry.mode)
+        here = todo if entry.test is None else todo & points.once(entry.test, entry.mode)
         if here.any():
             codes[here] = _answers_of_step(entry.steps[0], points, here)
         todo = todo & ~here
     return codes
 
 
-def _answers_of_step(step: CompiledOutcome, points: Points, here: Mask) -> Bits | int | str:
+def _answers_of_step(step: CompiledOutcome, points: BadPoints, here: Mask) -> Bits | int | str:
     if step.compute is not None:
-        return step.compute(points, step.mode)[here]
+        return points.once(step.compute, step.mode)[here]
     if step.program is not None:
         return answers(step.program, points)[here]
     return "" if points.target.storage.hasobject else step.code
@@ -79,7 +94,7 @@ class Problem:
         return self.case.outputs[0].format
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> BadPoints:
         return BadPoints(self.source, self.target, self.bits, decode(self.source, self.bits))
 
     @cached_property

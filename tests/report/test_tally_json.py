@@ -45,6 +45,12 @@ from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span
 
 SCHEMA = schema("report")
+OF_TALLY, OF_PART = (
+    jsonschema.Draft202012Validator(
+        {"$schema": SCHEMA["$schema"], "$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}
+    )
+    for name in ("Tally", "Part")
+)
 CASES = (
     ("onnx.Cast-21", "float16", "bfloat16", ()),
     ("onnx.Cast-13", "float16", "int8", ()),  # out of range is undefined
@@ -117,8 +123,7 @@ def parts_of(documents: Sequence[Any], *given: Any) -> tuple[Part, ...]:
 def written(tally: Tally, case: Case) -> dict[str, Any]:
     """Write, through text, as the schema says."""
     document = json.loads(json.dumps(tally_document(tally, case, rules(case)[0].decisions)))
-    within = {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/Tally", "$defs": SCHEMA["$defs"]}
-    jsonschema.validate(document, within)
+    OF_TALLY.validate(document)
     return dict(document)
 
 
@@ -457,9 +462,8 @@ def parts(number: int) -> list[Part]:
 
 def read_back(found: Sequence[Part]) -> list[Part]:
     document = json.loads(json.dumps([part_document(part) for part in found]))
-    within = {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/Part", "$defs": SCHEMA["$defs"]}
     for part in document:
-        jsonschema.validate(part, within)
+        OF_PART.validate(part)
     return list(parts_of(document, CATALOG.types.types, rules))
 
 

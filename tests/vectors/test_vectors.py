@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,7 @@ from oracle import boundaries
 from convcheck.errors import SystemLimitError, VectorError
 from convcheck.numerics.order import order_key
 from convcheck.rules.load import data_dir
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import compile_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
@@ -61,8 +62,27 @@ def read(folder: Path, case: Case) -> VectorSet:
 
 
 def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
-    sets = ((spec, vector_sets(spec, "edge")) for spec in CATALOG.specs.values())
+    """They are made once: what would be written is what is there, what is read is what is made."""
+    specs = CATALOG.specs.values()
+    elements = [spec for spec in specs if not spec.body.whole_calls]
+    sets = ((spec, read_back(spec) if spec in elements else vector_sets(spec, "edge"))
+            for spec in specs)  # fmt: skip
     assert differing(Files(sets, "edge", 0), FOLDER) == []
+    assert {cast(version) for version in VERSIONS} <= set(elements)
+
+
+def read_back(spec: Spec) -> Iterator[VectorSet]:
+    """Make the vectors of a spec, and hold what is read to them."""
+    manifest = read_manifest(FOLDER)
+    for made in vector_sets(spec, "edge"):
+        decisions = compile_case(spec, made.case).decisions
+        back = read_vectors(manifest, spec, made.case, decisions)
+        assert body(back) == body(made), made.case.id
+        assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
+        assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)
+        mine, theirs = ([v.expected.decisions[r] for r in v.expected.rows] for v in (made, back))
+        assert mine == theirs
+        yield made
 
 
 def test_sizes() -> None:
@@ -113,19 +133,6 @@ def test_versions_share_what_is_equal() -> None:
     named = [name for spec in manifest.specs.values() for name in spec["cases"].values()]
     assert set(named) == set(manifest.files)
     assert len(named) > 2 * len(manifest.files)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_read_is_what_is_made(version: int) -> None:
-    spec, manifest = cast(version), read_manifest(FOLDER)
-    for made in vector_sets(spec, "edge"):
-        decisions = compile_case(spec, made.case).decisions
-        back = read_vectors(manifest, spec, made.case, decisions)
-        assert body(back) == body(made), made.case.id
-        assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
-        assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)
-        mine, theirs = ([v.expected.decisions[r] for r in v.expected.rows] for v in (made, back))
-        assert mine == theirs
 
 
 # Damage --------------------------------------------------------------------------------------

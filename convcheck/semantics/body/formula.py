@@ -31,7 +31,7 @@ from convcheck.rules.body.formula import (
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.wording import plural
 
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
@@ -137,6 +137,10 @@ class FormulaCalls:
             readings = [replace(readings[0], name="")]
         between = self.rule.between and self.decisions[row].row != PLAIN
         return ExpectedCall(row, tuple(self._told(r) for r in readings), between)
+
+    def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
+        """Return what is expected of each of several calls."""
+        return [self.expect(call) for call in calls]
 
     def _sequences(self, inputs: Sequence[Bits]) -> Sequences:
         """Decode the arguments. Raises _UndefinedError where they are undefined by themselves."""

@@ -25,7 +25,7 @@ from convcheck.semantics.expected import (
     Reading,
     decision_of,
 )
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
 from convcheck.wording import meant
 
@@ -187,6 +187,10 @@ class CompiledMatrix:
                 for r in self.found.answer.readings
             ),
         )
+
+    def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
+        """Return what is expected of each of several calls."""
+        return [self.expect(call) for call in calls]
 
     def _row(self, values: Sequence[Became]) -> int:
         """Choose what decides the call: the weakest row of its values that leaves nothing open."""

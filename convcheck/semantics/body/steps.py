@@ -74,12 +74,33 @@ class CompiledSteps:
 
         Raises SpecError where they do not broadcast to it, unless the case is outside.
         """
-        if self.outside:
-            return ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))
-        values = self._decoded(inputs)
+        return self.expect_all([inputs])[0]
+
+    def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
+        """Return what is expected of each call. All are computed at once, end to end.
+
+        Raises SpecError as `expect` does.
+        """
+        if self.outside or not calls:
+            return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
+        values, lines = self._decoded(calls), self.steps.lines
+        runs = [self._run(reading, values, lines) for reading in self.steps.readings]
+        due = [self._finished(run) for run in runs]
+        plain, found, begin = self._plain(runs), [], 0
+        for inputs in calls:
+            part = slice(begin, begin := begin + inputs[0].size)
+            outputs = [
+                ExpectedOutput(self.data, inputs[0].shape, codes[part], patterns[part])
+                for codes, patterns in due
+            ]
+            found.append(self._expected(outputs, plain[part]))
+        return found
+
+    def _expected(self, outputs: Sequence[ExpectedOutput], plain: Mask) -> ExpectedCall:
+        """Return what is expected of a call, of which these are the output by each reading."""
         readings: list[CallReading] = []
-        for reading in self.steps.readings:
-            found = CallReading(reading.name, (self._due(reading, values, inputs[0].shape),))
+        for reading, output in zip(self.steps.readings, outputs, strict=True):
+            found = CallReading(reading.name, (output,))
             if not any(_same(found, other) for other in readings):
                 readings.append(found)
         patterns = [reading.outputs[0].patterns for reading in readings]
@@ -87,29 +108,32 @@ class CompiledSteps:
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
         if len(readings) > 1:
             return ExpectedCall(DIFFER, tuple(readings))
-        plain = patterns[0].size and self.exact(inputs).all()
-        return ExpectedCall(PLAIN if plain else AGREE, tuple(readings))
+        return ExpectedCall(PLAIN if plain.size and plain.all() else AGREE, tuple(readings))
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
         """Return of which elements, shape (n,), no reading rounds anything and the expression alone
         decides; what is converted is no -0 then, which not every type has.
         """
-        values, plain = self._decoded(inputs), np.ones(inputs[0].size, bool)
-        for reading in self.steps.readings:
-            found = self._run(reading, values, self.steps.lines)
-            plain &= ~(found.inexact | found.undefined)
-            wide = found.values[self.steps.lines[-1].name]
-            plain &= ~_differ(wide, rounded(wide, cast(Float, self.data.format)))
+        values, lines = self._decoded([inputs]), self.steps.lines
+        return self._plain([self._run(r, values, lines) for r in self.steps.readings])
+
+    def _plain(self, runs: Sequence[Run]) -> Mask:
+        """Return of which elements no run rounds or leaves open anything, not at its end either."""
+        plain, fmt = np.ones(len(runs[0].undefined), bool), cast(Float, self.data.format)
+        for run in runs:
+            wide = run.values[self.steps.lines[-1].name]
+            plain &= ~(run.inexact | run.undefined | _differ(wide, rounded(wide, fmt)))
         return plain
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
-        return self._due(reading, self._decoded(inputs), inputs[0].shape)
+        run = self._run(reading, self._decoded([inputs]), self.steps.lines)
+        return ExpectedOutput(self.data, inputs[0].shape, *self._finished(run))
 
     def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
         """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
-        found = self._run(reading, self._decoded(inputs), self.steps.lines[:last])
+        found = self._run(reading, self._decoded([inputs]), self.steps.lines[:last])
         return found.values[self.steps.lines[last].source]
 
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
@@ -127,27 +151,28 @@ class CompiledSteps:
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.steps.lines) if line.rule)
 
-    def _decoded(self, inputs: Sequence[Bits]) -> dict[str, Numbers]:
-        """Return the exact values of the inputs by name, of shape (n,), broadcast to the first."""
-        shape = inputs[0].shape
-        values = {}
-        for name, dtype, bits in zip(self.names, self.case.inputs, inputs, strict=True):
-            index = np.arange(bits.size).reshape(bits.shape)
+    def _decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Numbers]:
+        """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
+        those of one call after those of another.
+        """
+        shapes = [call[0].shape for call in calls]
+        types = zip(self.names, self.case.inputs, zip(*calls, strict=True), strict=True)
+        return {name: self._of_input(name, dtype, t, shapes) for name, dtype, t in types}
+
+    def _of_input(
+        self, name: str, dtype: DType, tensors: Sequence[Bits], shapes: Sequence[tuple[int, ...]]
+    ) -> Numbers:
+        """Return the exact values of tensors, each broadcast to a shape."""
+        places, begin = [], 0
+        for bits, shape in zip(tensors, shapes, strict=True):
+            index = np.arange(begin, begin := begin + bits.size).reshape(bits.shape)
             try:
-                places = np.broadcast_to(index, shape).ravel()
+                places.append(np.broadcast_to(index, shape).ravel())
             except ValueError:
                 problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
                 raise SpecError(problem, place=self.steps.place) from None
-            values[name] = take(decode(dtype.format, bits.reshape(-1)), places)
-        return values
-
-    def _due(
-        self, reading: StepsReading, inputs: Mapping[str, Numbers], shape: tuple[int, ...]
-    ) -> ExpectedOutput:
-        found = self._run(reading, inputs, self.steps.lines)
-        output = found.values[self.steps.lines[-1].name]
-        codes = rounded_codes(output, cast(Float, self.data.format))
-        return self._finished(codes, found.undefined, shape)
+        codes = np.concatenate([bits.reshape(-1) for bits in tensors])
+        return take(decode(dtype.format, codes), np.concatenate(places))
 
     def _run(
         self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
@@ -161,18 +186,20 @@ class CompiledSteps:
                 self._line(line, reading, run)
         return run
 
-    def _finished(self, codes: Codes, undefined: Mask, shape: tuple[int, ...]) -> ExpectedOutput:
-        """Put in what the output leaves open; codes that do not count are 0."""
+    def _finished(self, run: Run) -> tuple[Codes, NDArray[np.uint8]]:
+        """Return codes and patterns of the output, with what it leaves open put in; codes that do
+        not count are 0.
+        """
         fmt = cast(Float, self.data.format)
+        codes = rounded_codes(run.values[self.steps.lines[-1].name], fmt)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
-        patterns = np.full(len(codes), EXACT, np.uint8)
+        undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
         if self.steps.free_zero:
             patterns[magnitude == 0] = ANY_ZERO
         if self.steps.free_rest:
             undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
         patterns[undefined] = UNDEFINED
-        codes = np.where(patterns == EXACT, codes, 0).astype(codes.dtype)
-        return ExpectedOutput(self.data, shape, codes, patterns)
+        return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
     def _line(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
