@@ -14,18 +14,19 @@ import numpy as np
 
 from convcheck.ask.elements import Note
 from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at, said_once
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
+from convcheck.ask.stream import POISON
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import Avoid
 from convcheck.judge.form import form_complaint, strangers
 from convcheck.judge.scattered import Comparing
 from convcheck.judge.tally import Tally, merge
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.chart import Chart, chart_of
 from convcheck.semantics.expected import REFUSED, Decision
 from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.samples import samples
+from convcheck.vectors.samples import put_samples
 from convcheck.vectors.span import CHUNK, Span
 
 _WORTH = 2 * CHUNK  # samples that are evaluated in about the time in which a chart is made
@@ -48,23 +49,46 @@ def ask_scattered(
 ) -> Tally:  # fmt: skip
     """Ask a span of samples; `told` gives what is told of the calls of the chunk at an offset."""
     comparing, tallies = Comparing(case, program, form, chart), []
+    calls = _Calls(backend, case, chart, min(CHUNK, span.count))
     for offset in range(0, span.count, CHUNK):
         part, note = span.chunk(offset), told(offset)
-        codes = samples(chart.source, chart.target, cast(int, part.seed), part.first, part.count)
-        note("bulk", np.arange(part.count))
-        answer = backend.answer(case, [codes.copy()])  # it may be written into
-        if _is_right_in_form(answer, case, codes.shape):
-            comparing.chunk(codes, cast(Codes, cast(Outputs, answer).arrays[0]))
+        if part.count != len(calls.codes):
+            calls = _Calls(backend, case, chart, part.count)
+        answer = calls.answer(part, note)
+        if answer is None:
+            comparing.chunk(calls.codes, calls.out)
         else:
             vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
             tallies.append(_apart(backend, vectors, note, answer))
     return merge([comparing.tally(), *tallies])
 
 
-def _is_right_in_form(answer: Answer, case: Case, shape: tuple[int, ...]) -> bool:
-    if not isinstance(answer, Outputs) or form_complaint(answer, case, shape):
-        return False
-    return strangers(case.outputs[0].format, answer.arrays[0]) is None
+class _Calls:
+    """Calls of one length, through buffers that are used again and again."""
+
+    def __init__(self, backend: Backend, case: Case, chart: Chart, size: int) -> None:
+        self.case, self.chart = case, chart
+        self.codes, self.index = np.zeros(size, chart.source.storage), np.arange(size)
+        self.out = np.zeros(size, chart.target.storage)
+        self.given = self.codes.copy()  # the backend may write into it
+        self.call = bound(backend, case, self.given, self.out)
+        self.poison = POISON
+
+    def answer(self, part: Span, note: Note) -> Answer | None:
+        """Ask a chunk; return None where answers that are right in form are in `out`."""
+        source, target = self.chart.source, self.chart.target
+        put_samples(self.codes, source, target, cast(int, part.seed), part.first)
+        np.copyto(self.given, self.codes)
+        self.out.view(np.uint8).fill(self.poison)
+        self.poison ^= 0xFF
+        note("bulk", self.index)
+        answer = self.call()
+        if isinstance(answer, Outputs) and not form_complaint(answer, self.case, self.out.shape):
+            np.copyto(self.out, answer.arrays[0])
+            answer = None
+        if answer is None and strangers(target, self.out) is not None:
+            return Outputs((self.out,), (self.case.outputs[0].name,))
+        return answer
 
 
 def _apart(backend: Backend, vectors: VectorSet, note: Note, answer: Answer) -> Tally:

@@ -24,7 +24,7 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.span import Span
 
 _STEP = 1 << 12  # codes that others are made of; as few as this leave the cache to the backend
-_POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
+POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
 
 
 def sweep(
@@ -80,7 +80,7 @@ class _Sweep:
     def tally(self) -> Tally:
         """Ask, and give what was found."""
         call = bound(self.backend, self.case, self.codes, self.out)
-        raw, poison, answered = self.out.view(np.uint8), _POISON, False
+        raw, poison, answered = self.out.view(np.uint8), POISON, False
         rows = self.codes.reshape(len(self.high), -1)
         for at, pieces in self._chunks():
             # made anew each time: a backend may have written into its input

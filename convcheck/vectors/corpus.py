@@ -24,6 +24,7 @@ from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.generate import GENERATOR, count_vectors, vectors_of
 from convcheck.vectors.model import Tier, Vectors, VectorSet
+from convcheck.vectors.samples import SEQUENCE
 from convcheck.vectors.span import Span, is_sampled, is_swept, sample_spans, spans
 from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.read import (
@@ -153,7 +154,7 @@ class Corpus:
         if self.sweeps and self.tier == "exhaustive":
             content.append("swept")
         if self.samples:
-            content.append(["samples", self.samples])
+            content.append(["samples", SEQUENCE, self.samples])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 

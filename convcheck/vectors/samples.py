@@ -7,20 +7,20 @@ anywhere, are pieces of one sequence. The samples take turns, one of each in eve
 - a random boundary of the destination, a value or a midpoint, 0 to 2 source ulps to either side;
 - a random bit pattern, so NaNs, infinities and what is far out of range too;
 - a random boundary again, and a distance of up to 2^k ulps, k at eight scales from next to it to
-  about as far as the next boundary: narrow destinations have so few boundaries that their nearest
+  halfway to the next boundary: narrow destinations have so few boundaries that their nearest
   neighbours would come again and again.
 
 The boundaries rotate through the destination's binades within reach of the source, and the end of
 its range has turns of its own. Booleans and texts have no boundaries: there the first and the
 third take turns.
 
-The sequence is part of the corpus: whoever changes it raises GENERATOR in generate.py.
+The sequence is part of the corpus: whoever changes it raises SEQUENCE.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -30,17 +30,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric
-from convcheck.numerics.neighbours import signed, top
+from convcheck.numerics.neighbours import top
 from convcheck.numerics.number import number_parts
 from convcheck.vectors.binades import boundaries_of
 
+SEQUENCE = 2  # raise it when the samples change
 U64 = NDArray[np.uint64]
-_BLOCK = 1 << 15  # samples made at a time: what the work needs stays in the cache
+_BLOCK = 1 << 14  # samples made at a time: what the work needs stays in the cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _BEYOND = 2  # binades past the end of a destination that still count as its own
-_NEAR = 3  # distances of 0, 1 and 2 ulps
+_NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary; a third are the boundary itself
 _SCALES = 8
 
 
@@ -53,33 +54,21 @@ class _Place(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """How a sample comes of a random word r and another one, w; all but the sign in 64 bits.
+    """How a sample comes of a random word r: its code is ``(r & mask) + start``."""
 
-    Its magnitude is ``((lead | r & keep) >> shift) + base``, which is the largest one of the
-    source not above the number, moved by ``least + (w & spread)``, up or down.
-    """
-
-    lead: int
-    keep: int
-    shift: int
-    base: int
-    sign: int
-    least: int
-    spread: int
+    mask: int
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """The rows that the samples of one turn go through, as columns.
+class _Rows:
+    """The rows that the samples go through, again and again, as columns; a block or more of them.
 
-    The columns have length period + _BLOCK // 2 and begin again at the end, so that the rows of a
-    block, in which there are two turns or more, are one slice. Of a column that is one number, the
-    slices take no memory.
+    The turns' rows alternate: the first rows of all, the second ones, and so on.
     """
 
-    period: int
-    columns: tuple[U64, ...]
-    moves: bool
+    masks: U64
+    starts: U64
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
@@ -90,71 +79,37 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
     """
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
-    turns, keys = _turns(source, target), _keys(source, target, seed)
     codes = np.empty(count, source.storage)
-    for start in range(0, count, _BLOCK):
-        block = codes[start : start + _BLOCK]
-        for turn, rows in enumerate(turns):
-            skipped = (turn - first - start) % len(turns)
-            part = block[skipped :: len(turns)]
-            index = first + start + skipped
-            part[:] = _part(source, rows, keys, index, len(turns), len(part))
+    put_samples(codes, source, target, seed, first)
     return codes
 
 
-def _part(
-    source: Numeric, turn: _Turn | None, keys: tuple[int, int], index: int, step: int, n: int
-) -> Codes:
-    """Samples `index`, ``index + step`` and so on, n of them, which all are of one turn."""
-    random = _words(keys[0], index, step, n)
-    if turn is None:
-        random >>= np.uint64(64 - source.bits)
-        return random.astype(source.storage)
-    start = index // step % turn.period
-    rows = (column[start : start + n] for column in turn.columns)
-    lead, keep, shift, base, sign, least, spread = rows
-    magnitude = random & keep
-    magnitude |= lead
-    magnitude >>= shift
-    magnitude += base
-    last = np.uint64(top(source))
-    np.minimum(magnitude, last, out=magnitude)
-    if turn.moves:
-        _move(magnitude, _words(keys[1], index, step, n), least, spread, last)
-    random &= sign
-    if isinstance(source, Float) and source.signed:
-        random >>= np.uint64(64 - source.bits)
-        magnitude |= random
-        return magnitude
-    return signed(source, magnitude, random != 0)
-
-
-def _move(magnitude: U64, random: U64, least: U64, spread: U64, last: np.uint64) -> None:
-    """Move magnitudes, in place, by their distances, up or down at random, within 0 to last."""
-    up = (random.view(np.int64) >> np.int64(63)).view(np.uint64)  # all bits or none
-    random &= spread
-    random += least
-    down = random & ~up
-    np.minimum(down, magnitude, out=down)
-    magnitude -= down
-    random &= up
-    np.subtract(last, magnitude, out=up)
-    np.minimum(random, up, out=random)
-    magnitude += random
+def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
+    """Put the samples from `first` on into an array of source codes, as many as it holds."""
+    rows, key, at = _rows(source, target), _key(source, target, seed), 0
+    while at < len(codes):
+        begin = (first + at) % len(rows.masks)
+        end = min(begin + min(_BLOCK, len(codes) - at), len(rows.masks))
+        words = _words(key, first + at, end - begin)
+        words &= rows.masks[begin:end]
+        words += rows.starts[begin:end]
+        if source.bits < 8 * words.itemsize:  # a sum below zero is the code of a negative number
+            words &= np.uint64((1 << source.bits) - 1)
+        codes[at : at + end - begin] = words
+        at += end - begin
 
 
 # Random words that depend on nothing but a key and an index -----------------------------------
 
 
-def _keys(source: Numeric, target: Format, seed: int) -> tuple[int, int]:
+def _key(source: Numeric, target: Format, seed: int) -> int:
     content = f"{source!r} {target!r} {seed}".encode()
-    hashed = hashlib.blake2b(content, digest_size=16).digest()
-    return int.from_bytes(hashed[:8], "little"), int.from_bytes(hashed[8:], "little")
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
-def _words(key: int, index: int, step: int, n: int) -> U64:
-    """The outputs `index`, ``index + step``, ... of splitmix64 (Steele, Lea and Flood, 2014)."""
-    z = _states(step)[:n] + np.uint64((key + _GOLDEN * (index + 1)) & _WORD)
+def _words(key: int, index: int, n: int) -> U64:
+    """The outputs from `index` on of splitmix64 (Steele, Lea and Flood, 2014)."""
+    z = _states()[:n] + np.uint64((key + _GOLDEN * (index + 1)) & _WORD)
     high = z >> np.uint64(30)
     z ^= high
     z *= np.uint64(0xBF58476D1CE4E5B9)
@@ -167,62 +122,87 @@ def _words(key: int, index: int, step: int, n: int) -> U64:
 
 
 @cache
-def _states(step: int) -> U64:
-    """The states of splitmix64 from 0 on, so many steps apart, as many as a block needs."""
-    return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN * step & _WORD)
+def _states() -> U64:
+    """The states of splitmix64 from 0 on, as many as a block needs."""
+    return np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
 
 
 # What the turns go through ----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=8)
-def _turns(source: Numeric, target: Format) -> tuple[_Turn | None, ...]:
-    """The turns of a pair; None is the one of the bit patterns."""
+def _rows(source: Numeric, target: Format) -> _Rows:
+    """The rows of a pair, as often as they are a block; those of each turn are repeated until all
+    turns have as many, the binades of the source a whole number of times.
+    """
+    turns = list(_turns(source, target))
+    length = -(-max(map(len, turns)) // len(turns[0])) * len(turns[0])
+    rows = [turn[i % len(turn)] for i in range(length) for turn in turns]
+    rows *= -(-_BLOCK // len(rows))
+    masks, starts = (np.array(column, np.uint64) for column in zip(*rows, strict=True))
+    return _Rows(masks, starts)
+
+
+def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
+    """Yield the rows of each turn."""
     own = _own_places(source)
-    binades = _turn([_row(source, place, True) for place in own])
+    patterns = [_Row((1 << source.bits) - 1, 0)]
+    yield _signed(source, [(_row(source, place, 0), True) for place in own])
     if not isinstance(target, Float | Int):
-        return binades, None
+        yield patterns
+        return
     exponents = {place.exponent for place in own if place.lead}
     zero = any(place.lead == 0 for place in own)
     wanted = _boundary_places(source, target)
-    places = [p for p in wanted if (p.exponent in exponents if p.lead else zero)]
-    rows = [_row(source, p, _takes_sign(source, target, p)) for p in places or own]
-    near = [row._replace(least=distance) for distance in range(_NEAR) for row in rows]
-    scattered = [_spread(row, scale) for scale in range(1, _SCALES + 1) for row in rows]
-    return binades, _turn(near), None, _turn(scattered)
+    places = [p for p in wanted if (p.exponent in exponents if p.lead else zero)] or own
+    signs = [_takes_sign(source, target, place) for place in places]
+    rows = [_row(source, place, 0) for place in places]
+    near = [(_moved(source, row, ulps), s)
+            for ulps in _NEAR for row, s in zip(rows, signs, strict=True)]  # fmt: skip
+    yield _signed(source, near)
+    yield patterns
+    scattered = [(_row(source, place, scale), s) for scale in range(1, _SCALES + 1)
+                 for place, s in zip(places, signs, strict=True)]  # fmt: skip
+    yield _signed(source, scattered)
 
 
-def _turn(rows: list[_Row]) -> _Turn:
-    repeated = np.arange(len(rows) + _BLOCK // 2) % len(rows)
-    columns = [np.array(column, np.uint64) for column in zip(*rows, strict=True)]
-    columns = [
-        np.broadcast_to(column[0], repeated.shape)
-        if (column == column[0]).all()
-        else column[repeated]
-        for column in columns
-    ]
-    moves = any(row.least or row.spread for row in rows)
-    return _Turn(len(rows), tuple(columns), moves)
-
-
-def _row(source: Numeric, place: _Place, with_sign: bool) -> _Row:
-    """Bring a place, whose exponent the source has, to the magnitudes of the source."""
+def _row(source: Numeric, place: _Place, scale: int) -> _Row:
+    """Give the row of a place, whose exponent the source has: the largest magnitudes of the source
+    not above its numbers; with a scale, moved up or down by as much as that is of half the way to
+    the next one.
+    """
+    if place.lead == 0:
+        return _moved(source, _Row(1 if scale else 0, 0), 0)
     shift, base = 63 - place.exponent, 0
     if isinstance(source, Float):
         unit = max(place.exponent - source.mantissa, source.lowest_exponent)
         shift = 63 - (place.exponent - unit)
         base = (unit - source.lowest_exponent) << source.mantissa
         base -= 0 if source.zero else 1 << source.mantissa
-    if place.lead == 0:
-        shift, base = 0, 0
-    sign = _LEADING if with_sign else 0
-    return _Row(place.lead, place.keep, shift, base & _WORD, sign, 0, 0)
+    room = max(63 - shift - place.keep.bit_count(), 0)
+    spread = 1 << -(-room * scale // _SCALES)
+    kept = _Row((place.keep >> shift) | (spread - 1), (place.lead >> shift) + base)
+    return _moved(source, kept, -(spread // 2))
 
 
-def _spread(row: _Row, scale: int) -> _Row:
-    """Let the distance be up to 2^k - 1 ulps, at the last scale about that of two boundaries."""
-    room = max(63 - row.shift - row.keep.bit_count(), 0) if row.lead else 1
-    return row._replace(spread=(1 << -(-room * scale // _SCALES)) - 1)
+def _moved(source: Numeric, row: _Row, by: int) -> _Row:
+    """Move the magnitudes of a row, within those of the source."""
+    mask, last = row.mask, top(source)
+    while row.start + mask > last:  # of the last binade, the source may have a part
+        mask ^= 1 << (mask.bit_length() - 1)
+    return _Row(mask, max(min(row.start + by, last - mask), 0))
+
+
+def _signed(source: Numeric, rows: list[tuple[_Row, bool]]) -> list[_Row]:
+    """Make codes of magnitudes, of either sign where that is asked for: of integers, first those
+    of all rows above zero, then those below.
+    """
+    if not source.signed:
+        return [row for row, _ in rows]
+    if isinstance(source, Float):
+        return [_Row(r.mask | source.sign_bit * signed, r.start) for r, signed in rows]
+    below = [_Row(r.mask, -(r.start + r.mask) & _WORD) for r, signed in rows if signed]
+    return [row for row, _ in rows] + below
 
 
 def _takes_sign(source: Numeric, target: Float | Int, place: _Place) -> bool:

@@ -14,7 +14,7 @@ from convcheck.ask import span as module
 from convcheck.ask.jobs import Job
 from convcheck.ask.scattered import chart_for
 from convcheck.ask.span import ask_span
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused
+from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.find import find_case
@@ -153,11 +153,38 @@ class Writes(Swept):
         inputs[0][:] = 0
         return answer
 
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
+        def call() -> None:
+            out[:] = self.right(case, codes)
+            codes[:] = 0
+
+        return call
+
 
 def test_what_is_written_into_the_input_is_nothing_to_us(monkeypatch: pytest.MonkeyPatch) -> None:
     case = case_of("float64-to-float16")
     tally = held(lambda: Writes(compiled(case)), case, monkeypatch)
     assert not any(key.sort == "fail" for key in tally.entries)
+
+
+class Idle(Swept):
+    """Fills its buffer once."""
+
+    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound:
+        calls = iter([self.right])
+
+        def call() -> None:
+            for right in calls:
+                out[:] = right(case, codes)
+
+        return call
+
+
+def test_what_is_left_in_the_buffer_is_no_answer() -> None:
+    case = case_of("float64-to-float16")
+    tally = asked(Idle(compiled(case)), case)
+    wrong = sum(entry.count for key, entry in tally.entries.items() if key.sort == "fail")
+    assert wrong > 0.9 * CHUNK
 
 
 def test_few_samples_and_wide_destinations_are_evaluated() -> None:

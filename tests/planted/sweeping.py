@@ -171,8 +171,8 @@ class AlwaysCrashes(MlDtypes):
 # The same on one of the samples of float64 -> int8
 
 SEED = 7
-DEADLY_SAMPLE = 0x4014_0000_0000_0044  # 5, and some
-WRONG_SAMPLE = 0xC058_E29B_301B_129D  # -99.5, and some
+DEADLY_SAMPLE = 0x403B_0000_0B75_7297  # 27, and some
+WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF  # -53.5, but for some
 
 
 class CrashesOnSample(Crashes):

@@ -45,45 +45,44 @@ NEAR = 1
 # Eight codes from the millionth on, and the SHA-256 of the first 100,000.
 GOLDEN = {
     ("float64", "float32"): (
-        "8a7c4394c982f0d7 bb86807e8fffffff 62ec1a3008e05fbe bb85661a10000000 "
-        "a8e39051fdb01c9 bb96d82420000001 d62c58096aa7895d bb92c89c0ffffff3",
-        "5b75906f01f01377243d16bfafe54115df02f3d5303d12a4a96b80cbd6744640",
+        "8a738959cad9d49d 396f43d0cfffffff 3948ca1134bee2bd 396ab9f05ffffff8 "
+        "8a873a85624437dc 397099354fffffff dd5ecb848037c5ae b976749fa0000006",
+        "ad94a7adec839216bde06acc3f5dde465ec3831f2b3f26a59eecdb5838482811",
     ),
     ("float64", "float8e4m3fn"): (
-        "8a75028883ac01ea 8000000000000000 32bcb735d111f9fa 8000000000000000 "
-        "a86bf0ed869409b 3f4fffffffffffff 7c5bc3ee436ba93c bf50000000000019",
-        "5c0d8ea3596a6db4f50f6d356f4aa1c80e39fc6cb56f541977a9282f749402c7",
+        "a78584a5630bcb8 c07cffffffffffff 24432455ffb7190b c07afffffffffff3 "
+        "a8922ceddb7c8cd 408cffffffffffff 8100d00e4fbeefb9 4083000000000000",
+        "253777e2df46ad6054894bd03ffdeb3edc0cd48ceac01bb33e4b6197c439491b",
     ),
     ("float64", "int32"): (
-        "8a742bd7bec41b44 8000000000000000 698ea6306e4c71df 1 "
-        "8a8df03483b9140e 3fdfffffffffffff 52d5f60c99925407 bfdffffffff40cce",
-        "37ddb0e9d0a8b6c4c02b1bb5714130c21989086b1546866f8318abd1d2665b70",
+        "a7afd691ab4a937 41056253fffffffe a31cd341d8d08309 41021f53ffc77956 "
+        "a892c8bf73f8d75 c11df0bbfffffffe 7e81ebb02ddf8a1f 4115607fff3f83e1",
+        "978fa73855d7309754ab04d9222ef4e18e8500c1cca073a53b31b723d8b9099d",
     ),
     ("float64", "string"): (
-        "18274adc37013db8 7033a7cbde2dc974 1830be6af1534d59 dc415d5c545cf074 "
-        "184f53839a159deb fd418fdbf3957704 1853090db6d9fbc0 fe6882c14efecf40",
-        "eaefdd4fb20167d5ab7380054a2c202955e075e789b326efc6889a3266d99777",
+        "182a4ed84fb23ef2 cf0344cf29f5742d 983932fb7ee8e4f9 a5a290f6d9be985d "
+        "9841439fd3b6827c b241bef1c7d5e3bd 1854e42419aac100 1429bb660542d1b6",
+        "3af4d552ef9b567f573418bf695beb5987fe3fffdaf43252601526a8d74da672",
     ),
     ("int64", "float32"): (
-        "fffffffffffffde5 fffffffffffffcae 8340403a4e7c5629 3e7 639 785 bb446fdb01d7851a 663",
-        "fdbf0b3f477d52fc720e120b6f9e7698372c5bf6c0620397be64fe8326e75cbd",
+        "264 fffffffffffffceb 1addc4d8508a6f13 350 520 fffffffffffffa92 8b425c4aa14c1ec4 669",
+        "bd0bbab2e37bf89f683962a41c5f40ce08d0e507549a4d7a5309e65ec69e35cd",
     ),
     ("int64", "int8"): (
-        "3c3 fffffffffffffd80 d133224c215583f4 347 "
-        "fffffffffffffba9 680 3a9e9906465aa057 fffffffffffff886",
-        "788a68e5960c7a4cdd3cb5325f6cb524156bc7f22831c27dbe4ceddb21a61dd9",
+        "2e4 fffffffffffffd00 417665c91e89fd5e 39d 467 fffffffffffffc00 aeacdcbdf5b1419d 3db",
+        "a6cae364f1f1e2dc9af5d664b2725417c0fda0bb357ffd1e8c54729d798c2a0b",
     ),
     ("uint64", "float16"): (
-        "399 216a f0f5f2b4372193d3 2ad3 42e 713e 95c92c272f9d66eb 43b9",
-        "3d7edb5be5981795d44dac6c16f9ca5c9fdcc18fcb9945d7bf646d28a26a0d68",
+        "287 2db d4839a4792f6c79b 3d3 54d 7d9 6abcb68c66d71dc2 4d4",
+        "515f66a8bcc33b41bddb4f7fc088b64eaf866d6793f0fbfa53658aeee7f575d2",
     ),
     ("float32", "float64"): (
-        "9b86c613 9bf4a3e4 581e47e0 9bd3f168 9c518018 9c516a7e 45e450f3 9c2b7e24",
-        "ef579fe697f6548f5bf2d29ebf2c8f655560b0a20bd16e4341e5c2365a533274",
+        "1b99760c 9bf87526 96d66722 1be2d4b6 9c3ca2e1 9c580460 5030d6c2 9c513cd7",
+        "55e04caccca4fe47238037c50583f34deda3e739f47acf213cfd71f1961e0dfd",
     ),
     ("float8e8m0", "float32"): (
-        "64 c4 66 c4 65 c5 b3 c5",
-        "aafbc1f0aac2c9ad11856d470fd4c86252c762ebdd1089059475fae8368a8422",
+        "64 53 33 54 65 54 4b 55",
+        "a72ffef9bbc13b76994e7f2beda79c4a6104d7d4cc5912180c21b4669fb98ac9",
     ),
 }
 
@@ -153,10 +152,10 @@ def test_blocks_do_not_show(pair: tuple[str, str], monkeypatch: pytest.MonkeyPat
 
 def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers() -> None:
     source, target = numeric("float64"), numeric("float32")
-    hashed = hashlib.blake2b(f"{source!r} {target!r} 9".encode(), digest_size=16).digest()
+    hashed = hashlib.blake2b(f"{source!r} {target!r} 9".encode(), digest_size=8).digest()
     for index in (2, 6, 10**15 + 2):
         mask = 2**64 - 1
-        z = (int.from_bytes(hashed[:8], "little") + (index + 1) * 0x9E3779B97F4A7C15) & mask
+        z = (int.from_bytes(hashed, "little") + (index + 1) * 0x9E3779B97F4A7C15) & mask
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
         assert int(samples(source, target, 9, index, 1)[0]) == z ^ (z >> 31)
@@ -169,7 +168,7 @@ def test_seeds_and_destinations_give_other_sequences(pair: tuple[str, str]) -> N
     np.testing.assert_array_equal(one, samples(source, target, 0, 0, 4000))
     other = numeric("float16" if pair[1] != "float16" else "bfloat16")
     for another in (samples(source, target, 1, 0, 4000), samples(source, other, 0, 0, 4000)):
-        assert (one != another).mean() > (0.2 if source.bits <= 8 else 0.8)
+        assert (one != another).mean() > (0.1 if source.bits <= 8 else 0.7)
 
 
 def test_no_negative_numbers() -> None:
@@ -181,7 +180,7 @@ def test_no_negative_numbers() -> None:
 
 @pytest.mark.parametrize("pair", list(GOLDEN), ids=named)
 def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> None:
-    """Where it has to change, GENERATOR in convcheck/vectors/generate.py has to be raised."""
+    """Where it has to change, SEQUENCE in convcheck/vectors/samples.py has to be raised."""
     codes = samples(*formats(pair), 0, 0, 100_000)
     little = codes.astype(codes.dtype.newbyteorder("<"))
     text = hashlib.sha256(little.tobytes()).hexdigest()
@@ -361,7 +360,7 @@ def test_it_is_fast_and_flat() -> None:
         start = time.perf_counter()
         samples(source, target, 0, first, 1 << 17)
         spent.append((time.perf_counter() - start) / (1 << 17))
-    assert min(spent) < 120e-9  # about 12e-9 on a quiet core
+    assert min(spent) < 120e-9  # about 4e-9 on a quiet core
     tracemalloc.start()
     codes = samples(source, target, 0, 10**9, 1 << 20)
     peak = tracemalloc.get_traced_memory()[1]
