@@ -55,16 +55,19 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
 
 def _of_few(inputs: Codes, got: Codes) -> int:
     """Return the digest of so few codes with their answers that the arrays stay in the cache."""
-    codes, answers = inputs.astype(np.uint64), got.astype(np.uint64)
-    place = (codes & np.uint64(_BLOCK - 1)).astype(np.intp)
+    codes, answers = inputs.astype(np.uint64, copy=False), got.astype(np.uint64)
+    place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
     block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
-    words = [(answers >> np.uint64(32 * k)) & np.uint64(_WORD_MASK)
-             for k in range(len(weights.word))]  # fmt: skip
+    words = [answers]
+    if len(weights.word) > 1:
+        words = [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
     lanes = []
     for lane in range(_LANES):
         sums = weights.place[lane].take(place)
         for word, each in zip(words, weights.word, strict=True):
-            sums += each[lane].take(place) * word
+            parts = each[lane].take(place)
+            parts *= word
+            sums += parts
         lanes.append(np.dot(sums, block))
     return _joined(lanes)
 
@@ -186,7 +189,9 @@ def _running(weights: _Lanes) -> _Lanes:
 
 def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return m(b) of each block: odd, so that no bit of a sum is lost."""
-    return _mix(blocks) | np.uint64(1)
+    weights = _mix(blocks)
+    weights |= np.uint64(1)
+    return weights
 
 
 def _block_weights(begin: int, stop: int) -> NDArray[np.uint64]:
@@ -206,9 +211,13 @@ def _weights_of(number: int) -> NDArray[np.uint64]:
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return splitmix64's number for each state (Steele, Lea and Flood, 2014)."""
     z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    high = z >> np.uint64(30)
+    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
+        z ^= high
+        z *= np.uint64(factor)
+        np.right_shift(z, np.uint64(shift), out=high)
+    z ^= high
+    return z
 
 
 def _words(got: Codes) -> NDArray[np.uint32]:

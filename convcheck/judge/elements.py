@@ -191,15 +191,15 @@ class _Tallying:
         at = _positions(vectors)
         # ranges need an order; to find the lowest of scattered elements is quicker without one
         ordered = self.whole or covered is not None
-        order = np.argsort(at, kind="stable") if ordered else np.arange(len(at))
+        order = np.argsort(at, kind="stable") if ordered else slice(None)
         self.at, self.inputs = at[order], tuple(tensor[order] for tensor in vectors.inputs)
         self.got, self.state = answers.got[order], answers.state[order]
         self.expected: Expected = vectors.expected.take(order)
-        self.order = order
+        self.order = np.arange(len(at))[order]
         self.messages: Mapping[int, str] = answers.messages
-        self.with_others = np.zeros(len(order), bool)
-        self.with_others[list(answers.with_others)] = True
-        self.with_others = self.with_others[order]
+        with_others = np.zeros(len(at), bool)
+        with_others[list(answers.with_others)] = True
+        self.with_others = with_others[order]
         self.scattered, self.covered = covered is None, covered or ()
         self.edges = frozenset(position for pair in self.covered for position in pair)
         self.wrong = [~self._right(reading) for reading in self.expected.readings]

@@ -36,11 +36,11 @@ class Kinds:
         self.names = [name]
         self.numbers = np.zeros(n, np.uint8)
 
-    def __setitem__(self, where: Mask | slice, name: str) -> None:
+    def __setitem__(self, where: Mask, name: str) -> None:
         """Name some answers."""
         if name not in self.names:
             self.names.append(name)
-        self.numbers[where] = self.names.index(name)
+        np.putmask(self.numbers, where, np.uint8(self.names.index(name)))
 
     def by_name(self) -> Iterator[tuple[str, Index]]:
         """Yield each name that some answers have, in order, and which they are."""
@@ -58,15 +58,13 @@ def kinds_of(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> 
 
 def named_kinds(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) -> Kinds:
     """Return the same, to be looked at name by name."""
-    kinds = Kinds(len(got), "another value")
-    if isinstance(fmt, Text):
-        kinds[:] = "another text"
-    elif isinstance(fmt, Bool):
-        kinds[:] = "False instead of True"
+    default = {Text: "another text", Bool: "False instead of True"}
+    kinds = Kinds(len(got), default.get(type(fmt), "another value"))
+    if isinstance(fmt, Bool):
         kinds[got == 1] = "True instead of False"
     elif isinstance(fmt, Int):
         _integer_kinds(kinds, fmt, _codes(due), _codes(got))
-    else:
+    elif isinstance(fmt, Float):
         _float_kinds(kinds, fmt, _codes(due), patterns, _codes(got))
     kinds[patterns == REFUSED] = "an answer instead of a refusal"
     return kinds

@@ -28,10 +28,10 @@ from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED, De
 from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 
-_BLOCK = 1 << 14  # elements that are judged at a time: what the work needs stays in the cache
-_MANY = 1 << 16  # elements that are looked at closer at a time: some of each kind
+_BLOCK = 1 << 15  # elements that are judged at a time: what the work needs stays in the cache
+_MANY = 1 << 16  # wrong answers that are judged at a time: some of each kind
 Mask = NDArray[np.bool_]
-_Kept = tuple[Codes, Slots, Codes, NDArray[np.uint8]]  # codes, slots, answers, sorts
+_Asked = tuple[Codes, Slots, Codes]  # codes, their slots, the answers
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,30 @@ class _Sorts:
     numbers: NDArray[np.uint8]
 
 
+class _Pile:
+    """Elements that wait until there are enough of them."""
+
+    def __init__(self) -> None:
+        self.parts: list[_Asked] = []
+        self.size = 0
+
+    def add(self, part: _Asked) -> None:
+        """Put more of them on it."""
+        self.parts.append(part)
+        self.size += len(part[0])
+
+    def all(self) -> _Asked:
+        """Take all of them off it."""
+        codes, slots, got = (np.concatenate(arrays) for arrays in zip(*self.parts, strict=True))
+        self.parts, self.size = [], 0
+        return codes, slots, got
+
+
+def _taken(asked: _Asked, index: Slots) -> _Asked:
+    codes, slots, got = asked
+    return codes.take(index), slots.take(index), got.take(index)
+
+
 class Comparing:
     """What was found of the chunks so far."""
 
@@ -76,7 +100,9 @@ class Comparing:
         self.sorts = _sorts_of(chart)
         self.right = np.zeros(len(self.sorts.sorts), np.int64)  # elements of each sort
         self.found: list[Tally] = []
-        self.kept: list[_Kept] = []  # what is not settled yet
+        # of each sort, what is looked at closer, and what of that is judged one by one
+        self.noted = [_Pile() for _ in self.sorts.sorts]
+        self.left = [_Pile() for _ in self.sorts.sorts]
 
     def chunk(self, codes: Codes, got: Codes) -> None:
         """Judge the answers to codes, all of them codes of the destination."""
@@ -89,15 +115,26 @@ class Comparing:
         sorts = self.sorts.numbers.take(slots)
         noted = self.due.take(slots) != got
         noted |= sorts >= self.sorts.counted
-        index = np.flatnonzero(noted)
-        self.right += np.bincount(sorts, minlength=len(self.right))
-        self.kept.append((codes[index], slots[index], got[index], sorts[index]))
-        if sum(len(each[0]) for each in self.kept) >= _MANY:
-            self._settle()
+        for number in range(len(self.right)):  # there are few: quicker than bincount
+            self.right[number] += np.count_nonzero(sorts == np.uint8(number))
+        if noted.any():
+            self._note(np.flatnonzero(noted), sorts, (codes, slots, got))
+
+    def _note(self, index: Slots, sorts: NDArray[np.uint8], block: _Asked) -> None:
+        """Keep answers of which more is noted than their number, or which are not what is due."""
+        of = sorts.take(index)
+        for number in np.flatnonzero(np.bincount(of)):
+            here = index.take(np.flatnonzero(of == number))
+            self.right[number] -= len(here)
+            self.noted[number].add(_taken(block, here))
+            if self.noted[number].size >= _BLOCK:
+                self._settle(int(number))
 
     def tally(self) -> Tally:
         """Put together what was found in the chunks, and what is right."""
-        self._settle()
+        for number in range(len(self.right)):
+            self._settle(number)
+            self._otherwise(number)
         return merge([self._counted(), *self.found])
 
     def _counted(self) -> Tally:
@@ -108,27 +145,20 @@ class Comparing:
         entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in asked.items()}
         return Tally(asked, entries, decisions=named(self.program.decisions, entries))
 
-    def _settle(self) -> None:
-        """Judge answers of which more is noted than their number, or which are not what is due."""
-        if not self.kept:
+    def _settle(self, number: int) -> None:
+        """Look closer at what was noted of a sort."""
+        if not self.noted[number].size:
             return
-        codes, slots, got, sorts = (
-            np.concatenate(arrays) for arrays in zip(*self.kept, strict=True)
-        )
-        self.kept.clear()
-        counts = np.bincount(sorts, minlength=len(self.right))
-        self.right -= counts
-        left = [np.empty(0, np.intp)]
-        for number in np.flatnonzero(counts):
-            here = np.flatnonzero(sorts == number)
-            right = self._right(self.sorts.sorts[number], slots[here], got[here])
-            left.append(here[~right])
-            here = here[right]
-            if len(here):
-                self._as_due(int(number), codes[here], got[here])
-        index = np.concatenate(left)
-        if len(index):
-            self._otherwise(codes[index], slots[index], got[index])
+        noted = self.noted[number].all()
+        _, slots, got = noted
+        right = self._right(self.sorts.sorts[number], slots, got)
+        if not right.all():
+            self.left[number].add(_taken(noted, np.flatnonzero(~right)))
+            noted = _taken(noted, np.flatnonzero(right))
+        if len(noted[0]):
+            self._as_due(number, noted[0], noted[2])
+        if self.left[number].size >= _MANY:
+            self._otherwise(number)
 
     def _right(self, sort: _Sort, slots: Slots, got: Codes) -> Mask:
         """Return which answers are right, or free, under every reading of their sort."""
@@ -160,8 +190,11 @@ class Comparing:
         decisions = named(self.program.decisions, entries)
         self.found.append(Tally({sort.row: len(got)}, entries, decisions=decisions))
 
-    def _otherwise(self, codes: Codes, slots: Slots, got: Codes) -> None:
-        """Judge answers one by one."""
+    def _otherwise(self, number: int) -> None:
+        """Judge answers of a sort one by one."""
+        if not self.left[number].size:
+            return
+        codes, slots, got = self.left[number].all()
         expected = self.chart.expected.take(slots)
         unknown = np.flatnonzero(expected.rows < 0)
         if len(unknown):

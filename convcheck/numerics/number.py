@@ -37,10 +37,23 @@ class Numbers:
 
 
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the number of bits up to the leading one, 0 for 0: smear it down, count the ones."""
-    for shift in (1, 2, 4, 8, 16, 32):
-        values = values | (values >> np.uint64(shift))
-    return np.bitwise_count(values)
+    """Return the number of bits up to the leading one, 0 for 0.
+
+    It is read off the exponent of a float64. Of a number without the bit after its leading one,
+    no rounding reaches the next power of two.
+    """
+    lonely = values >> np.uint64(1)
+    np.invert(lonely, out=lonely)
+    lonely &= values
+    exponents = lonely.view(np.int64).astype(np.float64).view(np.uint64)
+    exponents >>= np.uint64(52)
+    return _LENGTHS.take(exponents.view(np.intp))
+
+
+# by sign and exponent of a float64: from 2^63 on, numbers are negative as signed integers
+_LENGTHS = np.zeros(1 << 12, np.uint8)
+_LENGTHS[1023 : 1023 + 63] = np.arange(1, 64)
+_LENGTHS[1 << 11 :] = 64
 
 
 def normalised(

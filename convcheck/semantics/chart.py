@@ -36,7 +36,7 @@ WIDEST = 16  # bits of a destination that has charts; those of wider ones would 
 _MOST = 1 << 19  # tiles of one size, in all binades
 LEVEL: Nature = "level"  # which changes rows near the ends of a tile
 _EVEN, _NEAR = 1, 2  # a tile has 2^1 slots, or 2^2 where there are codes near its ends
-_DEPTH = 8  # bits that the depth of a binade takes, and its width
+_DEPTH = 8  # bits that the depth of a binade takes, and how many bits of a code are above its own
 U64 = NDArray[np.uint64]
 Slots = NDArray[np.intp]
 
@@ -49,8 +49,8 @@ class Chart:
     source: Numeric
     #: The destination's format.
     target: Numeric
-    #: Of each binade, by its number: its first slot, how many bits of a code are its own, and how
-    #: many of those are the number of the tile.
+    #: Of each binade, by its number: its first slot, how many bits of 64 are above its own, and
+    #: how many of those are the number of the tile.
     binades: U64
     #: Of each binade, how many codes of a tile are near its ends, None where that does not matter;
     #: times the power of two that makes 2^64 of all codes of the tile.
@@ -64,25 +64,28 @@ class Chart:
         Of a binade's own bits of a code, the highest are the number of the tile, and where another
         one is set, the code is not the first of the tile.
         """
-        own = codes.astype(np.uint64)
-        number = _binade(self.source, own).view(np.intp)
+        codes = codes.astype(np.uint64, copy=False)
+        number = _binade(self.source, codes).view(np.intp)
         slots = self.binades.take(number)
         depth = slots & _FIELD
-        own <<= np.uint64(64) - ((slots >> _WIDTH) & _FIELD)
-        slots >>= _FIRST
+        above = slots >> _ABOVE
+        above &= _FIELD
+        own = np.left_shift(codes, above, out=above)
         rest = own << depth
-        slots += rest != 0
+        own >>= np.subtract(np.uint64(64), depth, out=depth)
+        own <<= np.uint64(_EVEN if self.near is None else _NEAR)
+        slots >>= _FIRST
+        slots += own
+        part = (rest != 0).view(np.uint8)
         if self.near is not None:
             near = self.near.take(number)
-            slots += rest > near
-            slots += rest >= np.negative(near)
-        own >>= np.uint64(64) - depth
-        own <<= np.uint64(_EVEN if self.near is None else _NEAR)
-        slots += own
+            part += rest > near
+            part += rest >= np.negative(near, out=near)
+        slots += part
         return slots.view(np.intp)
 
 
-_FIELD, _WIDTH, _FIRST = np.uint64((1 << _DEPTH) - 1), np.uint64(_DEPTH), np.uint64(2 * _DEPTH)
+_FIELD, _ABOVE, _FIRST = np.uint64((1 << _DEPTH) - 1), np.uint64(_DEPTH), np.uint64(2 * _DEPTH)
 
 
 def chart_of(program: Program, source: Numeric, target: Numeric) -> Chart | None:
@@ -119,8 +122,10 @@ def _binade(source: Numeric, codes: U64) -> U64:
         return codes >> np.uint64(source.mantissa)
     if not source.signed:
         return bit_length(codes).astype(np.uint64)
-    sign = (codes >> np.uint64(source.bits - 1)) * np.uint64(source.mask)
-    return bit_length(codes ^ sign) + (sign & np.uint64(source.bits))
+    below = codes >> np.uint64(source.bits - 1)
+    number = bit_length(codes ^ (below * np.uint64(source.mask))).astype(np.uint64)
+    number += below * np.uint64(source.bits)
+    return number
 
 
 def _every_binade(source: Numeric) -> tuple[U64, U64]:
@@ -220,7 +225,8 @@ class _Making:
     def _give(self, binades: Slots, apart: Slots, width: U64 | np.uint64, depth: int) -> None:
         """Note the slots of binades, which come next and are as far from them as that."""
         first = (self.count + apart).astype(np.uint64)
-        self.binades[binades] = (first << _FIRST) | (width << _WIDTH) | np.uint64(depth)
+        above = np.uint64(64) - width
+        self.binades[binades] = (first << _FIRST) | (above << _ABOVE) | np.uint64(depth)
 
     def _keep(self, slots: Expected) -> None:
         self.found.append(slots)

@@ -28,6 +28,7 @@ from convcheck.numerics.number import (
     NAN,
     Numbers,
     below,
+    bit_length,
     exceeds,
     from_fractions,
     to_fraction,
@@ -258,3 +259,12 @@ def test_spellings_by_hand() -> None:
 
 def test_every_type_has_a_format_that_the_oracle_knows() -> None:
     assert {*ALL, "string"} <= set(CATALOG.types.types)
+
+
+def test_the_length_of_integers_next_to_every_sum_of_two_powers() -> None:
+    """Where a float64 rounds up to the next power of two, too."""
+    sums = {(1 << k) + (1 << j) for k in range(64) for j in range(k)} | {1 << k for k in range(65)}
+    near = sorted({n + d for n in sums for d in (-2, -1, 0, 1, 2)} & set(range(1 << 13)))
+    near += [n + d for n in sums for d in (-2, -1, 0, 1, 2) if 1 << 13 <= n + d < 1 << 64]
+    found = bit_length(np.array(near, np.uint64))
+    assert found.tolist() == [n.bit_length() for n in near]
