@@ -8,16 +8,19 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import IO, Any
 from unittest.mock import patch
 
+from catalogue import CATALOG
 from places import GOLDEN
 
 from convcheck.__main__ import main
 from convcheck.cli import progress
+from convcheck.rules import load as loading
+from convcheck.rules.load import Catalog, load
 
 Done = subprocess.CompletedProcess[str]
 
@@ -29,7 +32,8 @@ def convcheck(
 
     It ends as a process would, and leaves nothing behind: what it sets of the environment is put
     back. Its workers are processes, as they always are, but one where it says nothing of --jobs: a
-    second one would load the runtime again. Where stdout is given, it goes there.
+    second one would load the runtime again. The built-in specs are loaded once for all commands.
+    Where stdout is given, it goes there.
     """
     words = ["convcheck", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -38,9 +42,15 @@ def convcheck(
         patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=stdout or out, stderr=err),
         patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
         patch.object(os, "cpu_count", lambda: 1),
+        patch.object(loading, "load", loaded),
     ):
         code = ended()
     return Done(words, code, text_of(out), text_of(err))
+
+
+def loaded(folders: Sequence[Path] = ()) -> Catalog:
+    """Load the specs of a command: with a user's own, anew."""
+    return load(folders) if folders else CATALOG
 
 
 def ended() -> int:
