@@ -27,8 +27,9 @@ MAY_IMPORT = {
     "pool": {"numerics", "rules", "semantics", "vectors", "backends", "judge", "ask"},
     "plan": {"numerics", "rules", "semantics", "vectors", "backends", "judge", "ask", "pool"},
 }
-MAY_IMPORT["survey"] = MAY_IMPORT["reproduce"] = MAY_IMPORT["gate"] = MAY_IMPORT["plan"] | {"plan"}
-MAY_IMPORT["report"] = {*MAY_IMPORT, "survey", "reproduce", "gate"}
+for room in ("survey", "reproduce", "gate", "causes"):
+    MAY_IMPORT[room] = MAY_IMPORT["plan"] | {"plan"}
+MAY_IMPORT["report"] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
 MAY_IMPORT["cli"] = ROOMS
 RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto", "distributed"}

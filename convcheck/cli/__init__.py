@@ -21,6 +21,7 @@ COMMANDS = {
     "report": "Render a run's report again, from its JSON.",
     "merge": "Put the shards of a run together.",
     "diff": "Show what changed between two runs.",
+    "diagnose": "Say why a backend fails: the few causes of all failures.",
     "repro": "Turn a finding into a script that runs without convcheck.",
     "explain": "Show what the standard requires for one input, and why.",
     "list": "List specs, cases, backends or types.",

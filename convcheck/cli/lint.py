@@ -28,6 +28,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
     2 an error.
     """
+    from convcheck.causes.lint import unseen
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import faults, lint_spec
     from convcheck.wording import plural
@@ -40,8 +41,13 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
             proofs.append(lint_spec(spec))
             advance()
     found = faults(proofs)
+    blind = [] if patterns else list(unseen(loaded))
+    for error in blind:
+        say(str(error), err=True)
     for diagnostic, having in found.items():
         say(diagnostic.of(having), err=True)
+    if blind and not found:
+        return BAD_SPEC
     if found:
         bad = len({name for having in found.values() for name in having})
         say(f"{plural(len(found), 'error')} in {plural(bad, 'spec')}", err=True)

@@ -18,6 +18,7 @@ from convcheck.judge.result import (
     FAILURES,
     CallExample,
     CaseResult,
+    Example,
     Excuse,
     Group,
     Verdict,
@@ -37,7 +38,7 @@ from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, 
 from convcheck.report.examples import call_in_words, element_in_words, with_deciding_words
 from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
-from convcheck.rules.model import Level
+from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
 
 SEVERAL = "wrong elements of several kinds"
@@ -249,10 +250,17 @@ def _examples(shown: CaseFailure, evidence: Evidence) -> tuple[ElementInWords | 
 
 
 def _explain(shown: CaseFailure, evidence: Evidence, address: str) -> tuple[str, ...]:
-    """Return the command that explains the first example and asks the backend again, the values in
-    one part.
+    """Return the command that explains the first example."""
+    return explain_command(shown.case, with_deciding_words(evidence.examples[0]), address)
+
+
+def explain_command(
+    case: Case, example: Example | CallExample, address: str
+) -> tuple[str, str, str]:
+    """Return the command that explains an example and asks the backend again: its beginning, the
+    case, and the values.
     """
-    arguments = explain_arguments(shown.case, with_deciding_words(evidence.examples[0]))
+    arguments = explain_arguments(case, example)
     at = 2 if arguments[0] == "--" else 1
     asked = ["--backend", shell_word(address)] if address else []
     start = " ".join(["convcheck explain", *asked, *arguments[: at - 1]])

@@ -33,6 +33,7 @@ _KEYS = (
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
+CAUSES = "causes"  # the folder of wrong conversions, which are no specs
 MOST_EXTENDED = 100  # files, one by way of the other
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
@@ -253,7 +254,9 @@ def _files(root: Path) -> list[_File]:
         )
         for path in sorted(root.rglob("*.yml"))
     )
-    paths = sorted(p for p in root.rglob("*.yaml") if p.name != DTYPES)
+    paths = sorted(
+        p for p in root.rglob("*.yaml") if p != root / DTYPES and p.parent != root / CAUSES
+    )
     return [_File(path, _shown(path, root), root) for path in paths]
 
 

@@ -32,19 +32,32 @@ def read_rule(node: Node, context: Context) -> Rule:
     node.only(*_RULE_KEYS)
     level = read_level(node.need("level", "normative, implied, disputed or undefined"))
     cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)
+    return read_rule_of(node, context, level, cite)
+
+
+def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule:
+    """Return the rule of a node with a table, whose cells rest on `cite` unless they say more.
+
+    Raises SpecError with file and line.
+    """
     columns = _columns(node.get("columns"), context)
     width = len(columns[0][1]) if columns else 1
     table = node.need("table")
     if not table.items():
         raise table.error("the table has no rows", "at least `else: OUTCOME`")
     rows = read_all(lambda row: _row(*row, width, (level, cite), context), table.items().items())
-    when, same = _when(node.need("when"), context)
+    when, same = read_condition(node.need("when"), context)
     rounding = _rounding(node.get("round"), context)
     name = node.need("name").text()
     return Rule(name, when, same, rounding, columns, rows, level, cite, node.place)
 
 
-def _when(node: Node, context: Context) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
+def read_condition(
+    node: Node, context: Context
+) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
+    """Return what a condition names, each with the words that it may be; and whether it is for a
+    type to itself alone. Raises SpecError with file and line.
+    """
     node.only("from", "to", PAIR, *context.attributes)
     conditions: list[tuple[str, frozenset[Value]]] = []
     same = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +12,8 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Float
 from convcheck.numerics.rounding import MODES, round_to
+from convcheck.rules.causes import Hop
+from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points, Test
 
 if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program says
@@ -18,6 +22,7 @@ if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program
 NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 Answers = list[tuple[Bits, NDArray[np.uint8]]]
+HandedOn = Callable[["Program", Hop | None], tuple[Rows, Answers]]
 
 
 def answers_at(
@@ -31,8 +36,14 @@ def answers_at(
         assert entry.test is not None  # noqa: S101  only the last entry is `else`
         np.copyto(which, np.uint8(index), where=entry.test(points, entry.mode))
     rows = np.array([entry.first for entry in entries], np.int16)[which]
+
+    @cache
+    def handed_on(program: Program, hop: Hop | None) -> tuple[Rows, Answers]:
+        there = points if hop is None else gone_through(points, hop)
+        return answers_at(program, there, storage)
+
     answers = [
-        _reading(entries, points, which, rows, reading, storage)
+        _reading(entries, points, which, rows, reading, (storage, handed_on))
         for reading in range(program.readings)
     ]
     return rows, answers
@@ -69,9 +80,10 @@ def _reading(
     which: NDArray[np.uint8],
     rows: Rows,
     reading: int,
-    storage: np.dtype[np.generic],
+    made: tuple[np.dtype[np.generic], HandedOn],
 ) -> tuple[Bits, NDArray[np.uint8]]:
     """Return codes and patterns under one reading; handed-on elements also get their own row."""
+    storage, handed_on = made
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]
     codes: Bits = _constants(steps, storage)[which]
@@ -84,7 +96,7 @@ def _reading(
         if step.compute is not None:
             np.copyto(codes, step.compute(points, step.mode), where=here)
         elif step.program is not None:
-            inner_rows, inner = answers_at(step.program, points, storage)
+            inner_rows, inner = handed_on(step.program, step.hop)
             inner_codes, inner_patterns = inner[min(reading, len(inner) - 1)]
             np.copyto(codes, inner_codes, where=here)
             np.copyto(patterns, inner_patterns, where=here)

@@ -6,7 +6,7 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format
 from convcheck.numerics.rounding import MODES
+from convcheck.rules.causes import Hop, Through
 from convcheck.rules.model import (
     DEFAULT,
     LEVELS,
@@ -27,6 +28,7 @@ from convcheck.rules.model import (
     Row,
     Rule,
     Spec,
+    Spelling,
     Value,
 )
 from convcheck.rules.rule import OTHER, PAIR
@@ -67,6 +69,8 @@ class CompiledOutcome:
     #: The rounding mode of the computation, '' for none.
     mode: str = ""
     program: Program | None = None
+    #: What x goes through on its way to that program.
+    hop: Hop | None = None
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,12 @@ class CompiledRow:
     cell: Cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
-    """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened."""
+    """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened.
+
+    It equals itself alone.
+    """
 
     #: The rows, tried from the first on.
     entries: tuple[CompiledRow, ...]
@@ -114,6 +121,8 @@ class Subject:
     left_out: frozenset[str] = frozenset()
     #: The rules on the way here, so that a circle is refused.
     chain: tuple[str, ...] = ()
+    #: Whether it counts which row decides. Of a wrong conversion it does not.
+    told: bool = True
 
     @cached_property
     def facts(self) -> dict[str, str]:
@@ -150,16 +159,29 @@ def compile_conversion(
     return _compiled(spec, source, target, attributes, rule)
 
 
+def compile_untold(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
+) -> Program:
+    """Return the program of rules that someone has edited. What it says of points is all that there
+    is: the rows that decide are not told. Raises SpecError as `compile_case` does.
+    """
+    return _program(replace(_subject(spec, source, target, attributes), told=False), spec.rules)
+
+
 @lru_cache(_KEPT)
 def _compiled(
     spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
 ) -> Program:
+    subject = _subject(spec, source, target, attributes)
+    return _program(subject, tuple(r for r in spec.rules if rule in ("", r.name)))
+
+
+def _subject(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
+) -> Subject:
     left_out = frozenset(name for name, value in attributes if value == DEFAULT)
     values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
-    subject = Subject(
-        spec, source.name, source.format, target.name, target.format, values, left_out
-    )
-    return _program(subject, tuple(r for r in spec.rules if rule in ("", r.name)))
+    return Subject(spec, source.name, source.format, target.name, target.format, values, left_out)
 
 
 def matches(rule: Rule, subject: Subject) -> int | None:
@@ -238,7 +260,7 @@ def _entry(
     steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
     test = _test(subject, row, steps[0].program)
     decision = _decision(subject, rule, row, cell)
-    handed_on = steps[0].program if len(steps) == 1 else None
+    handed_on = steps[0].program if len(steps) == 1 and subject.told else None
     decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
     return CompiledRow(test, mode, steps, first, rule, row, cell), decisions
 
@@ -251,7 +273,7 @@ def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
         return _through(subject.spec, row, inner)
     test = case_word(row.label, subject.spec.literals)
     if test is None:
-        raise _unknown_case(row, subject.spec)
+        raise _unknown_case(row, subject.spec.literals)
     return test
 
 
@@ -301,7 +323,9 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     if word == AS_REAL:
         return CompiledOutcome(0, program=_as_real(subject, rule, cell))
     if word == AS_BELOW:
-        return CompiledOutcome(0, program=_as_below(subject, rule))
+        return CompiledOutcome(0, program=_as_below(subject, rule.name))
+    if isinstance(outcome, Through):
+        return CompiledOutcome(0, program=_as_below(subject, rule.name), hop=outcome.hop)
     if word == BY:
         return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
@@ -326,10 +350,11 @@ def _going_on(subject: Subject) -> Program:
     return _program(subject, subject.spec.rules)
 
 
-def _as_below(subject: Subject, rule: Rule) -> Program:
-    """Decide by the rules that stand below this one."""
+@lru_cache(_KEPT)
+def _as_below(subject: Subject, rule: str) -> Program:
+    """Decide by the rules that stand below a rule, as several rows of its table may say."""
     names = [each.name for each in subject.spec.rules]
-    return _program(subject, subject.spec.rules[names.index(rule.name) + 1 :])
+    return _program(subject, subject.spec.rules[names.index(rule) + 1 :])
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:
@@ -369,26 +394,36 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
 
 def unknown_words(spec: Spec) -> Iterator[SpecError]:
     """Return an error for every word of a spec's tables that is not in the vocabulary."""
+    yield from unknown_words_of(spec.rules, spec.literals)
+
+
+def unknown_words_of(
+    rules: Iterable[Rule], literals: Mapping[str, Spelling]
+) -> Iterator[SpecError]:
+    """Return an error for every word of rules that is not in the vocabulary."""
     known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS}
-    for rule in spec.rules:
+    for rule in rules:
         modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
         yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)
         for row in rule.rows:
-            if not _is_known(row, spec):
-                yield _unknown_case(row, spec)
+            if not _is_known(row, literals):
+                yield _unknown_case(row, literals)
             for cell in row.cells:
-                yield from (_unknown_outcome(o, cell) for o in cell.outcomes if o.word not in known)
+                words = (
+                    o for o in cell.outcomes if o.word not in known and not isinstance(o, Through)
+                )
+                yield from (_unknown_outcome(o, cell) for o in words)
                 own = (o.round for o in cell.outcomes)
                 yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
 
 
-def _is_known(row: Row, spec: Spec) -> bool:
+def _is_known(row: Row, literals: Mapping[str, Spelling]) -> bool:
     own = row.label == ELSE or row.label.startswith(THROUGH)
-    return own or case_word(row.label, spec.literals) is not None
+    return own or case_word(row.label, literals) is not None
 
 
-def _unknown_case(row: Row, spec: Spec) -> SpecError:
-    hint = meant(row.label, known_cases(spec.literals))
+def _unknown_case(row: Row, literals: Mapping[str, Spelling]) -> SpecError:
+    hint = meant(row.label, known_cases(literals))
     return SpecError(f"unknown case word {row.label!r}", place=row.place, hint=hint)
 
 

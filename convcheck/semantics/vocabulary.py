@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import encode
 from convcheck.numerics.decimal import plain_text, significant_digits
 from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
-from convcheck.numerics.number import INFINITY, NAN, Numbers, below, exceeds
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, below, exceeds
 from convcheck.numerics.rounding import MODES, Rounded, round_to
 from convcheck.rules.model import Spelling
 from convcheck.semantics.expected import (
@@ -50,6 +50,7 @@ class Points:
     #: The inputs as exact numbers.
     x: Numbers
     _rounded: dict[str, Rounded] = field(default_factory=dict)
+    _matching: dict[str, Mask] = field(default_factory=dict)
     _number: Mask | None = None
 
     def rounded(self, mode: str) -> Rounded:
@@ -57,6 +58,18 @@ class Points:
         if mode not in self._rounded:
             self._rounded[mode] = round_to(self.x, cast(Numeric, self.target), MODES[mode])
         return self._rounded[mode]
+
+    def matching(self, pattern: str) -> Mask:
+        """Return which inputs are texts that match a regular expression as a whole."""
+        if pattern not in self._matching:
+            matches = re.compile(pattern).fullmatch
+            found = (matches(text) is not None for text in cast(Texts, self.bits))
+            self._matching[pattern] = np.fromiter(found, bool, len(self.bits))
+        return self._matching[pattern]
+
+    def with_numbers(self, x: Numbers) -> Points:
+        """Return the same inputs, taken for other numbers."""
+        return Points(self.source, self.target, self.bits, x, _matching=self._matching)
 
     @property
     def number(self) -> Mask:
@@ -113,17 +126,18 @@ def _bound(p: Points, name: str) -> Fraction:
     return cast(Fraction, getattr(p.target, name))
 
 
-def _beyond(p: Points, mode: str, bound: Fraction) -> Mask:
-    """[x] farther from zero than a bound of the destination."""
+def _beyond(p: Points, mode: str, bound: Fraction, past: int = 0) -> Mask:
+    """[x] farther from zero than a bound of the destination, or than so many values past it."""
     rounded = p.rounded(mode)
     target = p.target
     if isinstance(target, Float):
         # what underflows a format without a zero has a magnitude that wrapped round below 0
         below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
         return np.asarray(
-            rounded.magnitude + below_zero > np.uint64(target.max_magnitude) + below_zero
+            rounded.magnitude + below_zero > np.uint64(target.max_magnitude + past) + below_zero
         )
-    far = rounded.magnitude > np.uint64(abs(bound))
+    limit = int(abs(bound)) + past
+    far = rounded.magnitude > np.uint64(min(limit, 2**64 - 1))
     return far if rounded.beyond is None else far | rounded.beyond
 
 
@@ -136,6 +150,33 @@ def _exact(p: Points, mode: str) -> Mask:
     """Return where x is a value of the destination's grid."""
     low, high = p.rounded("toward-zero"), p.rounded("away")
     return np.asarray(low.magnitude == high.magnitude) & p.number
+
+
+def _subnormal(p: Points) -> Mask:
+    """Return where x is a subnormal of its own type."""
+    if not isinstance(p.source, Float) or not p.source.zero:
+        return np.zeros(len(p.bits), bool)
+    magnitude = cast(Codes, p.bits) & p.source.storage.type(p.source.magnitude_mask)
+    return np.asarray(
+        (magnitude > 0) & (magnitude >> p.source.storage.type(p.source.mantissa) == 0)
+    )
+
+
+def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
+    """Return where [x] is a subnormal of the destination."""
+    if not isinstance(p.target, Float) or not p.target.zero:
+        return np.zeros(len(p.bits), bool)
+    magnitude = p.rounded(mode).magnitude
+    small = (magnitude > 0) & (magnitude >> np.uint64(p.target.mantissa) == 0)
+    return np.asarray(small & (p.x.kind == FINITE))
+
+
+def _tiny(p: Points) -> Mask:
+    """Return where x is closer to zero than the least normal of the destination, and not zero."""
+    if not isinstance(p.target, Float) or not p.target.zero:
+        return np.zeros(len(p.bits), bool)
+    least = p.target.lowest_exponent + p.target.mantissa
+    return np.asarray((p.x.exponent < least) & (p.x.significand != 0) & (p.x.kind == FINITE))
 
 
 def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
@@ -161,9 +202,19 @@ _THRESHOLD: Mapping[str, Test] = {
     "[x] > max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
     "[x] < -max": lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
     "[x] < min": lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
+    "x >= next": lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _positive(p),
+    "x <= -next": lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _negative(p),
+    "[x] > next": lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _positive(p),
+    "[x] < -next": lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _negative(p),
     "[x] = -0": _rounds_to_negative_zero,
+    "x is subnormal": lambda p, mode: _subnormal(p),
+    "x is tiny": lambda p, mode: _tiny(p),
+}
+_ISOLATED: Mapping[str, Test] = {
+    "[x] is subnormal": _rounds_to_subnormal,
 }
 CASES: Mapping[str, CaseWord] = {
+    **_words("isolated", _ISOLATED),
     **_words("grid", _GRID),
     **_words("special", _SPECIAL),
     **_words("threshold", _THRESHOLD),
@@ -171,24 +222,27 @@ CASES: Mapping[str, CaseWord] = {
 ELSE = "else"
 THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
-_POWER = re.compile(r"x (<|>=) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
+_POWER = re.compile(r"x (<|>=|<=|>) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
     """Return the function of a row's label, None for a word that is not in the vocabulary."""
     if label.startswith(TEXT_IS):
         literal = literals.get(label.removeprefix(TEXT_IS))
-        return _spelled(re.compile(literal.matches)) if literal else None
+        return _spelled(literal.matches) if literal else None
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
     if power := _POWER.fullmatch(label):
         bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
-        return _on_one_side(bound, above=power[1] == ">=")
+        return CaseWord("threshold", partial(_on_one_side, power[1], bound))
     return CASES.get(label)
 
 
-def _on_one_side(bound: Fraction, *, above: bool) -> CaseWord:
-    return CaseWord("threshold", lambda p, mode: (below(p.x, bound) ^ above) & p.number)
+def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
+    if relation in ("<", ">="):
+        return (below(p.x, bound) ^ (relation == ">=")) & p.number
+    mirrored = replace(p.x, sign=~p.x.sign)
+    return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
 
 
 def _of_texts(test: Callable[[str], bool]) -> CaseWord:
@@ -198,8 +252,8 @@ def _of_texts(test: Callable[[str], bool]) -> CaseWord:
     return CaseWord("isolated", holds)
 
 
-def _spelled(pattern: re.Pattern[str]) -> CaseWord:
-    return _of_texts(lambda text: pattern.fullmatch(text) is not None)
+def _spelled(pattern: str) -> CaseWord:
+    return CaseWord("isolated", lambda p, mode: p.matching(pattern))
 
 
 def _longer(digits: int) -> CaseWord:
@@ -227,7 +281,14 @@ def possible(label: str, source: Format, target: Format) -> bool:
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for error messages."""
     spelled = (TEXT_IS + name for name in literals)
-    return [*CASES, ELSE, *spelled, DIGITS + "N", "x < 2^N", "x >= 2^N", THROUGH + "TYPE"]
+    return [
+        *CASES,
+        ELSE,
+        *spelled,
+        DIGITS + "N",
+        *(f"x {relation} 2^N" for relation in ("<", "<=", ">", ">=")),
+        THROUGH + "TYPE",
+    ]
 
 
 # Outcome words. A constant gives a code of the destination; a computation gives codes.
@@ -361,7 +422,9 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
 AS_BELOW = "as-below"  # what the rules below say
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
-ROUNDING_WORDS = frozenset(("[x] > max", "[x] < -max", "[x] < min", "[x] = -0", "[x]", "wrapped"))
+ROUNDING_WORDS = frozenset(
+    (*(word for word in CASES if word.startswith("[x]") and word != "[x] = x"), "[x]", "wrapped")
+)
 
 
 def known_outcomes() -> list[str]:

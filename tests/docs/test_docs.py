@@ -250,8 +250,9 @@ def keys_of_spec_files() -> set[str]:
 
 
 def test_the_language_of_spec_files_is_told_whole() -> None:
-    page = (ROOT / "docs" / "specs.md").read_text("utf-8")
-    words = set(re.findall(r"`([^`\n]+)`", prose(ROOT / "docs" / "specs.md")))
+    pages = [ROOT / "docs" / name for name in ("specs.md", "causes.md")]
+    page = "\n".join(path.read_text("utf-8") for path in pages)
+    words = {word for path in pages for word in re.findall(r"`([^`\n]+)`", prose(path))}
     keys = keys_of_spec_files()
     assert {"extends", "round", "refused-unless", "ask-a-little", "narrow", "says"} <= keys
     assert not {key for key in keys if f"{key}:" not in page and key not in words}

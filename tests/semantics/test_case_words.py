@@ -32,7 +32,7 @@ from specs import write_spec
 SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "int8", "uint8"]
 MODES = ["nearest-even", "toward-zero", "away"]
 TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
-WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3"]
+WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3", "x <= -2^3", "x > 2^-3"]
 STEP = 0x57EF  # the code next to 127 in float16, which is near no power of two
 
 

@@ -15,7 +15,16 @@ from typing import Any
 
 import msgspec
 
-from convcheck.report.json import bench, certificate, diff, journal, report, reports, survey
+from convcheck.report.json import (
+    bench,
+    certificate,
+    diagnosis,
+    diff,
+    journal,
+    report,
+    reports,
+    survey,
+)
 from convcheck.report.json.codec import Shape
 
 FORMATS: dict[str, type[Shape]] = {
@@ -23,6 +32,7 @@ FORMATS: dict[str, type[Shape]] = {
     "reports": reports.ReportsJson,
     "survey": survey.SurveyJson,
     "diff": diff.DiffJson,
+    "diagnosis": diagnosis.DiagnosisJson,
     "bench": bench.BenchJson,
     "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,

@@ -1,0 +1,183 @@
+"""specs/causes/*.yaml -> Causes: wrong conversions as edits of what a spec says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from convcheck.errors import Place
+from convcheck.numerics.format import Bool, Float, Text
+from convcheck.numerics.rounding import MODES
+from convcheck.rules.context import Context
+from convcheck.rules.load import CAUSES, Catalog, data_dir
+from convcheck.rules.model import Case, Cell, Cite, DType, Outcome, Rounding, Row, Rule, Value
+from convcheck.rules.rule import read_condition, read_rule_of
+from convcheck.rules.source import Node, read_all, read_yaml
+from convcheck.rules.types import Types
+
+_KEYS = ("name", "says", "each", "when", "through", "round", "under", "table", "rounds")
+BEYOND = ("infinity", "clamp", "least", "wrap")
+NEAREST = "nearest-even"
+WHOLE = "whole"  # goes through the whole numbers
+When = tuple[tuple[str, frozenset[Value]], ...]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A type that a number goes through on its way to the destination."""
+
+    #: None for the whole numbers, of any size.
+    type: DType | None
+    #: The rounding mode by which it gets there.
+    round: str
+    #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
+    #: least value, or the low bits of the number.
+    beyond: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Through(Outcome):
+    """The outcome that the rules below decide, of x as a type holds it. No spec has it."""
+
+    #: What x goes through.
+    hop: Hop
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A wrong conversion: what it does otherwise than a spec says. Each part is an edit; where it
+    has several, all of them are made.
+    """
+
+    name: str
+    #: A plain sentence without its subject: 'rounds twice, through float32'.
+    says: str
+    #: What it is applied to: as the condition of a rule.
+    when: When
+    #: What is tried before all rules: its own table, and then a type that x goes through.
+    rules: tuple[Rule, ...]
+    #: The rounding mode in the place of each that a rule has, '' for none.
+    rounds: str
+    #: Attribute -> the value that is in force whatever is given.
+    under: tuple[tuple[str, str], ...]
+    place: Place
+
+    def applies_to(self, case: Case) -> bool:
+        """Return whether it may be the cause of what is wrong with a case."""
+        source, target = case.inputs[0].name, case.outputs[0].name
+        facts = {"from": source, "to": target}
+        if any(hop.type and hop.type.name in (source, target) for hop in self.hops):
+            return False
+        return all(facts[key] in allowed for key, allowed in self.when)
+
+    @property
+    def hops(self) -> Iterator[Hop]:
+        """What x goes through."""
+        outcomes = (o for r in self.rules for row in r.rows for c in row.cells for o in c.outcomes)
+        return (outcome.hop for outcome in outcomes if isinstance(outcome, Through))
+
+
+def load_causes(catalog: Catalog) -> tuple[Cause, ...]:
+    """Return the built-in causes, and those in the folders of a catalogue, in order.
+
+    Raises SpecError, with file and line, for every one that cannot be read.
+    """
+    roots = [data_dir("specs"), *catalog.folders]
+    files = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
+    nodes = read_all(lambda file: _entries(*file), files)
+    entries = [entry for found in nodes for entry in found]
+    causes = read_all(lambda entry: _cause(entry, catalog.types), entries)
+    _check_names(entries, causes)
+    return causes
+
+
+def _entries(root: Path, path: Path) -> list[Node]:
+    """Return the entries of a file, one for each choice of what stands in braces."""
+    node = read_yaml(path, f"{root.name}/{path.relative_to(root).as_posix()}")
+    node.only("causes")
+    return [one for entry in node.listed("causes") for one in _instances(entry)]
+
+
+def _instances(entry: Node) -> Iterator[Node]:
+    """Yield an entry once for each combination of the values of `each`."""
+    each = entry.get("each")
+    lists = {name: values.elements() for name, values in each.items().items()} if each else {}
+    bare = replace(entry, value={k: v for k, v in entry.items().items() if k != "each"})
+    for values in product(*lists.values()):
+        yield _filled(bare, dict(zip(lists, (v.text() for v in values), strict=True)))
+
+
+def _filled(node: Node, values: Mapping[str, str]) -> Node:
+    """Return a node with `{NAME}` replaced by the value of that name, in words and in keys."""
+
+    def fill(text: str) -> str:
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    if isinstance(node.value, str):
+        return replace(node, value=fill(node.value))
+    if isinstance(node.value, list):
+        return replace(node, value=[_filled(each, values) for each in node.value])
+    return replace(node, value={fill(k): _filled(v, values) for k, v in node.value.items()})
+
+
+def _check_names(entries: Sequence[Node], causes: Sequence[Cause]) -> None:
+    seen: set[str] = set()
+    for entry, cause in zip(entries, causes, strict=True):
+        if cause.name in seen:
+            raise entry.error(f"two causes are named {cause.name!r}", "name each otherwise")
+        seen.add(cause.name)
+
+
+def _cause(node: Node, types: Types) -> Cause:
+    node.only(*_KEYS)
+    context = Context(types, {}, {}, {}, {})
+    name, says = node.need("name").text(), node.need("says", "what it does, in plain words").text()
+    when = node.get("when")
+    hop, rounds, under = node.get("through"), node.get("rounds"), node.get("under")
+    if all(part is None for part in (hop, rounds, under, node.get("table"))):
+        raise node.error("nothing differs from the rules", "through, rounds, under or a table")
+    cite = Cite(says, "text", node.place)
+    return Cause(
+        name,
+        says,
+        read_condition(when, context)[0] if when else (),
+        tuple(_rules(node, name, context, cite)),
+        rounds.word(tuple(MODES), "rounding mode") if rounds else "",
+        tuple((k, v.text()) for k, v in under.items().items()) if under else (),
+        node.place,
+    )
+
+
+def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule]:
+    """Yield the rule of a cause's table, and the one by which x goes through a type."""
+    if node.get("table") is not None:
+        entries = {k: v for k, v in node.items().items() if k in ("name", "table", "round")}
+        table = replace(node, value={**entries, "when": replace(node, value={})})
+        yield read_rule_of(table, context, "undefined", cite)
+    if hop := node.get("through"):
+        outcome = Through("through", hop=_hop(hop, context.types))
+        cell = Cell((outcome,), "undefined", cite, hop.place, "through")
+        rows = (Row("else", (cell,), hop.place),)
+        named = f"{name} / through"
+        yield Rule(named, (), False, Rounding(), (), rows, "undefined", cite, hop.place)
+
+
+def _hop(node: Node, types: Types) -> Hop:
+    entries = {"type": node} if isinstance(node.value, str) else node.items()
+    if "type" not in entries or entries.keys() - {"type", "round", "beyond"}:
+        raise node.error("`through` has a type, `round` and `beyond`", "through: float32")
+    mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
+    name = entries["type"].word((*types.types, WHOLE), "type")
+    if name == WHOLE:
+        return Hop(None, mode, BEYOND[0])
+    fmt = types.types[name].format
+    holds = isinstance(fmt, Float) and fmt.infinity
+    if isinstance(fmt, Text | Bool) or ("beyond" not in entries and not holds):
+        hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
+        raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
+    beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
+    return Hop(types.types[name], mode, beyond)

@@ -1,0 +1,72 @@
+"""What becomes of numbers that go through another type on their way to the destination."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from convcheck.numerics.codec import decode, encode
+from convcheck.numerics.format import Codes, Float, Int
+from convcheck.numerics.number import FINITE, NAN, Numbers, normalised
+from convcheck.numerics.rounding import MODES, round_to
+from convcheck.rules.causes import Hop
+from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points
+
+
+def gone_through(points: Points, hop: Hop) -> Points:
+    """Return points whose x is what a type holds of it. Codes and texts stay what they are."""
+    if hop.type is None:
+        return points.with_numbers(_as_whole(points.x, hop))
+    fmt = hop.type.format
+    if isinstance(fmt, Float):
+        return points.with_numbers(_as_float(points.x, fmt, hop))
+    return points.with_numbers(_as_integer(points, cast(Int, fmt), hop))
+
+
+def _as_whole(x: Numbers, hop: Hop) -> Numbers:
+    """Return numbers rounded to whole ones, which keep their sign: -0.25 may become -0."""
+    magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
+    exponent, significand = normalised(magnitude, 0)
+    fraction = (x.exponent < 63) & (x.kind == FINITE)
+    return replace(
+        x,
+        exponent=np.where(fraction, exponent, x.exponent),
+        significand=np.where(fraction, significand, x.significand),
+        sticky=None,
+    )
+
+
+def _as_float(x: Numbers, fmt: Float, hop: Hop) -> Numbers:
+    """Return numbers rounded to a float. NaN stays one."""
+    most = fmt.infinity_code if hop.beyond == "infinity" else fmt.max_magnitude
+    magnitude = np.minimum(round_to(x, fmt, MODES[hop.round]).magnitude, np.uint64(most))
+    there = decode(fmt, encode(fmt, magnitude, x.sign))
+    return replace(there, kind=np.where(x.kind == NAN, NAN, there.kind))
+
+
+def _as_integer(points: Points, fmt: Int, hop: Hop) -> Numbers:
+    """Return numbers rounded to an integer. Of NaN that is what becomes of it: 0 where it clamps
+    or wraps, and else what every number gives that the type cannot hold.
+    """
+    x = points.x
+    low = COMPUTATIONS["wrapped"][0]
+    wrapped = cast(Codes, low(Points(points.source, fmt, points.bits, x), hop.round))
+    if hop.beyond == "wrap":
+        return decode(fmt, np.where(x.kind == FINITE, wrapped, fmt.storage.type(0)))
+    least, most = int(fmt.min) & fmt.mask, int(fmt.max)
+    if hop.beyond == "clamp":
+        outside = np.where(x.kind == NAN, 0, np.where(x.sign, least, most)).astype(fmt.storage)
+    else:
+        outside = np.full(len(x), least if fmt.signed else most, fmt.storage)
+    codes = np.where(_holds(fmt, x, hop.round), wrapped, outside)
+    return decode(fmt, codes)
+
+
+def _holds(fmt: Int, x: Numbers, mode: str) -> Mask:
+    """Return which x are, once rounded, values of an integer type."""
+    rounded = round_to(x, fmt, MODES[mode])
+    bound = np.where(x.sign, np.uint64(-int(fmt.min)), np.uint64(int(fmt.max)))
+    held = (rounded.magnitude <= bound) & (x.kind == FINITE)
+    return np.asarray(held if rounded.beyond is None else held & ~rounded.beyond)

@@ -1,0 +1,88 @@
+"""The catalogue of causes: each can be seen, and a bad one is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from catalogue import CATALOG
+from command import convcheck
+
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.lint import unseen
+from convcheck.errors import SpecError
+from convcheck.rules.load import Catalog
+
+GOOD = """\
+causes:
+  - name: drops-the-sign-of-infinity
+    says: gives +Inf for an infinity of either sign
+    when: {from: float, to: [float16, bfloat16, float32]}
+    table: {-inf: +inf}
+"""
+
+
+def with_causes(folder: Path, text: str) -> Catalog:
+    (folder / "causes").mkdir(exist_ok=True)
+    (folder / "causes" / "own.yaml").write_text(text)
+    return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
+
+
+def test_every_cause_is_seen_by_some_input_and_lint_tells_of_one_that_is_not(
+    tmp_path: Path,
+) -> None:
+    assert len(causes_of(CATALOG)) >= 100
+    blind = GOOD.replace("{-inf: +inf}", "{-inf: as-below}").replace("from: float,", "from: bool,")
+    [error] = unseen(with_causes(tmp_path, blind))
+    assert "own.yaml:2: no input shows the cause 'drops-the-sign-of-infinity'" in str(error)
+
+
+def test_a_folder_of_ones_own_adds_causes(tmp_path: Path) -> None:
+    causes = causes_of(with_causes(tmp_path, GOOD))
+    assert causes[-1].name == "drops-the-sign-of-infinity"
+    assert len(causes) == len(causes_of(CATALOG)) + 1
+
+
+def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
+    edit = '    each: {W: [nan, +0], S: [+inf, -inf]}\n    table: {"{S}": "{W}"}'
+    text = GOOD.replace("drops-the-sign-of-infinity", "from-{S}-to-{W}")
+    causes = causes_of(with_causes(tmp_path, text.replace("    table: {-inf: +inf}", edit)))[-4:]
+    names = ["from-+inf-to-nan", "from--inf-to-nan", "from-+inf-to-+0", "from--inf-to-+0"]
+    assert [cause.name for cause in causes] == names
+    assert [row.label for c in causes for row in c.rules[0].rows] == ["+inf", "-inf"] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("table: {-inf: +inf}", "rows: {-inf: +inf}", "own.yaml:5: unknown key `rows`"),
+        ("    table: {-inf: +inf}\n", "", "own.yaml:2: nothing differs from the rules"),
+        ("{-inf: +inf}", "{-infinity: +inf}", "own.yaml:5: unknown case word '-infinity'"),
+        ("{-inf: +inf}", "{-inf: +infinity}", "own.yaml:5: unknown outcome word '+infinity'"),
+        ("{-inf: +inf}", "{else: through float32}", "own.yaml:5: unknown outcome word"),
+        ("table: {-inf: +inf}", "through: float33", "own.yaml:5: unknown type 'float33'"),
+        ("table: {-inf: +inf}", "through: int8", "own.yaml:5: what becomes of numbers that int8"),
+        ("table: {-inf: +inf}", "through: {kind: int8}", "own.yaml:5: `through` has a type"),
+        ("table: {-inf: +inf}", "rounds: sideways", "own.yaml:5: unknown rounding mode 'sideways'"),
+        ("from: float,", "from: floaty,", "own.yaml:4: unknown type 'floaty'"),
+        ("drops-the-sign-of-infinity", "truncates", "own.yaml:2: two causes are named 'truncates'"),
+        ("    says: gives +Inf for an infinity of either sign\n", "", "own.yaml:2: missing `says`"),
+        ("causes:", "cases:", "own.yaml:1: unknown key `cases`"),
+        ("    when", "   when", "own.yaml:4: not YAML"),
+    ],
+)
+def test_a_bad_cause_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in GOOD
+    with pytest.raises(SpecError) as caught:
+        causes_of(with_causes(tmp_path, GOOD.replace(old, new)))
+    assert said in str(caught.value)
+    assert "hint: " in str(caught.value)
+
+
+def test_a_bad_cause_is_bad_input_of_diagnose(tmp_path: Path) -> None:
+    with_causes(tmp_path, GOOD.replace("+inf}", "+infinity}"))
+    done = convcheck("diagnose", "--backend", "reference", "--specs", tmp_path, "onnx.Cast-21")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unknown outcome word '+infinity'" in done.stderr

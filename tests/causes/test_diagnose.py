@@ -1,0 +1,63 @@
+"""`convcheck diagnose`: planted faults are told by what they are, exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command import convcheck
+from places import ROOT
+
+from convcheck.report.json.schemas import schema
+
+TRUNCATING = "tests.planted.rounding_backends:Truncating"
+CHOICE = ("onnx.Cast-21", "--from", "float32", "--to", "float16", "--to", "bfloat16")
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_a_planted_fault_is_told(tmp_path: Path) -> None:
+    out = tmp_path / "d.json"
+    done = convcheck("diagnose", "--backend", TRUNCATING, *CHOICE, "--json", out, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each"
+    assert lines[2].startswith("A  truncates")
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema("diagnosis"))
+    [cause] = found["causes"]
+    assert [one["name"] for one in cause["together"]] == ["truncates"]
+    assert [case["case"] for case in cause["cases"]] == [
+        f"onnx.Cast-21/float32-to-{target}{rest}"
+        for target in ("float16", "bfloat16")
+        for rest in ("", "/saturate=0")
+    ]
+    assert all(case["answers"] > case["wrong"] > 0 for case in cause["cases"])
+
+
+def test_what_is_right_has_no_cause() -> None:
+    done = convcheck("diagnose", "--backend", "reference", *CHOICE)
+    assert done.returncode == 0
+    assert done.stdout == "none of 4 cases fails: there is nothing to explain\n"
+
+
+def test_what_is_not_explained_is_said() -> None:
+    done = convcheck("diagnose", "--backend", "tests.planted.bad_backends:Abort", *CHOICE)
+    assert done.returncode == 1
+    assert "not explained: 4 cases" in done.stdout
+
+
+def test_nothing_asked_is_no_success() -> None:
+    done = convcheck("diagnose", "--backend", "ml_dtypes", "onnx.Range-11")
+    assert (done.returncode, done.stdout.startswith("none of 0 cases fails")) == (3, True)
+
+
+def test_which_backend_has_to_be_said() -> None:
+    done = convcheck("diagnose", "onnx.Cast-21")
+    assert done.returncode == 2
+    assert "--backend" in done.stderr

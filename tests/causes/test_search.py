@@ -1,0 +1,159 @@
+"""A cause is told only if it gives every answer; each is found in the answers that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.gather import gathered
+from convcheck.causes.model import CaseDiagnosis
+from convcheck.causes.search import Search, diagnosed
+from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers
+from convcheck.rules.causes import Cause
+from convcheck.rules.find import find_case
+from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.expected import EXACT, UNDEFINED
+from convcheck.semantics.expected import REFUSED as TO_REFUSE
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import VectorSet
+
+CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
+CORPUS = Corpus(CATALOG, "edge", 0, ())
+WIDE = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
+TO_INTEGER = "pypto.cast-0.2/float32-to-int16/mode=CAST_RINT/satmode=ON"
+# a case that shows it, for each cause that is not of the wide conversion of floats
+SHOWN_BY = {
+    "through-float64": "onnx.Cast-21/string-to-float32",
+    "cut-to-float64": "onnx.Cast-21/string-to-float32",
+    "negative-zero-is-true": "onnx.Cast-21/float32-to-bool",
+    "nan-is-false": "onnx.Cast-21/float32-to-bool",
+    "negative-zero-is-nan": "onnx.Cast-21/float32-to-float16",
+    "refuses-as-strtod": "onnx.Cast-21/string-to-float16",
+    "refuses-as-strtod-to-float64": "onnx.Cast-21/string-to-float64",
+    "strtod-through-float32": "onnx.Cast-21/string-to-float16",
+}
+
+
+def vectors_of(name: str) -> VectorSet:
+    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
+    assert isinstance(vectors, VectorSet)
+    return vectors
+
+
+def answered(vectors: VectorSet, *causes: Cause) -> Answers:
+    """What a backend answers that converts as the causes say."""
+    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
+    program = compile_wrong(spec, case, causes)
+    assert program is not None
+    reading = readings_at(program, points_of(case, vectors.inputs[0]))[0]
+    refused = reading.patterns == TO_REFUSE
+    messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "no")
+    return Answers(reading.codes, np.where(refused, REFUSED, ANSWERED).astype(np.uint8), messages)
+
+
+def told(vectors: VectorSet, answers: Answers) -> CaseDiagnosis:
+    return diagnosed(Search(tuple(CAUSES.values()), CATALOG), vectors, answers)
+
+
+@pytest.mark.parametrize("name", list(CAUSES))
+def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
+    cause = CAUSES[name]
+    candidates = (SHOWN_BY.get(name, WIDE), TO_INTEGER, *MORE)
+    for case in candidates:
+        vectors = vectors_of(case)
+        if not decides(vectors, cause):
+            continue
+        found = told(vectors, answered(vectors, cause))
+        if found.wrong:
+            assert (name,) in found.fits
+            return
+    raise AssertionError(f"nothing asked here shows {name}")
+
+
+MORE = (
+    "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1",
+    "onnx.Cast-21/float32-to-float8e5m2/saturate=1",
+    "onnx.Cast-21/float32-to-float8e4m3fnuz/saturate=1",
+    "onnx.Cast-21/float32-to-float16",
+    "onnx.Cast-21/float64-to-float32",
+    "onnx.Cast-21/int64-to-float32",
+    "onnx.Cast-21/int64-to-int8",
+    "onnx.Cast-21/uint64-to-float32",
+    "onnx.Cast-24/float32-to-float8e8m0/round_mode=up",
+    "onnx.Cast-24/float32-to-float8e8m0/round_mode=down",
+    "pypto.cast-0.2/int32-to-int16/mode=CAST_NONE/satmode=ON",
+    "onnx.Cast-25/int32-to-float8e8m0/saturate=1/round_mode=up",
+    "onnx.Cast-25/float16-to-float8e4m3fn/saturate=0",
+    "onnx.Cast-25/float16-to-float8e8m0/saturate=0/round_mode=up",
+    "onnx.BitCast-26/bfloat16-to-uint16",
+    "pypto.cast-0.2/float32-to-float16/mode=CAST_ODD",
+)
+
+
+def decides(vectors: VectorSet, cause: Cause) -> bool:
+    """Tell whether a cause has a meaning for a case, and says what it gives for each input."""
+    case = vectors.case
+    program = compile_wrong(CATALOG.specs[case.spec], case, (cause,))
+    if program is None or not cause.applies_to(case):
+        return False
+    given = readings_at(program, points_of(case, vectors.inputs[0]))[0]
+    free = vectors.expected.readings[0].patterns == UNDEFINED
+    return not ((given.patterns == UNDEFINED) & ~free).any()
+
+
+def test_two_causes_are_found_together_where_none_alone_fits() -> None:
+    vectors = vectors_of(WIDE)
+    both = CAUSES["through-float32"], CAUSES["carry-is-nan"]
+    found = told(vectors, answered(vectors, *both))
+    assert found.fits == (tuple(cause.name for cause in both),)
+
+
+def test_a_cause_that_misses_a_single_answer_is_none() -> None:
+    vectors = vectors_of(WIDE)
+    answers = answered(vectors, CAUSES["through-float32"])
+    due = vectors.expected.readings[0]
+    [same, *_] = np.flatnonzero((answers.got == due.codes) & (due.patterns == EXACT))
+    answers.got[same] ^= 1
+    found = told(vectors, answers)
+    assert found.fits == ()
+    assert (found.near[0].name, found.near[0].count) == ("through-float32", found.answers - 1)
+
+
+def test_what_is_undefined_refutes_nothing_and_what_kills_is_not_explained() -> None:
+    vectors = vectors_of("onnx.Cast-21/float64-to-int8")
+    answers = answered(vectors, CAUSES["rounds-away"])
+    free = vectors.expected.readings[0].patterns != EXACT
+    answers.got[free] ^= 1
+    assert ("rounds-away",) in told(vectors, answers).fits
+    state = answers.state.copy()
+    state[~free] = CRASHED
+    assert told(vectors, replace(answers, state=state)).fits == ()
+
+
+def test_what_is_right_is_not_searched() -> None:
+    vectors = vectors_of(WIDE)
+    reading = vectors.expected.readings[0]
+    state = np.full(len(vectors), ANSWERED, np.uint8)
+    found = told(vectors, Answers(reading.codes.copy(), state, {}))
+    assert (found.verdict, found.fits, found.near) == ("pass", (), ())
+
+
+def test_few_causes_explain_a_run_and_what_none_tells_apart_stands_beside() -> None:
+    one, other = vectors_of(WIDE), vectors_of("onnx.Cast-21/float64-to-float16")
+    cause = CAUSES["through-float32"]
+    results = [told(vectors, answered(vectors, cause)) for vectors in (one, other)]
+    search = tuple(CAUSES.values())
+    found = gathered(results, search)
+    [explained] = found.explanations
+    assert explained.causes == (cause,)
+    assert len(explained.cases) == found.failing == found.explained == 2
+    assert explained.answers == sum(result.answers for result in results)
+    spoiled = answered(other, cause)
+    spoiled.got[:] = 1
+    found = gathered([results[0], told(other, spoiled)], search)
+    assert [case.case.id for case in found.unexplained] == [other.case.id]
