@@ -237,7 +237,9 @@ def _rows(subject: Subject, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row
         column = matches(rule, subject)
         if column is not None:
             for row in rule.rows:
-                if possible(row.label, subject.source_format, subject.format):
+                # without such a row the same is due: it tells how firmly, and by which rule
+                counts = subject.told or not row.label.startswith(THROUGH)
+                if counts and possible(row.label, subject.source_format, subject.format):
                     yield rule, row, column
 
 

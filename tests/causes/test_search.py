@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ SHOWN_BY = {
 }
 
 
+@cache
 def vectors_of(name: str) -> VectorSet:
     vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
     assert isinstance(vectors, VectorSet)

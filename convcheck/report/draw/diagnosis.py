@@ -34,9 +34,10 @@ def diagnosis_lines(
     yield from paragraph(_summary(diagnosis), width, indent=0, hang=2, style="bold")
     row = [case.case for one in diagnosis.explanations for case in one.cases]
     row += [case.case for case in diagnosis.unexplained]
-    for place, one in enumerate(diagnosis.explanations):
+    letters: dict[str, str] = {}
+    for one in diagnosis.explanations:
         yield StyledText()
-        yield from _block(_letter(place), one, address, (row, types), width, verbose)
+        yield from _block(_heading(one, letters), one, address, (row, types), width, verbose)
     if diagnosis.unexplained:
         yield StyledText()
         yield from _unexplained(diagnosis.unexplained, width, verbose)
@@ -46,7 +47,7 @@ def _summary(diagnosis: Diagnosis) -> str:
     judged = plural(diagnosis.judged, "case")
     if not diagnosis.failing:
         return f"none of {judged} fails: there is nothing to explain"
-    count = len(diagnosis.explanations)
+    count = len({cause.name for one in diagnosis.explanations for cause in one.causes})
     said = f"{number(diagnosis.failing)} of {judged} fail; "
     if not count:
         return said + "no cause gives every answer of any of them"
@@ -60,20 +61,33 @@ def _letter(place: int) -> str:
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 
 
+def _heading(one: Explanation, letters: dict[str, str]) -> str:
+    """Return the letter of a cause with what it does: 'A  truncates'. Of two together, what those
+    do that were not told before: 'A with B  B truncates'.
+    """
+    new = [cause for cause in one.causes if cause.name not in letters]
+    for cause in new:
+        letters[cause.name] = _letter(len(letters))
+    names = " with ".join(letters[cause.name] for cause in one.causes)
+    several = len(one.causes) > 1
+    told = (f"{letters[c.name]} {c.says}" if several else c.says for c in new)
+    return "  ".join(filter(None, (names, ", ".join(told))))
+
+
 def sentence(causes: Sequence[Cause]) -> str:
     """Say what causes do together."""
     return "; and ".join(cause.says for cause in causes)
 
 
 def _block(
-    letter: str,
+    heading: str,
     one: Explanation,
     address: str,
     among: tuple[Sequence[Case], Types],
     width: int,
     verbose: bool,
 ) -> Iterator[StyledText]:
-    *front, last = paragraph(f"{letter}  {sentence(one.causes)}", width, 0, 3, "bold red")
+    *front, last = paragraph(heading, width, 0, 3, "bold red")
     yield from front
     cases = plural(len(one.cases), "case")
     said = f"{cases}  {number(one.answers)} of {number(one.answers)}"
