@@ -1,12 +1,14 @@
-"""The built-in specs, loaded once a process, and each of their cases compiled once."""
+"""The built-in specs, loaded once a process, and each of their cases compiled and read once."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from convcheck.rules.load import load
+from convcheck.rules.load import data_dir, load
 from convcheck.rules.model import Case
 from convcheck.semantics.program import Program, compile_case
+from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.model import CallSet
 
 CATALOG = load()
 
@@ -15,3 +17,17 @@ CATALOG = load()
 def compiled(case: Case) -> Program:
     """Return the program of a case."""
     return compile_case(CATALOG.specs[case.spec], case)
+
+
+CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+
+
+@cache
+def calls_asked(case: Case) -> CallSet:
+    """Return the edge calls of a case, as they are checked in: test_vectors holds them to what is
+    made.
+    """
+    assert CORPUS.stored(case)
+    found = CORPUS.vectors(case)
+    assert isinstance(found, CallSet)
+    return found

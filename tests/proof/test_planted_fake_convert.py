@@ -14,6 +14,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+from catalogue import calls_asked
 from comparing import numeric
 from planted.fake_convert_bugs import BUGS, IN_TYPE, WIDE, Bug, codes_of, right, spec
 
@@ -29,7 +30,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.steps import layout_of, outside_of
 from convcheck.semantics.expected_calls import Call
-from convcheck.vectors.calls import call_set, expecting
+from convcheck.vectors.calls import expecting
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet
 
@@ -101,11 +102,6 @@ def failing(backend: Replies, calls: CallSet) -> bool:
 def singly(calls: CallSet) -> Iterator[CallSet]:
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         yield replace(calls, calls=(call,), expected=(expected,))
-
-
-@cache
-def edge(case: Case) -> CallSet:
-    return call_set(spec(), case, "edge")
 
 
 # Rich calls ----------------------------------------------------------------------------------
@@ -215,7 +211,7 @@ def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: R
     seen: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
     missed: dict[str, list[str]] = {bug.name: [] for bug in BUGS}
     for (case, bugs), base in product(PLANTED, (IN_TYPE, WIDE)):
-        richly, edges = Put(rich(case), base), Put(edge(case), base)
+        richly, edges = Put(rich(case), base), Put(calls_asked(case), base)
         for bug in bugs:
             if richly.fails(bug):
                 seen[bug.name].append(case.name)
@@ -236,25 +232,25 @@ def test_a_refusal_is_caught_where_an_answer_is_due_and_outside_the_contract_not
     def refuses(case: Case, inputs: Sequence[Bits]) -> Answer:
         return Refused("no")
 
-    found = sum(caught(Replies(refuses), edge(case)) for case in ANSWERED)
+    found = sum(caught(Replies(refuses), calls_asked(case)) for case in ANSWERED)
     report(record_property, "refusal too many", len(ANSWERED), found)
     assert found == len(ANSWERED)
     assert OUTSIDE
     for backend in (Replies(answers), Replies(refuses)):
-        assert not any(caught(backend, edge(case)) for case in OUTSIDE)
+        assert not any(caught(backend, calls_asked(case)) for case in OUTSIDE)
 
 
 def test_no_bug_no_finding() -> None:
     """Right answers of any reading are not caught. That convcheck's own pass, a run shows."""
     for case in ANSWERED:
         for base in range(4):
-            assert not failing(rightly(edge(case), base), edge(case)), case.name
+            assert not failing(rightly(calls_asked(case), base), calls_asked(case)), case.name
         assert not failing(rightly(rich(case), WIDE), rich(case)), case.name
 
 
 def test_to_scalars_a_bug_answers_together_what_it_answers_to_each() -> None:
     case = next(c for c in ANSWERED if not c.ranks[0])
-    calls = edge(case).calls[::5]
+    calls = calls_asked(case).calls[::5]
     right_ones = codes_of(right(case), WIDE, together(calls))
     for bug in BUGS:
         given = bug.to_scalars(case, WIDE, together(calls))

@@ -14,12 +14,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.decimal import spell_fraction
-from convcheck.numerics.format import Bits, Float, Format, Numeric, Text, Texts
+from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric, Text, Texts
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
@@ -99,15 +100,25 @@ def representatives(spec: Spec, case: Case) -> Bits:
     source = case.inputs[0].format
     if isinstance(source, Text):
         return _texts(spec, thresholds)
+    return _codes(source, tuple(thresholds))
+
+
+@lru_cache(maxsize=4096)
+def _codes(source: Numeric, thresholds: tuple[Fraction, ...]) -> Codes:
+    """Return codes about thresholds, and special ones; versions of an operator ask for the same.
+
+    The array is shared: it cannot be written to.
+    """
     numbers = from_fractions(sorted({abs(t) for t in thresholds}))
-    return np.unique(np.concatenate([around(source, numbers), special_codes(source)]))
+    codes = np.unique(np.concatenate([around(source, numbers), special_codes(source)]))
+    codes.flags.writeable = False
+    return codes
 
 
 def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
     """Every number at which a case word or a rounding mode can change its answer."""
-    powers = {
-        m for r in spec.rules for row in r.rows for m in re.findall(r"x < 2\^(-?\d+)", row.label)
-    }
+    labels = {row.label for rule in spec.rules for row in rule.rows if "2^" in row.label}
+    powers = sorted({m for label in labels for m in re.findall(r"x < 2\^(-?\d+)", label)})
     found = [Fraction(0), *(Fraction(2) ** int(p) for p in powers)]
     if isinstance(target, Text):
         return found
