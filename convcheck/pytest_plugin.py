@@ -106,7 +106,7 @@ class _Conformance:
         try:
             self.cases, corpus, gate = _select(self.config, self.address)
             self.notes = corpus.check(self.cases)
-            self.asker = Asker(self.config, self.address, corpus.only(self.cases), gate)
+            self.asker = Asker(self.config, self.address, corpus.only(self.cases), gate, self.cases)
             if not (self.config.option.collectonly or hasattr(self.config, "workerinput")):
                 self.asker.start()
         except ConvcheckError as error:
@@ -220,8 +220,13 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
 class Asker:
     """Puts cases to the backend, which starts with the first and ends with the session."""
 
-    def __init__(self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate) -> None:
+    def __init__(
+        self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
+    ) -> None:
+        from convcheck.plan.units import later_versions
+
         self.config, self.address, self.corpus, self.gate = config, address, corpus, gate
+        self.later = later_versions(cases)
         self.found: list[CaseResult] = []
         self.told: set[Problem] = set()
         self.standing: Standing | None = None
@@ -241,7 +246,7 @@ class Asker:
 
     def ask(self, case: Case) -> RunResult:
         """Ask a case; gives a run of it alone, held against what there is."""
-        self.found.append(self.start().ask(case))
+        self.found.append(self.start().ask(case, self.later[case.id]))
         run = self._held(self.found[-1:])
         self.told.update(run.problems)
         return run

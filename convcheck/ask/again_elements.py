@@ -20,7 +20,7 @@ from convcheck.ask.again import (
     WayDifference,
 )
 from convcheck.backends.protocol import Answer, Outputs, call_timeout
-from convcheck.judge.answers import ANSWERED, CHUNK, Answers, Index
+from convcheck.judge.answers import ANSWERED, CHUNK, LARGE_CALLS, MANY_CALLS, Answers, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
 from convcheck.judge.form import form_complaint
 from convcheck.judge.ranges import joining, outermost
@@ -40,7 +40,11 @@ THREADS = "threads"  # the option of which large tensors are asked too
 _STEP = 8  # a larger call is so many times as large as one that took little of its time
 _PIECES, _TEXT_PIECES = 128, 8  # calls a length; a tensor of texts takes longer to make
 # the kinds of the differences that the placements of every run show; of others, POSITION
-_PLACED = {"alone": LENGTH, "short": LENGTH, "4-D": "shape-dependent"}
+_PLACED = {
+    **dict.fromkeys(("alone", "short", *LARGE_CALLS), LENGTH),
+    **dict.fromkeys(("2-D", "3-D", "4-D"), "shape-dependent"),
+    MANY_CALLS: UNREPEATABLE,
+}
 
 
 class ElementsAgain:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask import placements
 from convcheck.ask.type_only import companion
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, answers_of
+from convcheck.backends.protocol import (
+    Answer,
+    Backend,
+    Declined,
+    Outputs,
+    Refused,
+    answers_of,
+    bound,
+    call_timeout,
+    max_elements,
+)
 from convcheck.judge.answers import (
     ANSWERED,
     CHUNK,
     CRASHED,
     EVERYWHERE,
+    LARGE_CALLS,
+    LARGEST,
+    MANY,
+    MANY_CALLS,
     NOT_ASKED,
     REFUSED,
     Answers,
@@ -25,7 +41,7 @@ from convcheck.judge.answers import (
     Index,
 )
 from convcheck.judge.form import form_complaint, strangers
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.format import Bits, Codes, Text
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -35,6 +51,7 @@ Note = Callable[[str, Index], bool]
 
 ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
 MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
+_ROOM = 8  # a call that is larger has time where by the pace of a smaller one it takes an eighth
 
 
 class _DeclinedError(Exception):
@@ -51,9 +68,11 @@ def ask(
     note: Note,
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
+    thorough: Callable[[Index], bool] = lambda answered: False,
 ) -> Answers:
     """Ask every element but those to skip, in every placement but those to avoid.
 
+    Large calls, and many, are made where `thorough` says so, given the elements that were answered.
     `note` is told the placement and the elements, in the shape asked, before each call; where it
     says that there is no time left, the call is not made. What the adapter raises is not caught: it
     is no answer of the runtime.
@@ -65,6 +84,8 @@ def ask(
     if declined is None:
         try:
             asking.everything()
+            if thorough(asking.answered_ones()):
+                asking.thoroughly()
         except _DeclinedError as error:
             declined = error.declined
     return asking.answers(declined)
@@ -137,12 +158,69 @@ class _Asking:
         for group in self._groups():
             for begin in range(0, len(group), CHUNK):
                 self._bulk(group[begin : begin + CHUNK])
+        usable, hopeful = self._usable(), ~self.undefined & ~self.to_refuse
+        masks = (m.tobytes() for m in (self.state != CRASHED, usable, usable & hopeful))
+        self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
+
+    def _usable(self) -> NDArray[np.bool_]:
+        """Return what may be asked with others."""
         hopeful = ~self.undefined & ~self.to_refuse
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
-        masks = (self.state != CRASHED, usable, usable & hopeful)
+        return np.asarray(usable, bool)
+
+    @property
+    def _told(self) -> bool:
+        """Whether an input is there for its type: the sibling without it is asked in every way."""
+        return self.vectors.case.sources != self.vectors.case.inputs
+
+    def thoroughly(self) -> None:
+        """Ask in every rank, in large calls and in many. Of texts, and where the first of the large
+        calls is slow, no more is asked than that one.
+        """
+        pool, case = np.flatnonzero(self._usable()), self.vectors.case
+        if self._told or not len(pool):
+            return
+        self._placed(placements.in_ranks(pool, case.shapes))
+        for placement, size in LARGE_CALLS.items():
+            if size > max_elements():
+                return
+            begun = time.monotonic()
+            self._placed([(placement, placements.large(pool, size))])
+            pace = (time.monotonic() - begun) / size
+            if self._has_texts or pace * LARGEST * _ROOM > call_timeout():
+                return
+        if len(case.inputs) == 1 and MANY_CALLS not in self.avoid.placements:
+            for piece in placements.parted(self.answered_ones()[:CHUNK], self.avoid.together):
+                self._many(piece)
+
+    @property
+    def _has_texts(self) -> bool:
         case = self.vectors.case
-        told = case.sources != case.inputs
-        self._placed(placements.calls(case.shapes, told, *(mask.tobytes() for mask in masks)))
+        return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
+
+    def answered_ones(self) -> Index:
+        """Return the elements that were answered."""
+        return np.flatnonzero(self.state == ANSWERED)
+
+    def _many(self, index: Index) -> None:
+        """Ask the same again and again: a kernel may be compiled anew, or a cache be full, then."""
+        codes, due = cast(Codes, inputs_at(self.vectors, index)[0]), cast(Codes, self.got[index])
+        buffer, out, right = codes.copy(), np.zeros_like(due), due.tobytes()
+        call = bound(self.backend, self.vectors.case, buffer, out)
+        for _ in range(MANY):
+            buffer[:] = codes  # a backend may have written into its input
+            np.invert(due, out=out)  # no code is left as it was
+            if self.note(MANY_CALLS, index):
+                break
+            answer = call()
+            if answer is None:
+                if out.tobytes() == right:
+                    continue
+                answer = Outputs((out.copy(),), (self.vectors.case.outputs[0].name,))
+            reply = self._taken(MANY_CALLS, index, answer)
+            if isinstance(reply, Refused):
+                self._refused_here(MANY_CALLS, index, reply.message)
+        self._record()
 
     def _groups(self) -> Iterator[Index]:
         """Keep apart what may be refused, so that one element does not spoil the bulk."""
@@ -250,7 +328,7 @@ class _Asking:
         Mostly they are what is known already: that is found out of all of them at once.
         """
         kept, self.kept = self.kept, []
-        if len(kept) > 1:
+        if kept:
             index = np.concatenate([index for _, index, _ in kept])
             codes = np.concatenate([codes for _, _, codes in kept])
             if self._known(index, codes):

@@ -42,6 +42,9 @@ class Job:
     #: Chunks of the span that are asked by themselves.
     apart: tuple[Apart, ...] = ()
     main: str | None = None
+    #: Later versions of the operator that the run asks the same, the latest first. Of the versions
+    #: that the backend answers, the latest is asked in large calls, and in many. None: none is.
+    later: tuple[Case, ...] | None = None
     #: Seconds that calls of the case took in workers that died of it.
     spent: float = 0.0
 

@@ -19,6 +19,8 @@ from convcheck.rules.model import Shapes
 
 SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
 ODD_TAILS = 4
+FRONT = {2: (), 3: (3,), 4: (2, 3)}  # by rank, the dimensions before the last two
+LEAST = 4 * 5  # elements in the last two dimensions
 
 
 @lru_cache(maxsize=8)
@@ -45,7 +47,7 @@ def calls(
         found["odd tail"] = odd_tails(pool, due)
         found["short"] = short(due)
     if shapes is None or 4 in shapes.ranks:
-        found["4-D"] = four_d(pool)
+        found["4-D"] = shaped(pool, 4)
     if len(pool) and (shapes is None or shapes.empty):
         found["empty"] = empty()
     made = tuple((placement, index) for placement, each in found.items() for index in each)
@@ -105,12 +107,38 @@ def short(judged: Index) -> Iterator[Index]:
             yield chosen[begin:end]
 
 
-def four_d(pool: Index) -> Iterator[Index]:
-    """Ask as much of the pool as fills a shape (1, a, b, 1)."""
-    rows = max(math.isqrt(min(len(pool), CHUNK)), 1)
-    columns = min(len(pool), CHUNK) // rows
-    if columns:
-        yield pool[: rows * columns].reshape(1, rows, columns, 1)
+def shaped(pool: Index, rank: int) -> Iterator[Index]:
+    """Ask as much of the pool as fills a shape of the rank, of a small one some elements twice."""
+    if len(pool):
+        yield np.resize(pool, shape_of(rank, min(len(pool), CHUNK)))
+
+
+def in_ranks(pool: Index, shapes: Shapes | None) -> Iterator[tuple[str, Index]]:
+    """Ask in the ranks between, where they are supported."""
+    for rank in (2, 3):
+        if shapes is None or rank in shapes.ranks:
+            yield from ((f"{rank}-D", index) for index in shaped(pool, rank))
+
+
+def shape_of(rank: int, size: int) -> tuple[int, ...]:
+    """Return a shape of about so many elements whose dimensions are unequal and greater than one,
+    so that one that is transposed or reversed shows.
+    """
+    room = max(size // math.prod(FRONT[rank]), LEAST)
+    rows = math.isqrt(room)
+    rows -= room // rows == rows
+    return (*FRONT[rank], rows, room // rows)
+
+
+def large(pool: Index, size: int) -> Index:
+    """Return the pool again and again, each time in another order, so that loops over vectors and
+    over threads are entered. The last time, it stands there as a whole.
+    """
+    random = np.random.default_rng(0)
+    order, turns = random.permutation(len(pool)), -(-size // len(pool))
+    begins = random.integers(len(pool), size=(turns, 1))
+    repeated: Index = np.concatenate((pool, pool))[begins + order].reshape(-1)
+    return repeated[-size:]
 
 
 def empty() -> Iterator[Index]:

@@ -21,8 +21,20 @@ WITH_OTHERS = "refused with others"  # the kind of what is not known to be refus
 
 BETWEEN = "between calls"  # what happens when nothing is asked
 
+# Calls of more than 2^10 and 2^16 elements: by an odd number that is larger than a set of vectors,
+# so that each of them stands behind the first 2^10 or 2^16. And so many calls, one after the other.
+LARGE_CALLS = {f"{size:,} elements": size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
+MANY = 101
+MANY_CALLS = f"{MANY} calls"
+LARGEST = max(LARGE_CALLS.values())  # no call has more elements, but for what --consistency asks
+
+ANOTHER = "another case"  # what is asked only to find out whether it is answered
+
 # The ways in which elements are put to a backend. Under '' stands what is counted.
-FIRST = (BETWEEN, "support", "bulk", "alone", "odd tail", "short", "4-D", "empty", "sweep")
+FIRST = (
+    BETWEEN, "support", ANOTHER, "bulk", "alone", "odd tail", "short", "2-D", "3-D", "4-D",
+    "empty", *LARGE_CALLS, MANY_CALLS, "sweep",
+)  # fmt: skip
 AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
 PLACEMENTS = ("", *FIRST, *AGAIN)
 

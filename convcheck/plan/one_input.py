@@ -37,6 +37,7 @@ def ask_one_input(
         [vectors.case],
         Single(vectors),
         timeout=timeout,
+        thorough=True,
         judge=partial(judge_vectors, show_all=True),
         catalog=catalog.only([vectors.case.spec]),
     )

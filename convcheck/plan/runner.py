@@ -113,7 +113,10 @@ def _reports(
     setup: Setup, plan: Sequence[Unit], workers: Workers, say: Callable[[str], None]
 ) -> Generator[Report, None, None]:
     """Choose who does the jobs. What is wrong in this environment is an error here, once."""
-    jobs = [Job(n, unit.case, span=unit.span, main=unit.main) for n, unit in enumerate(plan)]
+    jobs = [
+        Job(n, unit.case, span=unit.span, main=unit.main, later=unit.later)
+        for n, unit in enumerate(plan)
+    ]
     if workers.executor:
         from convcheck.pool.dask import on_cluster
 
@@ -149,6 +152,7 @@ def execute(
     jobs: int | None = 1,
     timeout: float,
     executor: str | None = None,
+    thorough: bool = False,
     fail_fast: bool = False,
     on_result: Callable[[CaseResult], None] = lambda result: None,
     judge: Judge | None = None,
@@ -158,13 +162,13 @@ def execute(
 ) -> Execution:
     """Ask every case, by its vectors, and return the results; tell `on_result` of each as it comes.
 
-    What the journal has is not asked again. With `fail_fast`, the run ends with the first failure.
-    Raises as `run` does.
+    Cases are asked in large calls, and in many, only if `thorough`. What the journal has is not
+    asked again. With `fail_fast`, the run ends with the first failure. Raises as `run` does.
     """
-    setup, plan = Setup(address, corpus, judge, timeout, catalog=catalog), list(map(Unit, cases))
-    found: dict[str, CaseResult] = {}
+    setup = Setup(address, corpus, judge, timeout, catalog=catalog)
+    plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend = (journal.backend if journal else None) or BackendInfo(address, "")
-    restarts, interrupted = 0, False
+    restarts, interrupted, found = 0, False, dict[str, CaseResult]()
     with closing(run(setup, plan, Workers(jobs, executor), journal, say)) as events:
         try:
             for event in events:
@@ -179,5 +183,8 @@ def execute(
                         break
         except KeyboardInterrupt:
             interrupted = True
-    results = tuple(found[case.id] for case in cases if case.id in found)
-    return Execution(results, backend, interrupted, restarts)
+    return Execution(_in_order(cases, found), backend, interrupted, restarts)
+
+
+def _in_order(cases: Sequence[Case], found: Mapping[str, CaseResult]) -> tuple[CaseResult, ...]:
+    return tuple(found[case.id] for case in cases if case.id in found)

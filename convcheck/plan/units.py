@@ -13,7 +13,7 @@ from convcheck.judge.part import Part
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish, finish_whole, merge, promoted
-from convcheck.rules.model import Case, Level
+from convcheck.rules.model import Case, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.vectors.inputs import beyond_edge
@@ -34,6 +34,9 @@ class Unit:
     span: Span | None = None
     codes: int = 0
     sampled: bool = False
+    #: Later versions of the operator that the run asks the same, in whichever shard; the latest
+    #: first. None where the case is not asked in large calls, nor in many.
+    later: tuple[Case, ...] | None = None
 
     @property
     def id(self) -> str:
@@ -61,13 +64,32 @@ def _name(case: Case, first: int | None = None) -> str:
 
 def units(cases: Iterable[Case], spans: Callable[[Case], Sequence[Span]]) -> list[Unit]:
     """Return the units of cases, in order."""
-    found = []
+    cases = list(cases)
+    found, later = [], later_versions(cases)
     for case in cases:
         parts = spans(case)
         codes = sum(span.count for span in parts)
         sampled = any(span.seed is not None for span in parts)
-        found += [Unit(case, span, codes, sampled) for span in (None, *parts)]
+        found += [Unit(case, span, codes, sampled, later[case.id]) for span in (None, *parts)]
     return found
+
+
+def later_versions(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
+    """Return, by the id of a case, those of later versions of its operator that ask the same, the
+    latest first.
+    """
+    alike: dict[tuple[str, str], list[Case]] = {}
+    for case in cases:
+        alike.setdefault((case.op, case.question), []).append(case)
+    found: dict[str, tuple[Case, ...]] = {}
+    for versions in alike.values():
+        versions.sort(key=_version, reverse=True)
+        found |= {case.id: tuple(versions[:i]) for i, case in enumerate(versions)}
+    return found
+
+
+def _version(case: Case) -> tuple[int, ...]:
+    return version_key(op_and_version(case.spec)[1])
 
 
 def joined(parts: Sequence[Part]) -> Part:

@@ -56,11 +56,12 @@ def _heard(queue: WorkQueue, lanes: list[Lane]) -> Iterator[Report]:
 
 def _batches(jobs: Sequence[Job], lanes: int) -> deque[list[Job]]:
     """Cut jobs into batches. Versions of an operator ask the same: what a worker has read and
-    judged of one serves the next, so such cases come one after the other.
+    judged of one serves the next, so such cases come one after the other; the latest comes first,
+    since it is asked more if it is answered.
     """
     size = max(1, min(LARGEST_BATCH, len(jobs) // (max(lanes, 1) * BATCHES_A_LANE)))
     alike: dict[str, list[Job]] = {}
     for job in jobs:
         alike.setdefault(job.case.question, []).append(job)
-    ordered = [job for group in alike.values() for job in group]
+    ordered = [job for group in alike.values() for job in reversed(group)]
     return deque(ordered[begin : begin + size] for begin in range(0, len(ordered), size))

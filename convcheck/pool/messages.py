@@ -26,7 +26,7 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import BETWEEN, CHUNK, PLACEMENTS, Answers, CallAnswers, Index
+from convcheck.judge.answers import BETWEEN, LARGEST, PLACEMENTS, Answers, CallAnswers, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.wire import Codec
@@ -217,7 +217,7 @@ def spent_said(timeout: float) -> str:
 
 BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)
 HEAD = SHAPE + 4
-ROOM = HEAD + CHUNK
+ROOM = HEAD + LARGEST
 _NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
 
 
@@ -273,8 +273,8 @@ class Notes:
             return nothing
         placement, dimensions = int(self._cells[PLACEMENT]), int(self._cells[DIMENSIONS])
         shape = tuple(self._cells[SHAPE:HEAD][: max(dimensions, 0)].tolist())
-        known = 0 < placement < len(PLACEMENTS) and all(0 <= size <= CHUNK for size in shape)
-        if not known or prod(shape) > CHUNK:
+        known = 0 < placement < len(PLACEMENTS) and all(0 <= size <= LARGEST for size in shape)
+        if not known or prod(shape) > LARGEST:
             return nothing
         index = self._cells[HEAD : HEAD + prod(shape)].astype(np.intp)
         return NotedCall(PLACEMENTS[placement], index.reshape(shape))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from convcheck.ask.jobs import Job
-from convcheck.judge.answers import BETWEEN, EVERYWHERE, Fault, Index
+from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, Fault, Index
 from convcheck.pool.messages import NotedCall
 from convcheck.wording import plural
 
@@ -37,6 +37,8 @@ class Replayer(Protocol):
 
 def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     """Return the job with what is to be avoided, and reported, so that it can go on."""
+    if call.placement == ANOTHER:  # which is to answer for it itself
+        return replace(job, later=())
     if call.placement in (BETWEEN, "support"):
         return _unexplained(job, call, replayer.how)
     inputs = call.index.reshape(-1)
@@ -92,13 +94,14 @@ def _none_survived(job: Job, replayer: Replayer) -> bool:
 def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     """Tell inputs that do it together from a shape that does it, and from neither."""
     inputs = call.index.reshape(-1)
-    if len(inputs) > 1 and replayer.replay([inputs], fresh=True) is not None:
+    repeated = len(np.unique(inputs)) < len(inputs)
+    if len(inputs) > 1 and not repeated and replayer.replay([inputs], fresh=True) is not None:
         together = _smallest(inputs, replayer)
         message = f"{replayer.how}; needs {plural(len(together), 'input')} together"
         job = _with_fault(job, call.placement, message, together[0])
         sets = (*job.avoid.together, tuple(together))
         return replace(job, avoid=replace(job.avoid, together=sets))
-    odd_shape = call.index.ndim != 1 or not len(inputs)
+    odd_shape = call.index.ndim != 1 or repeated or not len(inputs)
     if odd_shape and replayer.replay([call.index], fresh=True) is not None:
         message = f"{replayer.how} when asked in shape {call.index.shape}"
         job = _with_fault(job, call.placement, message, _first(call))

@@ -60,11 +60,12 @@ class Standing:
         assert isinstance(info, BackendInfo)  # noqa: S101
         return info
 
-    def ask(self, case: Case) -> CaseResult:
-        """Ask a case of a backend that was opened. Raises UnavailableError if it opens
-        no more."""
+    def ask(self, case: Case, later: tuple[Case, ...] = ()) -> CaseResult:
+        """Ask a case of a backend that was opened; `later` versions of it are asked, too. Raises
+        UnavailableError if it opens no more.
+        """
         self._asked += 1
-        self._queue.put_back([Job(self._asked, case)])
+        self._queue.put_back([Job(self._asked, case, later=later)])
         try:
             self._lane.work()
         except BaseException:  # what the worker has to say yet is of no other case

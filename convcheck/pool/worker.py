@@ -7,6 +7,7 @@ import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
@@ -36,13 +37,22 @@ from convcheck.backends.protocol import (
     Bound,
     Declined,
     DiedError,
+    Outputs,
     answers_of,
     bound,
     last_words,
     open_backend,
 )
 from convcheck.errors import ConvcheckError, SpecError, UnavailableError
-from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers, Fault, Index
+from convcheck.judge.answers import (
+    ANOTHER,
+    ANSWERED,
+    NOT_ASKED,
+    Answers,
+    CallAnswers,
+    Fault,
+    Index,
+)
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.refusals import cannot_be_put
@@ -238,6 +248,7 @@ class _Worker:
         self.limits, self.timeout = Limits(), setup.timeout
         self.spent = 0.0  # seconds, by calls of the case before
         self.unmade: tuple[str, Index] | None = None  # the first call that there was no time for
+        self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -285,11 +296,14 @@ class _Worker:
         if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
             if declined is not None and cannot_be_put(declined):
+                self.answers[job.case.id] = False
                 return unsupported("edge", declined.message)
         vectors = self.corpus.vectors(job.case)
         if isinstance(vectors, CallSet):
             return self.called(job, vectors)
-        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid)
+        thorough = partial(self.is_latest, job, vectors)
+        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough)
+        self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
         if self.judge is not None:
             return self.judge(vectors, self.in_time(answers))
         more: tuple[Group, ...] = ()
@@ -299,6 +313,22 @@ class _Worker:
         if job.main is None or answers.declined:
             return tally_of_case(vectors, answers, more)
         return tally_of(vectors, answers, job.main, more)
+
+    def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
+        """Return whether no later version of the run is answered: what was not asked in this
+        process is asked for an element that was answered.
+        """
+        if job.later is None or not len(answered):
+            return False
+        for case in job.later:
+            if case.id not in self.answers:
+                self.answers[case.id] = self.is_answered(case, inputs_at(vectors, answered[:1]))
+        return not any(self.answers[case.id] for case in job.later) and not self.backend.broken
+
+    def is_answered(self, case: Case, inputs: list[Bits]) -> bool:
+        if self.backend.support(case) is not None or self.begin(ANOTHER, NOTHING):
+            return False
+        return isinstance(self.backend.answer(case, inputs), Outputs)
 
     def called(self, job: Job, calls: CallSet) -> CaseResult | Tally:
         answers = ask_calls(self.backend, calls, self.begin, job.skip, job.avoid)

@@ -73,7 +73,8 @@ def ask_whole(address: str, vectors: Vectors, timeout: float) -> tuple[BackendIn
 def _asked(
     address: str, vectors: Vectors, timeout: float, judge: Judge
 ) -> tuple[BackendInfo, Kept]:
-    done = execute(address, [vectors.case], Single(vectors), timeout=timeout, judge=judge)
+    corpus = Single(vectors)
+    done = execute(address, [vectors.case], corpus, timeout=timeout, judge=judge, thorough=True)
     if done.interrupted or not done.results:
         raise KeyboardInterrupt
     [result] = done.results

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask.elements import inputs_at
+from convcheck.ask.placements import FRONT, shape_of
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, Answers
 from convcheck.judge.matching import matching
 from convcheck.judge.result import CaseResult, Example, Group
 from convcheck.numerics.format import Text
@@ -29,7 +31,10 @@ from convcheck.rules.model import Spec
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
-TRIED = (*range(2, 35), 48, 64, 65, 96, 128, 129, 256, 257, 512, 1024, 4096, 1 << 14, 1 << 16)
+TRIED = (
+    *range(2, 35), 48, 60, 64, 65, 96, 120, 128, 129, 256, 257, 512, 1024, 1025, 4096, 1 << 14,
+    1 << 16, (1 << 16) + 1,
+)  # fmt: skip
 Index = NDArray[np.intp]
 
 
@@ -84,6 +89,8 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
         [reply] = asked([alone])
         if shows(vectors, alone, reply, group):
             return of_elements(found.backend, vectors, alone, reply, group)
+    if group.placement == MANY_CALLS:
+        return _after_calls(found, vectors, group, alone)
     tries = [t for t in _tries(vectors, elements, group) if _allowed(vectors, t.shape)]
     for index, reply in zip(tries, asked(tries) if tries else (), strict=True):
         if shows(vectors, index, reply, group):
@@ -92,6 +99,20 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
             kept = again if first else reply
             made = of_elements(found.backend, vectors, index, kept, group)
             return replace(made, first=first)
+    return None
+
+
+def _after_calls(
+    found: AskedCase, vectors: VectorSet, group: Group, alone: Index
+) -> Witness | None:
+    """Ask the same until it shows: an element, else all."""
+    for index in (alone, np.arange(len(vectors))):
+        calls = [_call(vectors, index)] * 2 * MANY
+        replies = ask_each(found.address, vectors, calls, found.timeout)
+        for number, reply in enumerate(replies, 1):
+            if shows(vectors, index, reply, group):
+                made = of_elements(found.backend, vectors, index, reply, group)
+                return replace(made, first=False, calls=number)
     return None
 
 
@@ -138,14 +159,21 @@ def _tries(vectors: VectorSet, elements: list[int], group: Group) -> Iterator[In
     if len(elements) == 1:
         yield np.array(elements[0], np.intp)
     yield np.array(elements, np.intp).reshape(1, -1, 1, 1)
-    last = elements[0]
-    for size in [n for n in TRIED if n < len(vectors)] + [len(vectors)]:
+    last, largest = elements[0], _most(vectors, group)
+    for size in [n for n in TRIED if n < largest] + [largest]:
         copies = np.resize(np.array(elements, np.intp), size)
         window = np.arange(last - size + 1, last + 1) % len(vectors)
         yield from (copies, window)
-        side = int(size**0.5)
-        if side > 1 and side * side == size:
-            yield from (one.reshape(1, side, side, 1) for one in (copies, window))
+        for rank in FRONT:
+            shape = shape_of(rank, size)
+            if group.placement == f"{rank}-D" and prod(shape) == size:
+                yield from (one.reshape(shape) for one in (copies, window))
+
+
+def _most(vectors: VectorSet, group: Group) -> int:
+    """Return how many elements a call of a group's placement has at most."""
+    ranks = {f"{rank}-D": prod(shape_of(rank, len(vectors))) for rank in FRONT}
+    return max(len(vectors), {**LARGE_CALLS, **ranks}.get(group.placement, 0))
 
 
 def _allowed(vectors: VectorSet, shape: tuple[int, ...]) -> bool:

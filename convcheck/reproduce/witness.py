@@ -45,7 +45,8 @@ class Witness:
     `got` is None where nothing did (refused, crashed), or is not known; `message` says more.
     `between` has pairs of the one output's least and greatest elements: of its shape, what lies
     between them, widened by an ulp, is tolerated. `first`: it shows on the first call of a fresh
-    backend. `asked` tells an answer seen now from one that a report has.
+    backend; else on call number `calls`, where that is known. `asked` tells an answer seen now
+    from one that a report has.
     """
 
     backend: BackendInfo
@@ -58,6 +59,7 @@ class Witness:
     between: tuple[tuple[Strip, Strip], ...] = ()
     first: bool = True
     asked: bool = True
+    calls: int = 1
 
 
 def failing(result: CaseResult) -> list[Group]:

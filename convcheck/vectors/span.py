@@ -9,7 +9,7 @@ from convcheck.numerics.format import Numeric, Text
 from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
 
-CHUNK = 1 << 16  # no call of a backend has more elements
+CHUNK = 1 << 16  # elements; a span is asked in calls of so many at most
 WHOLE_SPAN = 1 << 24  # codes, of a source of 32 bits; a lane asks them in a fraction of a second
 SAMPLED_SPAN = 1 << 20  # samples, which are judged one by one
 _IN_MEMORY = 16  # bits of a source whose codes are asked in one array

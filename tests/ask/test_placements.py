@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from places import ROOT
 from planted.asking import (
     INT32,
+    TEXT,
     Log,
     Scripted,
     asked,
@@ -14,19 +17,39 @@ from planted.asking import (
     echo,
     vectors_of,
 )
+from planted.placed_backends import After100
 
 from convcheck.ask import placements
 from convcheck.ask.elements import ask
-from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.protocol import (
+    LIMIT_VARIABLE,
+    TIMEOUT_VARIABLE,
+    Answer,
+    Backend,
+    Outputs,
+    Refused,
+)
 from convcheck.judge.answers import (
+    ANOTHER,
     ANSWERED,
     BETWEEN,
     CHUNK,
     EVERYWHERE,
+    FIRST,
+    LARGE_CALLS,
+    LARGEST,
+    MANY,
+    MANY_CALLS,
+    Answers,
+    Avoid,
 )
 from convcheck.numerics.format import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED
+from convcheck.vectors.model import VectorSet
+
+# what is no placement, not of every case, or of no vectors
+RARE = ("", "support", ANOTHER, "2-D", "3-D", *LARGE_CALLS, MANY_CALLS, "sweep", BETWEEN)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +63,7 @@ def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
     assert (answers.got == np.arange(128)).all()
     assert answers.messages == {}
     assert (answers.faults, answers.elsewhere, answers.declined) == ((), (), None)
-    assert {name for name, _ in log.calls} == set(EVERYWHERE) - {"", "support", "sweep", BETWEEN}
+    assert {name for name, _ in log.calls} == set(EVERYWHERE) - set(RARE)
     assert 15 <= len(log.calls) <= 25
 
 
@@ -58,9 +81,85 @@ def test_placements_of_every_size(n: int) -> None:
     assert {i.ndim for i in log.of("alone")} == ({0, 1} if n > 1 else {0})
     assert all(1 < len(i) < 8 for i in log.of("short"))
     assert [i.shape for i in log.of("empty")] == [(0,)]
-    (four,) = log.of("4-D")
-    assert four.ndim == 4
-    assert n < 4 or min(four.shape[1:3]) > 1
+    assert_unequal(log, n, (4,))
+
+
+def assert_unequal(log: Log, n: int, ranks: Sequence[int]) -> None:
+    """Hold shapes to dimensions of which no two are alike, and none is 1."""
+    for rank in ranks:
+        (index,) = log.of(f"{rank}-D")
+        assert index.ndim == len(set(index.shape)) == rank
+        assert min(index.shape) > 1
+        assert set(index.reshape(-1).tolist()) <= set(range(n))
+        assert index.size >= n - n // 4
+
+
+def thorough(
+    backend: Backend, vectors: VectorSet, avoid: Avoid | None = None
+) -> tuple[Answers, Log]:
+    log = Log()
+    return ask(backend, vectors, log, {}, avoid, lambda answered: bool(len(answered))), log
+
+
+@pytest.mark.parametrize("n", [1, 2, 23, 24, 25, 256])
+def test_a_thorough_asking_has_every_rank_large_calls_and_many(n: int) -> None:
+    vectors = vectors_of(case_of(INT32, INT32), range(n))
+    answers, log = thorough(Scripted(echo), vectors)
+    assert (answers.got == np.arange(n)).all()
+    assert (answers.faults, answers.elsewhere) == ((), ())
+    assert_unequal(log, n, (2, 3, 4))
+    for placement, size in LARGE_CALLS.items():
+        (index,) = log.of(placement)
+        assert index.shape == (size,)
+        assert set(index[1 << (16 if size > 1 << 16 else 10) :].tolist()) == set(range(n))
+        for period in range(1, 2 * n if n > 1 else 1):  # none: the order is irregular
+            assert (index[:-period] == index[period:]).mean() < 0.75
+    assert [i.shape for i in log.of(MANY_CALLS)] == [(n,)] * MANY > [(n,)] * 100
+
+
+def test_what_was_not_answered_is_asked_no_more() -> None:
+    refuse = Scripted(lambda case, inputs: Refused("no"))
+    _, log = thorough(refuse, vectors_of(case_of(), range(5)))
+    assert not {*LARGE_CALLS, MANY_CALLS, "2-D"} & {name for name, _ in log.calls}
+
+
+def test_of_texts_the_largest_call_is_left_out_and_many_are() -> None:
+    _, log = thorough(Scripted(echo), vectors_of(case_of(TEXT, TEXT), ["a", "b"]))
+    first, second = LARGE_CALLS
+    assert (len(log.of(first)), log.of(second), log.of(MANY_CALLS)) == (1, [], [])
+
+
+def test_no_call_is_larger_than_an_output_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "3000")
+    _, log = thorough(Scripted(echo), vectors_of(case_of(), range(5)))
+    assert [len(log.of(placement)) for placement in LARGE_CALLS] == [1, 0]
+
+
+def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its pace, the next one would take 3 s of the 4 s that a call may take."""
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
+
+    def slow(case: Case, inputs: Sequence[Bits]) -> Answer:
+        time.sleep(0.05 if inputs[0].size > 1024 else 0)
+        return echo(case, inputs)
+
+    _, log = thorough(Scripted(slow), vectors_of(case_of(), range(5)))
+    assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 0, 0]
+
+
+def test_elements_that_kill_together_stand_in_none_of_many_calls_together() -> None:
+    vectors = vectors_of(case_of(), range(9))
+    _, log = thorough(Scripted(echo), vectors, Avoid(((2, 5),)))
+    assert {frozenset(i.tolist()) & {2, 5} for i in log.of(MANY_CALLS)} == {
+        frozenset((2,)), frozenset((5,)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_fault_that_comes_with_calls_is_seen(many: bool) -> None:
+    vectors = vectors_of(case_of(), range(32))
+    answers, _ = thorough(After100(), vectors) if many else asked("Good")
+    assert {e.placement for e in answers.elsewhere} == ({MANY_CALLS} if many else set())
 
 
 def test_the_ends_are_asked_alone() -> None:
@@ -142,3 +241,12 @@ def test_samples_are_spread_and_irregular() -> None:
     assert len(sample) == 27
     assert np.diff(sample).max() < 60
     assert all(len(set((sample % period).tolist())) == period for period in (2, 3, 4, 5))
+
+
+def test_the_docs_have_every_placement() -> None:
+    text = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    table = text.partition("## Placements")[2].partition("\n## ")[0]
+    named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", table, re.M)))
+    inner = {BETWEEN, "support", ANOTHER, "sweep"}
+    assert named == [p for p in sorted(FIRST, key=RARE.__contains__) if p not in inner]
+    assert f"of up to {LARGEST:,} elements" in (ROOT / "docs" / "backends.md").read_text()

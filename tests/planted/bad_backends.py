@@ -90,7 +90,7 @@ class Together(Good):
 
 class LongDies(Good):
     def misbehave(self, array: Bits) -> None:
-        if array.size > 90:
+        if array.size > 120:
             die(signal.SIGSEGV)
 
 

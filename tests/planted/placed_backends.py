@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Sequence
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
@@ -49,6 +51,96 @@ class Short(Placed):
 class FourD(Placed):
     def wrong(self, shape: tuple[int, ...]) -> bool:
         return len(shape) == 4 and shape[1] > 1
+
+
+class Transposed(Placed):
+    """A kernel of rank 2 that goes through the elements by columns."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = inputs[0].copy()
+        if codes.ndim == 2:
+            codes = codes.reshape(codes.shape[::-1]).T.copy()
+        return Outputs((codes,), ("int8",))
+
+
+class Reversed(Placed):
+    """Gives the elements of rank 3 back in a shape that is reversed."""
+
+    rank = 3
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = inputs[0].copy()
+        if codes.ndim == self.rank:
+            codes = codes.reshape(codes.shape[::-1])
+        return Outputs((codes,), ("int8",))
+
+
+class Reversed4(Reversed):
+    rank = 4
+
+
+class PastLoop(Placed):
+    """A loop over vectors that begins at 1,024 elements, and spoils what is behind those."""
+
+    begin = 1024
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = inputs[0].copy()
+        codes.reshape(-1)[self.begin :] ^= 1
+        return Outputs((codes,), ("int8",))
+
+
+class PastThread(PastLoop):
+    """A second thread that begins at 65,536 elements."""
+
+    begin = 65_536
+
+
+class PastLoopDies(PastLoop):
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if inputs[0].size > self.begin:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().answer(case, inputs)
+
+
+class PastThreadDies(PastLoopDies):
+    begin = 65_536
+
+
+class After100(Placed):
+    """Gives up its kernel after a hundred calls of a case, for one that is wrong."""
+
+    calls = 0
+
+    def wrong(self, shape: tuple[int, ...]) -> bool:
+        return self.calls > 100
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        self.calls += 1
+        return super().answer(case, inputs)
+
+
+class RefusesLarge(Placed):
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        large = inputs[0].size > 1024
+        return Refused("too many elements") if large else super().answer(case, inputs)
+
+
+class Old(PastLoop):
+    """A runtime that has no version later than 19, and says so when it is asked."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        later = case.version > 19
+        return Declined("the opset is later") if later else super().answer(case, inputs)
+
+
+class LatestDies(PastLoop):
+    """Dies of every call of version 21."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if case.version == 21:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().answer(case, inputs)
 
 
 class RefusesEmpty(Placed):

@@ -202,7 +202,14 @@ def asked(name: str, address: str):
     [
         ("Scalars", "alone", ()),
         ("OddTail", "odd tail", (9,)),
-        ("FourD", "4-D", (1, 2, 2, 1)),
+        ("FourD", "4-D", (2, 3, 4, 5)),
+        ("Transposed", "2-D", (4, 5)),
+        ("Reversed", "3-D", (3, 4, 5)),
+        ("Reversed4", "4-D", (2, 3, 4, 5)),
+        ("PastLoop", "2,129 elements", (1025,)),
+        ("PastThread", "66,643 elements", (65_537,)),
+        ("PastLoopDies", "2,129 elements", (1025,)),
+        ("After100", "101 calls", (1,)),
         ("RefusesEmpty", "empty", (0,)),
     ],
 )
@@ -215,9 +222,10 @@ def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(
     group = next(g for g in found.groups if g.placement == placement)
     witness = smallest(found, group)
     assert witness.inputs[0].shape == shape
+    assert witness.calls == (101 if placement == "101 calls" else 1)
     [due] = witness.due
     if witness.got and 0 not in shape:
-        assert int(witness.got[0].words[-1]) == int(due.outputs[0].words[-1]) ^ 1
+        assert witness.got[0] != due.outputs[0]
 
 
 def test_an_answer_right_under_another_reading_is_shown_beside_one_that_is_not() -> None:

@@ -161,8 +161,8 @@ class OnnxRuntime:
         """Give a function that runs the case's node on one buffer, into the other, again and again.
 
         None where there is none: on another provider than the CPU's, for several inputs or
-        outputs, texts, a source of packed codes, and buffers that are empty, of other types than
-        the case's, of two shapes or not contiguous.
+        outputs, texts, and buffers that are empty, of other types than the case's, of two shapes or
+        not contiguous.
         """
         if self._provider != CPU or not can_bind(case, codes, out):
             return None

@@ -24,8 +24,8 @@ Session = Any  # one of them, InferenceSession
 def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
     """Return whether a case of one input and output can run on two buffers, of any one shape.
 
-    Not on texts, a source of packed codes, and buffers that are empty, of other types than the
-    case's storage, not contiguous, or not to be written.
+    Not on texts, and buffers that are empty, of other types than the case's storage, not
+    contiguous, or not to be written.
     """
     types = (*case.inputs, *case.outputs)
     if len(case.inputs) != 1 or len(case.outputs) != 1 or codes.shape != out.shape:
@@ -34,7 +34,7 @@ def can_bind(case: Case, codes: Codes, out: Codes) -> bool:
         return False
     both = zip(types, (codes, out), strict=True)
     fit = all(a.dtype == t.format.storage and a.flags.c_contiguous for t, a in both)
-    return fit and out.flags.writeable and not is_packed(cast(Numeric, case.inputs[0].format))
+    return fit and out.flags.writeable
 
 
 def bind(
@@ -44,23 +44,30 @@ def bind(
 
     What is given keeps the session and the buffers alive.
     """
-    target = cast(Numeric, case.outputs[0].format)
-    if not is_packed(target):
-        return partial(_run, _runner(classes, session, case, codes, out), again, (codes, out))
-    memory = pack(target, np.zeros_like(out))
-    run = partial(_run, _runner(classes, session, case, codes, memory), again, (codes, memory))
-    return partial(_run_packed, run, target, memory, out)
+    source, target = (cast(Numeric, t.format) for t in (case.inputs[0], case.outputs[0]))
+    given = pack(source, codes) if is_packed(source) else codes
+    memory = pack(target, np.zeros_like(out)) if is_packed(target) else out
+    runner = _runner(classes, session, case, codes.shape, given, memory)
+    run: Bound = partial(_run, runner, again, (given, memory))
+    if is_packed(source):
+        run = partial(_run_on_packed, run, source, codes, given)
+    return partial(_run_packed, run, target, memory, out) if is_packed(target) else run
 
 
 def _runner(
-    classes: Classes, session: Session, case: Case, codes: Codes, memory: Codes
+    classes: Classes,
+    session: Session,
+    case: Case,
+    shape: tuple[int, ...],
+    given: Codes,
+    memory: Codes,
 ) -> Callable[[], None]:
     (source,), (target,) = input_names(case), output_names(case)
     numbers = tensor_type_number(case.inputs[0]), tensor_type_number(case.outputs[0])
     device = classes.OrtDevice(classes.OrtDevice.cpu(), classes.OrtDevice.default_memory(), 0)
     binding = classes.SessionIOBinding(session)  # to addresses: it keeps no array alive
-    binding.bind_input(source, device, numbers[0], codes.shape, codes.ctypes.data)
-    binding.bind_output(target, device, numbers[1], codes.shape, memory.ctypes.data)
+    binding.bind_input(source, device, numbers[0], shape, given.ctypes.data)
+    binding.bind_output(target, device, numbers[1], shape, memory.ctypes.data)
     return partial(session.run_with_iobinding, binding, None)
 
 
@@ -70,6 +77,13 @@ def _run(run: Callable[[], None], again: Bound, _alive: object) -> Answer | None
     except Exception:  # onnxruntime's exceptions share no other base class
         return again()
     return None
+
+
+def _run_on_packed(
+    run: Bound, source: Numeric, codes: Codes, given: NDArray[np.uint8]
+) -> Answer | None:
+    np.copyto(given, pack(source, codes))
+    return run()
 
 
 def _run_packed(

@@ -18,7 +18,7 @@ from convcheck.numerics.format import Float, Format, Text
 from convcheck.reproduce.emit.c import arrays
 from convcheck.reproduce.emit.head import about
 from convcheck.reproduce.emit.script import due_strips, of_runtime, packed
-from convcheck.reproduce.witness import ANYTHING, REFUSAL, Due, Witness
+from convcheck.reproduce.witness import ANYTHING, REFUSAL, SHOWN, Due, Witness
 from convcheck.rules.model import DType
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -107,6 +107,8 @@ class _Spelling:
 
 
 def _words(strip: Strip) -> str:
+    if len(strip.words) > SHOWN and len(set(strip.words)) == 1:
+        return f"[{_word(strip.format, strip.words[0])}] * {len(strip.words)}"
     return f"[{', '.join(_word(strip.format, word) for word in strip.words)}]"
 
 
@@ -150,6 +152,7 @@ def _question(witness: Witness, spell: _Spelling) -> dict[str, Any]:
         "text_inputs": len(numeric) < len(case.inputs),
         "crash": witness.group.verdict == "crashed",
         "timeout": _TIMEOUT,
+        "calls": witness.calls,
         "onnx": case.op.partition(".")[0] == _ONNX,
         "memory": spell.world == _ONNX and (unpacks or bool(numeric)),
     }

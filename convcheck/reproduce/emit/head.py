@@ -31,7 +31,9 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     yield f"{witness.case.id}: {_what(witness)}"
     came = "" if witness.asked else "; taken from a report"
     yield f"{witness.backend.name}: {witness.backend.version}{came}"
-    if not witness.first:
+    if witness.calls > 1:
+        yield f"It shows on call {witness.calls} of the same model, and on none before."
+    elif not witness.first:
         yield "It was seen on a later call of the same model, with dimensions left open."
     yield f"Rule: {by.name} ({by.level}), {by.place}"
     for one in by.sentences:
