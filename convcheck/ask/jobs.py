@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from convcheck.judge.answers import Avoid
+from convcheck.judge.answers import Avoid, Elsewhere
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
 
@@ -45,6 +45,9 @@ class Job:
     #: Later versions of the operator that the run asks the same, the latest first. Of the versions
     #: that the backend answers, the latest is asked in large calls, and in many. None: none is.
     later: tuple[Case, ...] | None = None
+    #: What a process answered that was asked the same with other attribute values before; the case
+    #: is asked again, first of them. None: it was not asked so.
+    before: Elsewhere | None = None
     #: Seconds that calls of the case took in workers that died of it.
     spent: float = 0.0
 

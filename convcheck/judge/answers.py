@@ -26,6 +26,7 @@ BETWEEN = "between calls"  # what happens when nothing is asked
 LARGE_CALLS = {f"{size:,} elements": size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
 MANY = 101
 MANY_CALLS = f"{MANY} calls"
+OTHERS = "after other attributes"  # what a process answers that was asked the same with others
 LARGEST = max(LARGE_CALLS.values())  # no call has more elements, but for what --consistency asks
 
 ANOTHER = "another case"  # what is asked only to find out whether it is answered
@@ -33,7 +34,7 @@ ANOTHER = "another case"  # what is asked only to find out whether it is answere
 # The ways in which elements are put to a backend. Under '' stands what is counted.
 FIRST = (
     BETWEEN, "support", ANOTHER, "bulk", "alone", "odd tail", "short", "2-D", "3-D", "4-D",
-    "empty", *LARGE_CALLS, MANY_CALLS, "sweep",
+    "empty", *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep",
 )  # fmt: skip
 AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
 PLACEMENTS = ("", *FIRST, *AGAIN)

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.vectors import judge_vectors
-from convcheck.plan.runner import execute
+from convcheck.plan.runner import Execution, execute
+from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
-from convcheck.vectors.model import Vectors
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.evaluate import evaluate
+from convcheck.vectors.model import CallSet, Vectors
 
 
 @dataclass(frozen=True)
 class Single:
-    """A corpus of one case's vectors."""
+    """A corpus of one case's vectors, and of the same inputs of other cases of its spec."""
 
     one: Vectors
+    spec: Spec | None = None
 
     def vectors(self, case: Case) -> Vectors:
-        """Return the vectors, of whichever case."""
-        return self.one
+        """Return the vectors of a case."""
+        if self.spec is None or case == self.one.case or isinstance(self.one, CallSet):
+            return self.one
+        expected = evaluate(self.spec, case, self.one.inputs[0])
+        return replace(self.one, case=case, expected=expected)
+
+    @property
+    def cases(self) -> list[Case]:
+        """The case among those that differ from it in attribute values only, in a run's order."""
+        case, spec = self.one.case, self.spec
+        if spec is None or isinstance(self.one, CallSet):
+            return [case]
+        types = (case.inputs, case.outputs)
+        alike = [one for one in cases(spec) if (one.inputs, one.outputs) == types]
+        return alike if case in alike else [case]
+
+    def result(self, done: Execution) -> CaseResult:
+        """Return the result of the case itself. Raises KeyboardInterrupt where there is none."""
+        for result in done.results:
+            if result.case == self.one.case and not done.interrupted:
+                return result
+        raise KeyboardInterrupt
 
 
 def ask_one_input(
     address: str, vectors: Vectors, timeout: float, catalog: Catalog
 ) -> tuple[BackendInfo, CaseResult]:
-    """Put one input to a backend. Every group of the result has an example with the answer.
+    """Put one input to a backend, with other attribute values, too. Every group of the result has
+    an example with the answer.
 
     Raises UnavailableError or UsageError where the backend cannot be opened, and
     KeyboardInterrupt.
     """
+    corpus = Single(vectors, catalog.specs[vectors.case.spec])
     done = execute(
         address,
-        [vectors.case],
-        Single(vectors),
+        corpus.cases,
+        corpus,
         timeout=timeout,
         thorough=True,
         judge=partial(judge_vectors, show_all=True),
         catalog=catalog.only([vectors.case.spec]),
     )
-    if not done.results:
-        raise KeyboardInterrupt
-    return done.backend, done.results[0]
+    return done.backend, corpus.result(done)

@@ -229,7 +229,9 @@ class Lane(threading.Thread):
             job, begun = jobs[0], time.monotonic()
             heard = process.receive(self.queue.timeout, {job.case.id: job.case})
             seconds = self.queue.clocked(job, begun)
-            if isinstance(heard, Finished):
+            if isinstance(heard, Finished) and heard.doubt:
+                jobs[0] = replace(job, before=heard.doubt)
+            elif isinstance(heard, Finished):
                 jobs.popleft()
                 self.queue.reports.put(Reported(job.position, heard.result, seconds))
             if self.queue.stopped:

@@ -60,8 +60,25 @@ def _batches(jobs: Sequence[Job], lanes: int) -> deque[list[Job]]:
     since it is asked more if it is answered.
     """
     size = max(1, min(LARGEST_BATCH, len(jobs) // (max(lanes, 1) * BATCHES_A_LANE)))
-    alike: dict[str, list[Job]] = {}
+    batches, batch = deque[list[Job]](), list[Job]()
+    for group in _groups(jobs):
+        if len(batch) + len(group) > size:
+            batches.append(batch)
+            batch = []
+        batch += group
+        while len(batch) > size:
+            batches.append(batch[:size])
+            batch = batch[size:]
+    return deque(filter(None, (*batches, batch)))
+
+
+def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield together what is asked of the same types. Those with other attribute values come one
+    after the other: a runtime that does not tell them apart shows.
+    """
+    types: dict[str, dict[str, list[Job]]] = {}
     for job in jobs:
-        alike.setdefault(job.case.question, []).append(job)
-    ordered = [job for group in alike.values() for job in reversed(group)]
-    return deque(ordered[begin : begin + size] for begin in range(0, len(ordered), size))
+        questions = types.setdefault(job.case.question.partition("/")[0], {})
+        questions.setdefault(job.case.question, []).append(job)
+    for questions in types.values():
+        yield [job for same in questions.values() for job in reversed(same)]

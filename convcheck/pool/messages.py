@@ -26,7 +26,15 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import BETWEEN, LARGEST, PLACEMENTS, Answers, CallAnswers, Index
+from convcheck.judge.answers import (
+    BETWEEN,
+    LARGEST,
+    PLACEMENTS,
+    Answers,
+    CallAnswers,
+    Elsewhere,
+    Index,
+)
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.wire import Codec
@@ -152,11 +160,13 @@ def aborted(error: ConvcheckError) -> Aborted:
 @dataclass(frozen=True)
 class Finished:
     """From a worker: the result of the next job, or the tally of a span. A `leaving` worker asks to
-    be replaced.
+    be replaced. Where there is `doubt`, these answers are those of a case with other attribute
+    values, which came before: to be asked again is whether they are so without that.
     """
 
     result: CaseResult | Tally
     leaving: bool
+    doubt: Elsewhere | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.isolated import chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
+from convcheck.ask.siblings import Siblings, with_others
 from convcheck.ask.span import ask_span
 from convcheck.backends.checked import (
     LONGEST_NAME,
@@ -56,7 +57,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.judge.result import BackendInfo, CaseResult, Group
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.limits import Limits
@@ -238,6 +239,11 @@ class _Watched:
         self._own_fault = self._own_fault or kind is not None
 
 
+def is_failing(result: CaseResult | Tally) -> bool:
+    """Return whether something of a result is wrong."""
+    return result.failing if isinstance(result, Tally) else result.verdict in FAILURES
+
+
 class _Worker:
     """Does what it is told with one backend."""
 
@@ -249,6 +255,7 @@ class _Worker:
         self.spent = 0.0  # seconds, by calls of the case before
         self.unmade: tuple[str, Index] | None = None  # the first call that there was no time for
         self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
+        self.siblings = Siblings()
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -274,6 +281,7 @@ class _Worker:
 
     def serve_job(self, job: Job) -> bool:
         _empty_log()
+        self.siblings.doubt = None
         # a span has as many calls as it needs
         self.count_from(-inf if job.span else job.spent)
         try:
@@ -286,7 +294,9 @@ class _Worker:
             result = CaseResult(job.case, "error", 0, "edge", (), bounded(last_words(error)))
         # what it was told of ahead, and nobody took, it may still answer
         leaving = self.limits.were_lowered() or self.backend.broken or self.unmade is not None
-        self.parent.tell(Finished(result, leaving=leaving))
+        doubt = self.siblings.doubt if is_failing(result) and job.before is None else None
+        leaving = leaving or doubt is not None
+        self.parent.tell(Finished(result, leaving=leaving, doubt=doubt))
         return not leaving
 
     def result(self, job: Job) -> CaseResult | Tally:
@@ -304,6 +314,9 @@ class _Worker:
         thorough = partial(self.is_latest, job, vectors)
         answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough)
         self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
+        self.siblings.add(vectors, answers)
+        if job.before is not None:
+            answers = with_others(answers, job.before)
         if self.judge is not None:
             return self.judge(vectors, self.in_time(answers))
         more: tuple[Group, ...] = ()

@@ -61,26 +61,24 @@ class AskedCase:
         return failing(self.kept)
 
 
-def ask_whole(address: str, vectors: Vectors, timeout: float) -> tuple[BackendInfo, Kept]:
-    """Put a case's vectors to a backend, as a run does, and judge them as a run does.
+def ask_whole(
+    address: str, vectors: Vectors, timeout: float, spec: Spec | None = None
+) -> tuple[BackendInfo, Kept]:
+    """Put a case's vectors to a backend, as a run does, and judge them as a run does; with a spec,
+    in a process that is asked those with other attribute values, too.
 
     Raises UnavailableError or UsageError where the backend cannot be opened, UsageError where
     nothing can be said of its answers, and KeyboardInterrupt.
     """
-    return _asked(address, vectors, timeout, _keep)
+    return _asked(address, Single(vectors, spec), timeout, _keep)
 
 
-def _asked(
-    address: str, vectors: Vectors, timeout: float, judge: Judge
-) -> tuple[BackendInfo, Kept]:
-    corpus = Single(vectors)
-    done = execute(address, [vectors.case], corpus, timeout=timeout, judge=judge, thorough=True)
-    if done.interrupted or not done.results:
-        raise KeyboardInterrupt
-    [result] = done.results
+def _asked(address: str, corpus: Single, timeout: float, judge: Judge) -> tuple[BackendInfo, Kept]:
+    done = execute(address, corpus.cases, corpus, timeout=timeout, judge=judge, thorough=True)
+    result = corpus.result(done)
     if not isinstance(result, Kept):
         said = result.message or result.verdict
-        raise UsageError(f"{vectors.case.id} cannot be asked of {address}: {said}")
+        raise UsageError(f"{corpus.one.case.id} cannot be asked of {address}: {said}")
     return done.backend, result
 
 
@@ -104,7 +102,7 @@ def ask_each(
     asked = CallSet(
         like.case, tuple(calls), (_FREE,) * len(calls), (like.form,), like.coverage, like.form
     )
-    answers = _asked(address, asked, timeout, _keep_only)[1].answers
+    answers = _asked(address, Single(asked), timeout, _keep_only)[1].answers
     assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
     if answers.declined is not None:
         return (Reply(None, REFUSED, answers.declined.message),) * len(calls)

@@ -19,7 +19,7 @@ from convcheck.ask.elements import inputs_at
 from convcheck.ask.placements import FRONT, shape_of
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, Answers
+from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, OTHERS, Answers
 from convcheck.judge.matching import matching
 from convcheck.judge.result import CaseResult, Example, Group
 from convcheck.numerics.format import Text
@@ -40,7 +40,7 @@ Index = NDArray[np.intp]
 
 def ask_case(address: str, spec: Spec, vectors: Vectors, timeout: float) -> AskedCase:
     """Put a case to a backend. Raises UsageError where it does not fail, and as `ask_whole`."""
-    backend, kept = ask_whole(address, vectors, timeout)
+    backend, kept = ask_whole(address, vectors, timeout, spec)
     found = AskedCase(address, spec, vectors, backend, kept, timeout)
     if kept.verdict == "error":
         said = f"the adapter of {address} failed on {kept.case.id}: {kept.message}"
@@ -60,6 +60,11 @@ def does_not_fail(one: CaseResult, address: str) -> UsageError:
 
 def smallest(found: AskedCase, group: Group) -> Witness:
     """Find the smallest call that shows a group. Raises UsageError where none does."""
+    if group.placement == OTHERS:
+        raise UsageError(
+            "it shows only in a process that was asked the same with other attribute values before",
+            hint=f"convcheck explain {found.vectors.case.id} VALUE --backend {found.address}",
+        )
     if isinstance(found.vectors, CallSet):
         witness = smallest_call(found, found.vectors, group)
     else:

@@ -40,6 +40,7 @@ from convcheck.judge.answers import (
     LARGEST,
     MANY,
     MANY_CALLS,
+    OTHERS,
     Answers,
     Avoid,
 )
@@ -49,7 +50,7 @@ from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet
 
 # what is no placement, not of every case, or of no vectors
-RARE = ("", "support", ANOTHER, "2-D", "3-D", *LARGE_CALLS, MANY_CALLS, "sweep", BETWEEN)
+RARE = ("", "support", ANOTHER, "2-D", "3-D", *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep", BETWEEN)
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,95 @@
+"""Cases that differ in attribute values only are asked in one process, and told apart or not."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from catalogue import CATALOG
+from places import ROOT
+
+from convcheck.ask.jobs import Job
+from convcheck.errors import UsageError
+from convcheck.judge.answers import OTHERS
+from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.plan.one_input import ask_one_input
+from convcheck.plan.runner import Done, Workers, run
+from convcheck.plan.units import units
+from convcheck.pool.lane import Restarts
+from convcheck.pool.local import _batches
+from convcheck.pool.messages import Setup
+from convcheck.report.draw.explain import answer_lines
+from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.rules.cases import cases
+from convcheck.rules.load import data_dir
+from convcheck.vectors.corpus import open_corpus
+
+CAST = CATALOG.specs["onnx.Cast-21"]
+CASES = [c for c in cases(CAST) if c.name.startswith("float32-to-float8e4m3fn/")]
+CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+BACKENDS = "tests.planted.placed_backends"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def results(name: str) -> list[CaseResult]:
+    """Ask all, in one worker; no death is counted."""
+    setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
+    with closing(run(setup, units(CASES, lambda case: ()), Workers(1))) as events:
+        heard = list(events)
+    assert not any(isinstance(event, Restarts) for event in heard)
+    found = {e.unit.case.id: e.part.vectors for e in heard if isinstance(e, Done)}
+    return [result for case in CASES if (result := found[case.id])]
+
+
+def placements(result: CaseResult) -> set[str]:
+    return {group.placement for group in result.groups if group.verdict in FAILURES}
+
+
+def test_a_cache_that_does_not_tell_attributes_apart_shows() -> None:
+    """The first case is what is kept; of the others, the first that is answered otherwise shows."""
+    first, second, *_ = results("CoarseCache")
+    assert (first.verdict, second.verdict) == ("pass", "fail")
+    assert placements(second) == {OTHERS}
+
+
+def test_what_ignores_an_attribute_is_wrong_in_any_process() -> None:
+    found = [placements(result) for result in results("AttributeIgnored")]
+    assert {""} in found
+    assert OTHERS not in set().union(*found)
+
+
+def test_one_input_is_asked_after_other_attributes_too() -> None:
+    vectors = CORPUS.vectors(CASES[1])
+    info, result = ask_one_input(f"{BACKENDS}:CoarseCache", vectors, 30.0, CATALOG)
+    said = "\n".join(str(line) for line in answer_lines(info, result, 100))
+    assert "as expected" in said
+    assert 'WRONG: NaN instead of a number, in placement "after other attributes"' in said
+
+
+def test_what_needs_other_attributes_is_no_call_of_one_case() -> None:
+    address = f"{BACKENDS}:CoarseCache"
+    found = ask_case(address, CAST, CORPUS.vectors(CASES[1]), 30.0)
+    with pytest.raises(UsageError, match="asked the same with other attribute values before"):
+        smallest(found, found.groups[0])
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 7])
+def test_what_differs_in_attributes_is_in_one_batch(lanes: int) -> None:
+    """All of a run's attribute values of the same types, where there are no more than fit."""
+    specs = (CATALOG.specs[name] for name in ("onnx.Cast-19", "onnx.Cast-21"))
+    plan = units((case for spec in specs for case in cases(spec)), lambda case: ())
+    jobs = [Job(n, unit.case, later=unit.later) for n, unit in enumerate(plan)]
+    batches = _batches(jobs, lanes)
+    assert sorted(job.position for batch in batches for job in batch) == list(range(len(jobs)))
+    where: dict[str, set[int]] = {}
+    for n, batch in enumerate(batches):
+        for job in batch:
+            where.setdefault(job.case.question.partition("/")[0], set()).add(n)
+    assert {len(found) for found in where.values()} == {1}
+    first = batches[0][0].case.question
+    order = [job.case.spec for job in batches[0] if job.case.question == first]
+    assert order == ["onnx.Cast-21", "onnx.Cast-19"]
