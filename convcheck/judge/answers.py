@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from convcheck.backends.protocol import Declined, Outputs, Oversized
 from convcheck.numerics.format import Bits
 from convcheck.vectors.span import CHUNK as CHUNK
+from convcheck.wording import plural
 
 Index = NDArray[np.intp]
 
@@ -23,9 +24,9 @@ BETWEEN = "between calls"  # what happens when nothing is asked
 
 # Calls of more than 2^10 and 2^16 elements: by an odd number that is larger than a set of vectors,
 # so that each of them stands behind the first 2^10 or 2^16. And so many calls, one after the other.
-LARGE_CALLS = {f"{size:,} elements": size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
+LARGE_CALLS = {plural(size, "element"): size for size in ((1 << 10) + 1105, (1 << 16) + 1107)}
 MANY = 101
-MANY_CALLS = f"{MANY} calls"
+MANY_CALLS = plural(MANY, "call")
 OTHERS = "after other attributes"  # what a process answers that was asked the same with others
 LARGEST = max(LARGE_CALLS.values())  # no call has more elements, but for what --consistency asks
 
