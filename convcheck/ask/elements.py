@@ -51,6 +51,7 @@ Note = Callable[[str, Index], bool]
 
 ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
 MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
+_PATIENCE = 1.0  # seconds for many calls: an emulator may take ten milliseconds for each
 _ROOM = 8  # a call that is larger has time where by the pace of a smaller one it takes an eighth
 
 
@@ -175,8 +176,9 @@ class _Asking:
 
     def thoroughly(self) -> None:
         """Ask in every rank, in large calls and in many. Of texts, and where the first of the large
-        calls is slow, no more is asked than that one.
+        calls is slow, no more is asked than that one; and no many calls where they would take long.
         """
+        seconds: list[float] = []
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
         if self._told or not len(pool):
             return
@@ -184,12 +186,15 @@ class _Asking:
         for placement, size in LARGE_CALLS.items():
             if size > max_elements():
                 return
+            call = placements.large(pool, size)
             begun = time.monotonic()
-            self._placed([(placement, placements.large(pool, size))])
-            pace = (time.monotonic() - begun) / size
-            if self._has_texts or pace * LARGEST * _ROOM > call_timeout():
+            self._placed([(placement, call)])
+            seconds.append(time.monotonic() - begun)
+            if self._has_texts or seconds[-1] / size * LARGEST * _ROOM > call_timeout():
                 return
-        if len(case.inputs) == 1 and MANY_CALLS not in self.avoid.placements:
+        if min(seconds) * MANY > _PATIENCE or MANY_CALLS in self.avoid.placements:
+            return
+        if len(case.inputs) == 1:
             for piece in placements.parted(self.answered_ones()[:CHUNK], self.avoid.together):
                 self._many(piece)
 

@@ -19,7 +19,7 @@ from planted.asking import (
 )
 from planted.placed_backends import After100
 
-from convcheck.ask import placements
+from convcheck.ask import elements, placements
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
@@ -103,7 +103,10 @@ def thorough(
 
 
 @pytest.mark.parametrize("n", [1, 2, 23, 24, 25, 256])
-def test_a_thorough_asking_has_every_rank_large_calls_and_many(n: int) -> None:
+def test_a_thorough_asking_has_every_rank_large_calls_and_many(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elements, "_PATIENCE", 60.0)  # however busy this machine is
     vectors = vectors_of(case_of(INT32, INT32), range(n))
     answers, log = thorough(Scripted(echo), vectors)
     assert (answers.got == np.arange(n)).all()
@@ -148,7 +151,19 @@ def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.Monk
     assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 0, 0]
 
 
-def test_elements_that_kill_together_stand_in_none_of_many_calls_together() -> None:
+def test_a_backend_that_takes_long_for_every_call_is_not_asked_many() -> None:
+    def slow(case: Case, inputs: Sequence[Bits]) -> Answer:
+        time.sleep(0.02 if inputs[0].size > 1024 else 0)
+        return echo(case, inputs)
+
+    _, log = thorough(Scripted(slow), vectors_of(case_of(), range(5)))
+    assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 1, 0]
+
+
+def test_elements_that_kill_together_stand_in_none_of_many_calls_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(elements, "_PATIENCE", 60.0)
     vectors = vectors_of(case_of(), range(9))
     _, log = thorough(Scripted(echo), vectors, Avoid(((2, 5),)))
     assert {frozenset(i.tolist()) & {2, 5} for i in log.of(MANY_CALLS)} == {
@@ -157,7 +172,8 @@ def test_elements_that_kill_together_stand_in_none_of_many_calls_together() -> N
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_fault_that_comes_with_calls_is_seen(many: bool) -> None:
+def test_a_fault_that_comes_with_calls_is_seen(many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "_PATIENCE", 60.0)
     vectors = vectors_of(case_of(), range(32))
     answers, _ = thorough(After100(), vectors) if many else asked("Good")
     assert {e.placement for e in answers.elsewhere} == ({MANY_CALLS} if many else set())
