@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -24,7 +25,7 @@ from report_json import masked
 from rich.console import Console
 
 from convcheck.backends.protocol import Outputs
-from convcheck.errors import Place
+from convcheck.errors import Place, UsageError
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Shard
 from convcheck.plan.merge import plan_digest
@@ -462,6 +463,17 @@ def test_a_survey_that_is_read_back_is_drawn_alike() -> None:
     for found in (everything(), of_range):
         again = survey_of(survey_json.encoded(found), CATALOG)
         assert shown(again) == shown(found)
+
+
+def test_a_survey_that_names_a_case_twice_is_damaged() -> None:
+    """In one row, or in two that are the same row."""
+    good = survey_json.encoded(everything())
+    first, *others = good.rows
+    twice = msgspec.structs.replace(first, cases=(*first.cases, first.cases[0]))
+    for rows in ((twice, *others), (first, *others, first)):
+        damaged = msgspec.structs.replace(good, rows=rows)
+        with pytest.raises(UsageError, match=f"damaged survey: {first.cases[0].id} stands twice"):
+            survey_of(damaged, CATALOG)
 
 
 def test_json_on_stdout_is_json_alone() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from convcheck.errors import UsageError
@@ -29,19 +30,27 @@ _EXPECTED = "<undefined>"  # nothing is expected of what is surveyed
 
 
 def survey_of(survey: SurveyJson, catalog: Catalog) -> Survey:
-    """Return the survey that was written. Raises UsageError for a case that no spec has, and for
-    codes that do not fit their case.
+    """Return the survey that was written. Raises UsageError for a case that no spec has, for one
+    that a row has twice, and for codes that do not fit their case.
     """
     specs = {case.id.partition("/")[0] for row in survey.rows for case in row.cases}
     known = {c.id: c for name in specs & catalog.specs.keys() for c in cases(catalog.specs[name])}
     reading = _Reading(known, catalog.types.types)
     try:
+        _check_once(survey.rows)
         rows = tuple(map(reading.row, survey.rows))
     except (ValueError, IndexError, OverflowError) as error:
         raise UsageError(f"a damaged survey: {error}", hint="survey again") from None
     columns = tuple(map(_column, survey.backends))
     corpus, notes = survey.corpus.sha256, survey.notes
     return Survey(columns, survey.tier, corpus, rows, notes, survey.interrupted)
+
+
+def _check_once(rows: Iterable[SurveyRowJson]) -> None:
+    found = Counter((one.rule, one.row, one.cite, case.id) for one in rows for case in one.cases)
+    if twice := next((key for key, count in found.items() if count > 1), None):
+        rule, row, _, case = twice
+        raise ValueError(f"{case} stands twice under {rule} / {row}")
 
 
 def _column(column: ColumnJson) -> Column:
