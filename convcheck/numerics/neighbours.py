@@ -52,7 +52,8 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, the ends of the range, infinities, and NaNs of both signs with payloads.
+    """Return zeros, ones, the ends of the range, infinities, and NaNs of both signs, quiet
+    and signalling, with payloads low, in the middle and high.
 
     The array is shared: it cannot be written to.
     """
@@ -73,6 +74,8 @@ def _special_codes(fmt: Numeric) -> Codes:
     if fmt.nan != "none":
         codes.append(fmt.nan_code)
     if fmt.nan == "ieee":
-        codes += [fmt.infinity_code + 1, fmt.nan_code | 1, fmt.magnitude_mask]
+        codes += [fmt.nan_code | 1, fmt.magnitude_mask]
+        payload = {0, fmt.mantissa // 2, max(fmt.mantissa - 2, 0)}  # signalling: lost when halved
+        codes += [fmt.infinity_code | 1 << bit for bit in payload]
     both = {(code & fmt.magnitude_mask) | sign for code in codes for sign in (0, fmt.sign_bit)}
     return np.array(sorted(both | {c for c in codes if c & fmt.sign_bit}), fmt.storage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -101,8 +102,13 @@ def _braces(words: tuple[str, ...]) -> str:
 
 
 def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
-    """Return short names of settings, without what is so in all that is asked."""
-    everything = [tuple(dict.fromkeys(column)) for column in zip(*asked, strict=True)]
+    """Return short names of settings, without what is so in all that is asked of every pair: a
+    value that is asked of a few pairs alone tells nothing of the others.
+    """
+    times = Counter(asked)
+    most = max(times.values())
+    usual = [setting for setting in times if times[setting] == most]
+    everything = [tuple(dict.fromkeys(column)) for column in zip(*usual, strict=True)]
     entries: list[_Entry] = [tuple((part,) for part in setting) for setting in settings]
     for axis in range(len(everything)):
         entries = _merged(entries, axis)
@@ -123,8 +129,6 @@ def _spelled(entry: _Entry, everything: Sequence[Sequence[str]]) -> str:
     for words, known in zip(entry, everything, strict=True):
         name, equals, _ = words[0].partition("=")
         values = [word.removeprefix(f"{name}=") for word in words] if equals else list(words)
-        if set(words) < set(known):
+        if not set(words) >= set(known):
             said.append((f"{name}=" if equals else "") + "|".join(values))
-        elif len(known) == 1:
-            continue
     return ", ".join(said) or "in every setting asked"

@@ -21,7 +21,7 @@ from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within
 def only_dropped(source: Numeric, target: Format) -> Codes:
     """Return, in a normal and in a subnormal binade of the destination, a tie with one more bit and
     a tie less one bit, for each bit that is dropped there; in the normal one, a value with one
-    more bit, too.
+    more bit, too. Integers, all of one spacing, have ties next to 1 alone.
 
     The ties are such that the bit decides between two results: one goes down without it, to even,
     and the other one up. Directed modes look at the last kind. The signs alternate, and a bit that
@@ -29,7 +29,8 @@ def only_dropped(source: Numeric, target: Format) -> Codes:
     """
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
-        for magnitude, above in ((low + 1, True), (low + 3, False), (low, True))[: 3 - turn]:
+        ties = [] if isinstance(target, Int) and turn == 0 else [(low + 1, True), (low + 3, False)]
+        for magnitude, above in [*ties, *[(low, True)][turn:]]:
             found.append(_with_one_bit(source, target, magnitude, above, turn))
     return np.concatenate(found)
 

@@ -6,7 +6,7 @@ wrong in a window of a few exponents, far from the destination's range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from convcheck.vectors.binades import Binades, binades_of
 _MANY = 512  # binades, more than any source of up to 32 bits has
 _NEAR = 64  # binades: what is taken modulo 64 shows there
 _STEP = 13  # odd, and no power of two is near a multiple of it soon
+_MOST = 900  # vectors of a case
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -31,21 +32,33 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
 
     Subnormal binades count as those of other values do. Those of integers are their lengths. Where
     there are very many, this holds next to the destination's range; farther out and within it is
-    one binade of 13, in the two signs by turns: one in each residue of any power of two.
+    one binade of 13, in the two signs by turns: one in each residue of any power of two. It is one
+    of 15, 17, ... as far as a case would have more than 900 vectors.
     """
     every = np.array(_roomy(source), np.uint64)
     beyond = _beyond_range(source, target, len(every))
-    far = ((beyond > _NEAR) | (beyond <= 0)) & (len(every) > _MANY)
     there = [_there(source, asked, every, sign) for sign in (False, True)[: 1 + source.signed]]
+    room = _MOST - len(np.unique(asked))
+    tried = (_missing(beyond, there, step) for step in range(_STEP, _MANY, 2))
+    fitting = (turns for turns in tried if sum(map(np.count_nonzero, turns)) <= room)
     found = [np.empty(0, source.storage)]
-    for negative, here in enumerate(there):
-        enough = here | far | ((beyond <= 0) & np.any(there, axis=0))
-        turns = far & ~here & (np.arange(len(every)) % (2 * _STEP) == _STEP * negative)
-        turns[list(_every_second(enough.tolist()))] = True
+    for negative, turns in enumerate(next(fitting, _missing(beyond, there, _MANY))):
         missing = every[turns]
         magnitudes = missing[:, 0] + rng.integers(1, missing[:, 1], dtype=np.uint64)
         found.append(signed(source, magnitudes, np.full(len(missing), bool(negative))))
     return np.concatenate(found)
+
+
+def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
+    """Return, for each sign, which binades to ask besides those that are there."""
+    far = ((beyond > _NEAR) | (beyond <= 0)) & (len(beyond) > _MANY)
+    found = []
+    for negative, here in enumerate(there):
+        enough = here | ((beyond <= 0) & np.any(there, axis=0))
+        turns = far & ~enough & (np.arange(len(beyond)) % (2 * step) == step * negative)
+        turns[list(_every_second((enough | far).tolist()))] = True
+        found.append(turns)
+    return found
 
 
 def _beyond_range(source: Numeric, target: Format, count: int) -> I64:

@@ -10,6 +10,7 @@ values next to that one.
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -148,7 +149,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
 
     The signs alternate; the notable binades get every probe, those around max in both signs.
     A probe that may round out of its binade comes with the binade's first value, so that every
-    binade has a result of its own.
+    binade has a result of its own. The first two gaps between boundaries have their middle, too.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
@@ -156,24 +157,41 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
     binades = within_reach(source, finer, every)
     each = min(max(_BUDGET // len(binades), 1), len(_PROBES))
     stride = max(1, len(binades) // _BUDGET)
+    fine = isinstance(source, Float) and source.mantissa > finer.mantissa
     chosen: list[tuple[int, int, bool]] = []
     for index, (start, size) in enumerate(binades):
         turns = range(index * each, index * each + each) if index % stride == 0 else range(0)
         if (start, size) in notable:
             turns = range(len(_PROBES))
         probes = [(*_PROBES[turn % len(_PROBES)], (turn + index) % 2 == 1) for turn in turns]
-        if probes and all(_may_leave(offset % size, ulps, size) for offset, ulps, _ in probes):
+        if probes and all(
+            _may_leave(offset % size, ulps, size, fine) for offset, ulps, _ in probes
+        ):
             probes.append((0, 0, index % 2 == 1))
         chosen += [(start + offset % size, ulps, negative) for offset, ulps, negative in probes]
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
     magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)
     numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
     negative = np.array(signs, bool) & target.signed
-    return at(source, numbers, np.array(offsets, np.int64), negative)
+    probed = at(source, numbers, np.array(offsets, np.int64), negative)
+    return np.concatenate([probed, _first_middles(source, target, finer)])
 
 
-def _may_leave(offset: int, ulps: int, size: int) -> bool:
-    """Return whether a probe may be rounded into the binade above, or be below its own."""
+def _first_middles(source: Numeric, target: Float, finer: Float) -> Codes:
+    """Two values amid the least boundaries: next to none of them, each nearer to another one."""
+    finest = replace(finer, mantissa=finer.mantissa + 1)
+    numbers = decode_magnitudes(finest, np.array([1, 3], np.uint64))
+    return at(source, numbers, np.zeros(2, np.int64), _alternating(2) & target.signed)
+
+
+def _may_leave(offset: int, ulps: int, size: int, fine: bool) -> bool:
+    """Return whether a probe may be rounded into the binade above, or be below its own.
+
+    What a `fine` source has one ulp below a midpoint is in the binade, and rounded within it but
+    for the last one.
+    """
+    if fine and ulps < 0 and offset % 2 == 1:
+        return offset == size - 1
     return (offset, ulps) > (size - 2, 0) or ulps < 0
 
 
@@ -202,12 +220,14 @@ def _all_of_integer(source: Float, target: Int) -> Codes:
 
 
 def _edge_of_integer(source: Float, target: Int) -> Codes:
-    """Integers and half-integers at the ends of the range and at zero, powers of two between."""
+    """Integers and half-integers at the ends of the range and at zero; those powers of two, within
+    the range, beyond which the source has no fractions (the others are integers of some length).
+    """
     half = Fraction(1, 2)
     ends = [target.max + k * half for k in range(-2, 3)]
     ends += [-target.min + k * half for k in range(-2, 3)]
     full = sorted({abs(v) for v in [*ends, *(k * half for k in range(8))]})
-    powers = from_fractions([Fraction(2**k) + half * (k % 2) for k in range(target.bits + 2)])
+    powers = from_fractions([Fraction(2**k) for k in range(source.mantissa, target.bits + 2)])
     turns = np.array([0, -1, 1])[np.arange(len(powers)) % 3]
     between = at(source, powers, turns, _alternating(len(powers)))
     return np.concatenate([around(source, from_fractions(full)), between])

@@ -35,13 +35,6 @@ from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.vectors.model import VectorSet
 
 ENOUGH = 3
-# What the edge vectors do not ask three times: NaNs by their payload, the lowest binade of
-# float8e8m0.
-HOLES = {
-    "NaN cut to its upper half",
-    "signalling NaN taken for a number",
-    "nearest is up among subnormals",
-}
 LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 
@@ -128,7 +121,7 @@ def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
     enough = [bug for bug in BUGS if counts(bug)[0] >= min(ENOUGH, counts(bug)[1])]
     record_property("planted (field)", (len(BUGS), len(enough)))
     assert all(counts(bug)[1] for bug in BUGS)
-    assert {bug.name for bug in BUGS if bug not in enough} <= HOLES
+    assert not [bug.name for bug in BUGS if bug not in enough]
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])

@@ -6,6 +6,7 @@ and the day on which they were read there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -52,3 +53,44 @@ def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still() -> None:
     assert {page: cited.get(page) for page in PAGES} == PAGES
     assert all(isinstance(entry["read"], date) for entry in KEPT)
     assert not [page for page in PAGES if "/blob/master/" in page or "/latest/" in page]
+
+
+# Rows of tables, of which OpenVINO has none on its pages -----------------------------------------
+
+OF_PYPTO = [spec for spec in CATALOG.specs.values() if spec.op.startswith("pypto.")]
+
+
+def test_a_row_of_a_table_cites_its_own_row() -> None:
+    """No row of a rule with columns rests on the sentence of the whole rule."""
+    for spec in OF_PYPTO:
+        for rule in (rule for rule in spec.rules if rule.columns):
+            for row in rule.rows:
+                assert all(cell.cite.text != rule.cite.text for cell in row.cells), row.place
+
+
+def unlike_its_row(spec: Spec) -> Iterator[str]:
+    """The pairs of a spec whose row in the text has other types, or other modes."""
+    for one in spec.pairs.lists if spec.pairs else ():
+        [(source, targets)] = one.listed.items()
+        name, *others = (CATALOG.types.types[t].name_in("pypto") for t in (source, *targets))
+        _, _, said, *_ = [*one.cite.text.split(" | "), "", ""]
+        modes = {"CAST_NONE", *(f"CAST_{mode}" for mode in re.findall("[A-Z]+", said))}
+        first, *rest = re.findall("DT_[A-Z0-9_]+", one.cite.text)
+        asked = dict(one.when).get("mode", modes)
+        if (first, sorted(rest), modes) != (name, sorted(others), asked):
+            yield f"{one.cite.place}: {one.cite.text}"
+
+
+def test_each_pair_is_that_of_its_own_row() -> None:
+    for spec in OF_PYPTO:
+        assert list(unlike_its_row(spec)) == []
+    assert [len(spec.pairs.lists) for spec in OF_PYPTO if spec.pairs] == [8, 8, 64]
+
+
+def test_a_pair_that_is_not_in_its_row_is_found() -> None:
+    spec = CATALOG.specs["pypto.cast-9.2"]
+    assert spec.pairs
+    first, second, *others = spec.pairs.lists
+    swapped = (replace(first, cite=second.cite), replace(second, cite=first.cite), *others)
+    wrong = replace(spec, pairs=replace(spec.pairs, lists=swapped))
+    assert len(list(unlike_its_row(wrong))) == 2

@@ -42,7 +42,7 @@ def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
 
 # Exponents -------------------------------------------------------------------------------------
 
-NEAR, FAR = 64, 25  # exponents next to the range of all sources; the windows of float64 farther out
+NEAR, FAR = 64, 65  # exponents next to the range of all sources; the windows of float64 farther out
 
 
 def unasked(source: str, target: str, negative: bool) -> Iterator[tuple[int, bool]]:
@@ -112,7 +112,8 @@ def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, i
 
 def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
     """Which dropped bits are never the only one, in the binade where that is fewest; empty where no
-    binade drops two. Above a value is asked in normal binades.
+    binade drops two. Above a value is asked in normal binades; ties of integers, which are all of
+    one spacing, next to 1.
     """
     asked: dict[tuple[str, int], set[int]] = defaultdict(set)
     for _, whole, last in values(source, target):
@@ -126,7 +127,7 @@ def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
             (set(range(unit(target, e)[0] - last_bit(source, e) - 1)) - asked[kind, e]
              for e in binades(source, target, normal)), key=len, default=set()
         )
-        for kind in KINDS[: 2 + normal]
+        for kind in KINDS[2 * (normal and isinstance(numeric(target), Int)) : 2 + normal]
     }  # fmt: skip
 
 

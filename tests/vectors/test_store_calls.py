@@ -170,7 +170,7 @@ def of_output(data: Any) -> list[Any]:
 
 
 def no_case(data: Any) -> None:
-    data["cases"] = {}
+    data["cases"] = []
 
 
 def no_sets(data: Any) -> None:
@@ -178,7 +178,7 @@ def no_sets(data: Any) -> None:
 
 
 def another_set(data: Any) -> None:
-    data["cases"] = {key: [coverage, 99] for key, (coverage, _) in data["cases"].items()}
+    data["cases"] = [[*row, 99] for *row, _ in data["cases"]]
 
 
 def garbage(data: Any) -> None:
@@ -250,7 +250,15 @@ def unknown_flag(data: Any) -> None:
 
 
 def unknown_coverage(data: Any) -> None:
-    data["cases"] = {key: ["whole", number] for key, (_, number) in data["cases"].items()}
+    data["cases"] = [[*row, "whole", number] for *row, _, number in data["cases"]]
+
+
+def other_attributes(data: Any) -> None:
+    data["attributes"] = ["stash_type"]
+
+
+def a_case_twice(data: Any) -> None:
+    data["cases"] *= 2
 
 
 def a_number(data: Any) -> None:
@@ -261,7 +269,7 @@ EDITS = (
     no_case, no_sets, another_set, garbage, too_wide, negative, few_inputs, many_inputs,
     another_shape, another_rank, no_readings, unknown_type, unknown_pattern, unknown_whole_pattern,
     no_pattern_of_a_call, another_length, wide_output, negative_rule, unknown_rule, unknown_flag,
-    unknown_coverage, a_number,
+    unknown_coverage, other_attributes, a_case_twice, a_number,
 )  # fmt: skip
 
 
@@ -325,7 +333,7 @@ def test_a_missing_file(folder: Path) -> None:
 def test_a_case_that_the_manifest_does_not_have(folder: Path) -> None:
     manifest = folder / MANIFEST
     data = json.loads(manifest.read_text(encoding="utf-8"))
-    del data["specs"]["openvino.Range-4"]["cases"]["int8-int8-int8-to-int8"]
+    data["specs"]["openvino.Range-4"]["cases"]["openvino/Range-4"].remove("int8-int8-int8-to-int8")
     manifest.write_text(json.dumps(data), encoding="utf-8")
     assert read_manifest(folder)
     with pytest.raises(VectorError, match=r"it has no vectors of openvino\.Range-4/int8"):

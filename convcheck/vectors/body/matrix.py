@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric
-from convcheck.numerics.neighbours import at, special_codes
+from convcheck.numerics.neighbours import at, signed, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.rules.model import Attributes, Case, Layout, Spec
 from convcheck.semantics.body.matrix import Conversion, FoundCell, conversion, find, plain_codes
@@ -147,6 +147,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
     rng = np.random.Generator(np.random.PCG64([seed, pair]))
     negative_zero = source.sign_bit if isinstance(source, Float) else 0
     parts = [
+        _ends(source, target),
         _ties(source, target),
         np.array([negative_zero], source.storage),
         special_codes(source)[::-1],  # negative ones first
@@ -157,6 +158,17 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
     parts.append(rng.integers(0, top, _RANDOM, np.uint64, endpoint=True).astype(source.storage))
     codes: Codes = np.concatenate(parts)
     return codes[np.sort(np.unique(codes, return_index=True)[1])]
+
+
+def _ends(source: Numeric, target: Numeric) -> Codes:
+    """Return codes of the ends of an integer target's range, where the source goes beyond it.
+
+    The upper one is one less of a signed source: two inputs that become the same tell no order.
+    """
+    if not isinstance(target, Int) or (target.max >= source.max and target.min <= source.min):
+        return np.empty(0, source.storage)
+    ends = np.array([int(target.max) - source.signed, -int(target.min)], np.uint64)
+    return signed(source, ends, np.array([False, True]))
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:

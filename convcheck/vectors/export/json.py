@@ -10,6 +10,6 @@ from convcheck.vectors.store.write_calls import body_of_calls
 
 def vector_file_text(spec: Spec, vectors: Vectors, seed: int) -> str:
     """Return the vector file of one case."""
-    return header(spec, seed) + (
+    return header(spec, seed, vectors) + (
         body_of_calls((vectors,)) if isinstance(vectors, CallSet) else body(vectors)
     )

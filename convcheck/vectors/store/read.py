@@ -57,19 +57,25 @@ def read_manifest(folder: Path) -> Manifest:
     data, text = _read(folder / MANIFEST)
     _check_version(data, "convcheck-manifest", folder / MANIFEST)
     try:
-        _check_entries(data)
-        specs, files = data["specs"], data["files"]
-        return Manifest(folder, data["seed"], data["tier"], specs, files, sha256(text))
+        specs = {name: _spec_entry(entry) for name, entry in data["specs"].items()}
+        _check_hashes(data["files"])
+        return Manifest(folder, data["seed"], data["tier"], specs, data["files"], sha256(text))
     except (KeyError, TypeError, AttributeError) as error:
         raise damaged_file(folder / MANIFEST, f"truncated or edited, {error!r} in it") from None
 
 
-def _check_entries(data: Mapping[str, Any]) -> None:
+def _check_hashes(files: Mapping[str, Any]) -> None:
     """Touch what will be looked up later, so that a gap is found here."""
-    for entry in data["specs"].values():
-        entry["spec_sha256"], entry["cases"].keys()
-    for entry in data["files"].values():
+    for entry in files.values():
         entry["sha256"]
+
+
+def _spec_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the hash of a spec and the file of each of its cases."""
+    listed = {
+        name: f"{folder}/{name}.json" for folder, names in entry["cases"].items() for name in names
+    }
+    return {"spec_sha256": entry["spec_sha256"], "cases": {**listed, **entry["shared"]}}
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:

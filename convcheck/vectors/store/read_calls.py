@@ -17,7 +17,7 @@ from convcheck.vectors.model import CallSet, Coverage
 from convcheck.vectors.store.hex_words import bits_of_words
 from convcheck.vectors.store.read import Manifest, damaged_file, shared_file
 from convcheck.vectors.store.write import MANIFEST
-from convcheck.vectors.store.write_calls import BETWEEN, case_key, file_key, rows_of
+from convcheck.vectors.store.write_calls import BETWEEN, case_row, file_key, rows_of
 from convcheck.wording import plural
 
 Types = Mapping[str, DType]
@@ -51,7 +51,7 @@ def count_stored(manifest: Manifest, case: Case) -> int:
         if not case.whole_calls:
             return int(entry["vectors"])
         data = shared_file(folder, name, entry["sha256"])
-        _, number = data["cases"][case_key(case)]
+        _, number = _entry(data, case)
         return len(data["sets"][number])
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise damaged_file(folder / name, f"no count of {case.id}: {error!r}") from error
@@ -60,7 +60,7 @@ def count_stored(manifest: Manifest, case: Case) -> int:
 def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
     decisions = compile_calls(spec, case).decisions
     known = rows_of(decisions)
-    coverage, number = data["cases"][case_key(case)]
+    coverage, number = _entry(data, case)
     rules = dict(enumerate(tuple(rule) for rule in data["rules"]))  # of all cases of the file
     calls, expected = [], []
     for inputs, rule, readings, *flags in data["sets"][number]:
@@ -72,6 +72,13 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
         expected.append(ExpectedCall(known[rules[rule]], said, bool(flags)))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
     return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form_decision(spec))
+
+
+def _entry(data: Mapping[str, Any], case: Case) -> tuple[Any, Any]:
+    """Return how far a case of a file is covered, and the index of its set."""
+    row = case_row(case, data["attributes"])
+    [(coverage, number)] = [one[-2:] for one in data["cases"] if one[:-2] == row]
+    return coverage, number
 
 
 def _check(holds: object, what: str) -> None:

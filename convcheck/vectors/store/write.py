@@ -1,9 +1,9 @@
 """Canonical JSON, one file a case, one vector a line; and the manifest with their hashes.
 
 A person can read it, `git diff` shows a change of a rule as lines, and a C program parses it in
-thirty lines. Files are written whole or not at all. A case whose vectors equal those of the case
-of the same name in the spec that its spec extends has no file of its own: the manifest points to
-the older one.
+thirty lines. Files are written whole or not at all. Cases of equal types, rules and vectors share
+a file: with one of their own spec, or with the case of the same name in the spec that it extends.
+The manifest says which file each case has.
 """
 
 from __future__ import annotations
@@ -42,17 +42,16 @@ def path_of(case: Case) -> str:
 
 
 def body(vectors: VectorSet) -> str:
-    """Return what may be shared between versions: the case, the rules, the vectors."""
-    case = {
+    """Return what cases may share: the types, the rules, the vectors."""
+    types = {
         "inputs": [t.name for t in vectors.case.sources],
         "outputs": [t.name for t in vectors.case.outputs],
-        "attributes": dict(vectors.case.attributes),
     }
     used = sorted(set(vectors.expected.rows.tolist()))
     rules = [_rule(vectors.expected.decisions[i]) for i in used]
     lines = ",\n".join(_lines(vectors, {row: i for i, row in enumerate(used)}))
     return (
-        f'"case": {_json(case)},\n"coverage": {_json(vectors.coverage)},\n"rules": [\n'
+        f'{_json(types)[1:-1]},\n"coverage": {_json(vectors.coverage)},\n"rules": [\n'
         + ",\n".join(_json(rule) for rule in rules)
         + f'\n],\n"vectors": [\n{lines}\n]}}\n'
     )
@@ -102,8 +101,8 @@ def _due(fmt: Format, reading: Reading) -> list[str]:
     ]
 
 
-def header(spec: Spec, seed: int) -> str:
-    """Return the head of a vector file, up to its body."""
+def header(spec: Spec, seed: int, vectors: Vectors) -> str:
+    """Return the head of a vector file, up to its body: for what it was made first."""
     head = {
         "convcheck-vectors": FORMAT,
         "generator": GENERATOR,
@@ -111,7 +110,8 @@ def header(spec: Spec, seed: int) -> str:
         "spec": spec.id,
         "spec_sha256": spec.digest,
     }
-    return _json(head)[:-1] + ",\n"
+    said = "" if isinstance(vectors, CallSet) else _json(dict(vectors.case.attributes))
+    return _json(head)[:-1] + ",\n" + (said and f'"attributes": {said},\n')
 
 
 class Files:
@@ -135,6 +135,7 @@ class Files:
         self._files: dict[str, dict[str, object]] = {}
         self._specs: dict[str, Any] = {}
         self._bodies: dict[str, str] = {}  # file -> hash of its body
+        self._alike: dict[tuple[str, str], str] = {}  # spec, hash of a body -> file
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Make the files, parents before their children."""
@@ -151,23 +152,27 @@ class Files:
         yield MANIFEST, content
 
     def _entries(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the entries of all specs and of all files, in the order of the specs."""
+        """Return the entries of all specs, in their order, and of all files, by their names."""
         kept = self.kept
         found = {**kept.specs, **self._specs} if kept else self._specs
         files = {**kept.files, **self._files} if kept else self._files
         specs = {name: found[name] for name in sorted(found, key=_operator_and_version)}
-        named = (name for entry in specs.values() for name in entry["cases"].values())
-        return specs, {name: files[name] for name in named}
+        named = {name for entry in specs.values() for name in entry["cases"].values()}
+        return specs, {name: files[name] for name in sorted(named)}
 
     def _file(
         self, spec: Spec, name: str, text: str, vectors: tuple[Vectors, ...]
     ) -> tuple[str, str | None]:
-        """Return a file of a body; no content where the parent's file has the same body."""
+        """Return a file of a body; no content where another case has one of the same body."""
         key = sha256(text)
         older = self._specs.get(spec.extends, {"cases": {}})["cases"].get(name)
-        if older is not None and self._bodies[older] == key:
-            return older, None
-        path, content = path_of(vectors[0].case), header(spec, self.seed) + text
+        if older is None or self._bodies[older] != key:
+            older = self._alike.get((spec.id, key))
+        path = older or path_of(vectors[0].case)
+        self._alike.setdefault((spec.id, key), path)
+        if older:
+            return path, None
+        content = header(spec, self.seed, vectors[0]) + text
         count = sum(map(len, vectors))
         self._bodies[path] = key
         self._files[path] = {"sha256": sha256(content), "vectors": count}
@@ -202,14 +207,34 @@ def _manifest(tier: str, seed: int, specs: Mapping[str, Any], files: Mapping[str
     head = {"convcheck-manifest": FORMAT, "generator": GENERATOR, "seed": seed, "tier": tier}
     parts = [_json(head)[:-1]]
     parts.append('"files": ' + _entries(files))
-    listed = ",\n".join(
-        f'{_json(name)}: {{"spec_sha256": {_json(entry["spec_sha256"])}, "cases": '
-        + _entries(entry["cases"])
-        + "}"
-        for name, entry in specs.items()
-    )
+    listed = ",\n".join(f"{_json(name)}: {_spec_entry(entry)}" for name, entry in specs.items())
     parts.append(f'"specs": {{\n{listed}\n}}')
     return ",\n".join(parts) + "}\n"
+
+
+def _spec_entry(entry: Mapping[str, Any]) -> str:
+    """Write which files the cases of a spec have: in each folder, the names of those that have the
+    file of their name there; and the file of each case that shares another one's.
+    """
+    folders: dict[str, list[str]] = {}
+    shared: dict[str, str] = {}
+    for name, path in entry["cases"].items():
+        folder = path.removesuffix(f"/{name}.json")
+        if folder == path:
+            shared[name] = path
+        else:
+            folders.setdefault(folder, []).append(name)
+    listed = (
+        f"{_json(folder)}: [\n" + ",\n".join(map(_json, names)) + "\n]"
+        for folder, names in folders.items()
+    )
+    return (
+        f'{{"spec_sha256": {_json(entry["spec_sha256"])},\n"cases": {{\n'
+        + ",\n".join(listed)
+        + '\n},\n"shared": '
+        + _entries(shared)
+        + "}"
+    )
 
 
 def _entries(mapping: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Vector files of operators whose question is a whole call: one a combination of input types.
 
-The cases of a file name sets of calls, and equal sets are written once. One call a line: its input
-tensors, the index of the rule that decides it, and its readings.
+The cases of a file name sets of calls, and equal sets are written once. One case a line: its
+layout, the values of its attributes, how far it is covered, the index of its set. One call a line:
+its input tensors, the index of the rule that decides it, and its readings.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ def file_key(case: Case) -> str:
     return case.question
 
 
-def case_key(case: Case) -> str:
-    """Return the name of a case within its file."""
-    return case.name.partition("/")[2]
+def case_row(case: Case, names: Iterable[str]) -> list[str | None]:
+    """Return the layout of a case and its values of the attributes that a file names."""
+    said = {name: str(value) for name, value in case.attributes}
+    return [case.layout, *(said.pop(name, None) for name in names), *said.values()]
 
 
 def rule_key(decision: Decision) -> Rule:
@@ -53,19 +55,20 @@ def body_of_calls(sets: Sequence[CallSet]) -> str:
     """Return the part of a file that may be shared between versions: the cases, rules and calls."""
     rules = {rule_key(s.decisions[e.row]): 0 for s in sets for e in s.expected}
     numbers = {rule: number for number, rule in enumerate(rules)}
+    names = list(dict.fromkeys(name for s in sets for name, _ in s.case.attributes))
     bodies: dict[str, int] = {}
     cases = []
     for one in sets:
         text = ",\n".join(_lines(one, numbers))
         number = bodies.setdefault(text, len(bodies))
-        cases.append(f"{_json(case_key(one.case))}: [{_json(one.coverage)}, {number}]")
+        cases.append(_packed([*case_row(one.case, names), one.coverage, number]))
     inputs = [t.name for t in sets[0].case.inputs]
     return (
         f'"inputs": {_json(inputs)},\n"rules": [\n'
         + ",\n".join(_json(rule) for rule in rules)
-        + '\n],\n"cases": {\n'
+        + f'\n],\n"attributes": {_json(names)},\n"cases": [\n'
         + ",\n".join(cases)
-        + '\n},\n"sets": [\n'
+        + '\n],\n"sets": [\n'
         + ",\n".join(f"[\n{text}\n]" for text in bodies)
         + "\n]}\n"
     )
@@ -75,13 +78,17 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _packed(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def _lines(calls: CallSet, numbers: Mapping[Rule, int]) -> Iterable[str]:
     formats = [t.format for t in calls.case.inputs]
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         inputs = [[list(a.shape), _words(f, a)] for f, a in zip(formats, call, strict=True)]
         row = numbers[rule_key(calls.decisions[expected.row])]
         line: list[object] = [inputs, row, [_reading(r) for r in expected.readings]]
-        yield _json([*line, BETWEEN] if expected.between else line)
+        yield _packed([*line, BETWEEN] if expected.between else line)
 
 
 def _words(fmt: Format, bits: Bits) -> str:
