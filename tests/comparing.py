@@ -91,7 +91,8 @@ def neighbours(source: str, code: int) -> list[int]:
 def asked(case: Case) -> Ask | Want:
     """What the oracle is asked of each input of a case."""
     source, target = case.inputs[0].name, case.outputs[0].name
-    return question(case.version, source, target, dict(case.given))
+    said = dict(case.given) | ({"to": None} if case.attribute("to") is not None else {})
+    return question(case.version, source, target, said)
 
 
 def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:

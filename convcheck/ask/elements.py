@@ -40,7 +40,7 @@ from convcheck.judge.answers import (
     Fault,
     Index,
 )
-from convcheck.judge.form import form_complaint, strangers
+from convcheck.judge.form import form_complaint, loose_form, strangers
 from convcheck.numerics.format import Bits, Codes, Text
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
@@ -313,6 +313,8 @@ class _Asking:
                 raise _DeclinedError(answer)
             answer = Refused(answer.message)
         self.answered = True
+        if said := loose_form(answer, self.vectors.case, index.shape):
+            answer = Refused(said)
         if isinstance(answer, Refused):
             return answer
         wrong = form_complaint(answer, self.vectors.case, index.shape)

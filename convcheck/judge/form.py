@@ -31,6 +31,14 @@ def form_complaint(answer: object, case: Case, shape: tuple[int, ...]) -> Compla
     return next((one for one in found if one), None)
 
 
+def loose_form(answer: object, case: Case, shape: tuple[int, ...]) -> str:
+    """Say in what form an answer came of a case that the text leaves out, where it has another one
+    than the case states: that is no fault. '' for every other case and answer.
+    """
+    complaint = form_complaint(answer, case, shape) if case.outside else None
+    return f"answered: {complaint[0]}, {complaint[1]}" if complaint else ""
+
+
 def _fits(answer: Outputs, case: Case, shape: tuple[int, ...]) -> bool:
     """Return whether an answer is plainly well-formed, as nearly all are: quick to find out."""
     (wanted,) = case.outputs

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from convcheck.numerics.format import Bool, Float, Int, Numeric, Texts, is_nan
+from convcheck.numerics.format import Bool, Float, Int, Numeric, Opaque, Texts, is_nan
 from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, from_fractions
 
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
@@ -103,7 +103,9 @@ def plain_text(fmt: Numeric, code: int) -> str:
 
 
 def spell_special(fmt: Numeric, code: int) -> str:
-    """Spell NaN, infinities, -0 and booleans; '' for every other number."""
+    """Spell NaN, infinities, -0 and booleans, and what is no number; '' for every other one."""
+    if isinstance(fmt, Opaque):
+        return f"bits {code:#x}"
     if isinstance(fmt, Bool):
         return {0: "False", 1: "True"}.get(code, f"byte {code:#x}")
     if isinstance(fmt, Int):

@@ -150,6 +150,14 @@ class Int:
 
 
 @dataclass(frozen=True)
+class Opaque(Int):
+    """Codes of which only the width is known here: they are carried, and denote no number."""
+
+    #: There is no sign to be told.
+    signed: bool = False
+
+
+@dataclass(frozen=True)
 class Bool:
     """A boolean: one byte, 0 or 1, denoting the numbers 0 and 1."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 from convcheck.rules.model import Asking, Attribute, Attributes, Case, DType, Layout, Spec
+from convcheck.rules.outside import pairs_outside
 
 Types = Mapping[str, DType]  # input or output -> its type
 OUTPUT = "output"  # in `combinations`: the type of the output itself
@@ -15,6 +17,16 @@ def cases(spec: Spec) -> Iterator[Case]:
     """Return the cases of a spec, in the order of its type lists."""
     for types, layout, attributes, refusal in _asked(spec):
         yield _case(spec, types, layout, attributes, refusal)
+    yield from _outside(spec)
+
+
+def _outside(spec: Spec) -> Iterator[Case]:
+    """Return the cases that the text leaves out: with the defaults of what they do not state."""
+    for entry in spec.outside:
+        for source, target, own in pairs_outside(spec, entry):
+            attributes = {**dict(defaults(spec, target)), **dict(own)}
+            case = make_case(spec, source, target, tuple(attributes.items()), refusal=True)
+            yield replace(case, outside=True)
 
 
 def count_cases(spec: Spec) -> int:
@@ -27,7 +39,7 @@ def count_cases(spec: Spec) -> int:
         if key not in counted:
             counted[key] = sum(1 for _ in _attributes_of(spec, types))
         asked += counted[key]
-    return asked * max(len(spec.layouts), 1)
+    return asked * max(len(spec.layouts), 1) + sum(1 for _ in _outside(spec))
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
@@ -88,7 +100,8 @@ def _case(
 ) -> Case:
     order = [a.name for a in spec.attributes]
     ordered = tuple(sorted(attributes, key=lambda item: order.index(item[0])))
-    carried = tuple((a.name, a.kind) for a in spec.attributes if a.carries)
+    own = dict(attributes)
+    carried = tuple((a.name, a.kind) for a in spec.attributes if a.carries and a.name not in own)
     shapes = dict(layout.shapes) if layout else {}
     asked = [name for name, _ in spec.inputs if layout is None or name in shapes]
     inputs = tuple(types[name] for name in asked)

@@ -17,6 +17,9 @@ def check_spec(spec: Spec, node: Node, types: Types) -> None:
     _types(spec, node)
     if spec.combinations or node.get("combinations"):
         _combinations(spec, node)
+    if spec.outside and spec.body.whole_calls:
+        hint = "a body of whole calls says what is undefined in a place of its own"
+        raise node.need("outside").error("only a table has `outside`", hint)
     spec.body.check(spec, node, types)
 
 

@@ -30,6 +30,8 @@ Key = dict[str, "Key"] | list["Key"] | str | int | None
 def digest_of_spec(spec: Spec) -> str:
     """Return the SHA-256 of what decides a spec's vectors, as hexadecimal digits."""
     parts = {name: getattr(spec, name) for name in _DECIDES} | dict.fromkeys(_BODIES)
+    if spec.outside:  # not in the digest of every spec: most have nothing of the kind
+        parts["outside"] = spec.outside
     if spec.body.whole_calls:  # a table is its rules
         parts[spec.body.name] = spec.body
     known = frozenset({REAL, *(dtype.name for dtype in _types(parts))})

@@ -2,7 +2,8 @@
 
 Mappings merge key by key, and so does a formula, whose rules and conditions merge as rules do;
 lists of types grow by `add` and shrink by `remove`; a rule with the name of a parent's rule changes
-the keys that it states, a new rule goes to the end, or `before:` or `after:` the rule it names.
+the keys that it states, a new rule goes to the end, or `before:` or `after:` the rule it names, and
+so it is with what `outside` has.
 Examples are the file's own.
 """
 
@@ -29,6 +30,7 @@ def extend(parent: Node, child: Node) -> Node:
             "types",
             "attributes",
             "rules",
+            "outside",
             "notes",
             "formula",
         ):
@@ -37,7 +39,7 @@ def extend(parent: Node, child: Node) -> Node:
             entries[key] = _types(before, node)
         elif key == "attributes":
             entries[key] = _attributes(before, node)
-        elif key == "rules":
+        elif key in ("rules", "outside"):
             entries[key] = _rules(before, node)
         elif key == "notes":
             entries[key] = _joined(before, node)

@@ -8,6 +8,7 @@ from convcheck.errors import UsageError
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Attribute, Case, DType, Spec, Value
+from convcheck.rules.outside import is_listed
 from convcheck.rules.rule import OTHER
 from convcheck.wording import meant
 
@@ -40,6 +41,8 @@ def find_case(
         return _made(catalog, spec, source, target, where)
     if source or target or where:
         raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
+    if found := next((case for case in cases(spec) if case.id == name), None):
+        return found
     if spec.body.whole_calls or spec.likes:
         return _listed(spec, name)
     types, *attributes = rest.split("/")
@@ -69,13 +72,22 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
     case = make_case(spec, *types, tuple(values.items()))
     listed = next((c for c in cases(spec) if c.id == case.id), None)
     if listed is None:
+        _check_pair(spec, *types)
         for name, value in said.items():
             _check(spec, name, value, types[1])
     return listed or case
 
 
+def _check_pair(spec: Spec, source: DType, target: DType) -> None:
+    """Refuse a pair that is neither in the spec's lists nor among those that it asks besides."""
+    if not is_listed(spec, source, target):
+        hint = f"`convcheck list cases {spec.id}`"
+        raise UsageError(f"{spec.id} has no case from {source} to {target}", hint=hint)
+
+
 def _type(catalog: Catalog, spec: Spec, name: str, tensors: tuple[tuple[str, str], ...]) -> DType:
-    known = {t.name: t for t in spec.types[tensors[0][1]]}
+    outside = (t for entry in spec.outside for t in (*entry.sources, *entry.targets))
+    known = {t.name: t for t in (*spec.types[tensors[0][1]], *outside)}
     if name in known:
         return known[name]
     if name in catalog.types.sets:

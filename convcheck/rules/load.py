@@ -19,6 +19,7 @@ from convcheck.rules.extend import extend, rules_of, standalone
 from convcheck.rules.functions import read_functions
 from convcheck.rules.layouts import read_combinations, read_layouts
 from convcheck.rules.model import PARAPHRASE, DType, Source, Spec, version_key
+from convcheck.rules.outside import read_uncovered
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.spellings import read_spellings
@@ -29,7 +30,7 @@ from convcheck.wording import meant
 _KEYS = (
     "op", "version", "extends", "sources", "glosses", "inputs", "outputs", "type-only", "shape",
     "types", "pairs", "combinations", "layouts", "attributes", "literals", "rules", *KEYS,
-    "examples", "notes", "calls",
+    "outside", "examples", "notes", "calls",
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
@@ -314,6 +315,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         combinations=read_combinations(node.get("combinations"), len(inputs), types),
         pairs=read_pairs(node.get("pairs"), context),
         shapes=read_shapes(shape, context),
+        outside=read_uncovered(node, context),
         calls=read_functions(node.get("calls"), context),
     )
     _check_rule_names(spec)
@@ -323,7 +325,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
 
 def _check_rule_names(spec: Spec) -> None:
     seen: dict[str, int] = {}
-    for rule in spec.rules:
+    for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
         if rule.name in seen:
             raise SpecError(
                 f"two rules are named {rule.name!r}",

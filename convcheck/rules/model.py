@@ -263,6 +263,20 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Uncovered:
+    """Pairs of types, or attribute values, that a text does not cover: asked, and undefined."""
+
+    #: The sources that are asked.
+    sources: tuple[DType, ...]
+    #: The destinations that are asked from each source.
+    targets: tuple[DType, ...]
+    #: Attribute -> the values of its own; where there are none, the pairs that no list has are.
+    values: tuple[tuple[str, tuple[Value, ...]], ...]
+    #: That nothing is expected, and the sentence that says so.
+    rule: Rule
+
+
+@dataclass(frozen=True)
 class Shapes:
     """The shapes that a text supports: what is asked in any other is undefined."""
 
@@ -301,6 +315,8 @@ class Case:
     bound: bool = False
     #: The shapes that the text supports, None for all.
     shapes: Shapes | None = None
+    #: Whether the text leaves it out: then an answer may have any form.
+    outside: bool = False
 
     @cached_property
     def name(self) -> str:
@@ -421,6 +437,8 @@ class Spec:
     pairs: Pairs | None = None
     #: The shapes that the text supports, None for all.
     shapes: Shapes | None = None
+    #: What is asked although the text leaves it out.
+    outside: tuple[Uncovered, ...] = ()
 
     @cached_property
     def digest(self) -> str:

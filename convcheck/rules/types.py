@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.numerics.format import Bool, Float, Format, Int, Opaque, Text
 from convcheck.rules.model import DType
 from convcheck.rules.source import Node, read_all
 from convcheck.wording import meant
@@ -90,15 +90,22 @@ def _float(node: Node) -> Format:
 
 def _integer(node: Node) -> Format:
     node.only("bits", "signed", *RUNTIMES)
-    bits = node.need("bits").integer()
-    if not 1 <= bits <= 64:
-        raise node.need("bits").error("the integer is too wide", "1 to 64 bits")
-    return Int(bits, node.need("signed").flag())
+    return Int(_bits(node), node.need("signed").flag())
 
 
 def _other(node: Node) -> Format:
-    node.only("kind", *RUNTIMES)
-    return Bool() if node.need("kind").word(("bool", "text"), "kind") == "bool" else Text()
+    node.only("kind", "bits", *RUNTIMES)
+    kind = node.need("kind").word(("bool", "text", "opaque"), "kind")
+    if kind == "opaque":
+        return Opaque(_bits(node))
+    return Bool() if kind == "bool" else Text()
+
+
+def _bits(node: Node) -> int:
+    bits = node.need("bits").integer()
+    if not 1 <= bits <= 64:
+        raise node.need("bits").error("the type is too wide", "1 to 64 bits")
+    return bits
 
 
 def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[str, ...]]:

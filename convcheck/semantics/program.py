@@ -31,6 +31,7 @@ from convcheck.rules.model import (
     Spelling,
     Value,
 )
+from convcheck.rules.outside import uncovered_by
 from convcheck.rules.rule import OTHER, PAIR
 from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import Decision, decision_of
@@ -141,6 +142,8 @@ def compile_case(spec: Spec, case: Case) -> Program:
     that the destination cannot hold, or a point that no rule decides.
     """
     attributes = tuple((name, str(value)) for name, value in case.attributes)
+    if entry := uncovered_by(spec, case):
+        return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)
     return compile_conversion(spec, case.inputs[0], case.outputs[0], attributes)
 
 
@@ -182,6 +185,13 @@ def _subject(
     left_out = frozenset(name for name, value in attributes if value == DEFAULT)
     values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
     return Subject(spec, source.name, source.format, target.name, target.format, values, left_out)
+
+
+@lru_cache(_KEPT)
+def _left_out(spec: Spec, source: DType, target: DType, rule: Rule) -> Program:
+    """Return the program of what a text leaves out: one rule, and nothing is expected."""
+    subject = Subject(spec, source.name, source.format, target.name, target.format, ())
+    return _program(subject, (rule,))
 
 
 def matches(rule: Rule, subject: Subject) -> int | None:

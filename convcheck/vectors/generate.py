@@ -11,9 +11,9 @@ from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.inputs import few_inputs, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
-from convcheck.vectors.texts import text_inputs
+from convcheck.vectors.texts import few_texts, text_inputs
 
 GENERATOR = 3  # raise it when the selection of inputs changes
 
@@ -29,6 +29,8 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
     """Return a case's inputs, and how far they cover its source."""
     source, target = case.inputs[0].format, case.outputs[0].format
+    if case.outside:
+        return few_texts() if isinstance(source, Text) else few_inputs(source), "edge"
     if isinstance(source, Text):
         return text_inputs(target, tier, seed)
     return numeric_inputs(source, target, tier, seed)

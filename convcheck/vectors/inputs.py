@@ -53,6 +53,11 @@ def numeric_inputs(
     return kept(source, target, tier, seed)
 
 
+def few_inputs(source: Numeric) -> Codes:
+    """Return the inputs of a case of which nothing is expected: the source's own special values."""
+    return in_order(source, np.unique(special_codes(source)))
+
+
 def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
     """Return what `numeric_inputs` does, chosen anew."""
     if source.bits <= (_SMALL if tier == "edge" else _WHOLE):

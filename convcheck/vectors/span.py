@@ -62,11 +62,13 @@ def is_swept(case: Case) -> bool:
 
 
 def _bits(case: Case) -> int:
-    """Return the bits of the one source of numbers that become numbers, 0 where there is none."""
+    """Return the bits of the one source of numbers that become numbers, 0 where there is none or
+    nothing is expected.
+    """
     source = case.inputs[0].format
     if case.whole_calls or isinstance(source, Text) or isinstance(case.outputs[0].format, Text):
         return 0
-    return source.bits if case.sources == case.inputs else 0
+    return source.bits if case.sources == case.inputs and not case.outside else 0
 
 
 def span_size(case: Case) -> int:

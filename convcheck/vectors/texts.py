@@ -37,6 +37,11 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
     return array, "edge" if tier == "edge" else "sampled"
 
 
+def few_texts() -> Texts:
+    """Return the texts of a case of which nothing is expected: numbers, and what is none."""
+    return np.array(["0", "1", "-2", "3.14", "1e-5", "INF", "NaN", "Hello World!", ""], object)
+
+
 def _integer_literals(target: Int) -> list[str]:
     ends = {int(target.max) + d for d in (-1, 0, 1)} | {int(target.min) + d for d in (-1, 0, 1)}
     powers = {(1 << k) + d for k in range(0, target.bits, 3) for d in (0, 1)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck, report_at
 from oracle import expect, fits, ranges
 from places import ROOT
@@ -84,7 +85,7 @@ def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
 def test_every_type_goes_through_the_runtime(of_onnxruntime: dict[str, Any]) -> None:
     cases = [c for c in of_onnxruntime["cases"] if c["spec"] == "onnx.Cast-21"]
     judged = {c["inputs"][0] for c in cases if c["verdict"] not in ("unsupported", "error")}
-    assert judged == {c["inputs"][0] for c in cases}
+    assert judged >= {t.name for t in CATALOG.specs["onnx.Cast-21"].types["T1"]}
     assert {"string", "int4", "float8e5m2fnuz", "bfloat16", "bool"} <= judged
     unsupported = [c for c in of_onnxruntime["cases"] if c["verdict"] == "unsupported"]
     assert all(c["message"] for c in unsupported)

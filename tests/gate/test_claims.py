@@ -131,7 +131,7 @@ def test_claimed_and_declined_is_a_failure(tmp_path: Path) -> None:
      "'saturate' cannot be '7'", "known: 0, 1"),
     ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = {saturate = []}\n", 3, "no value of", ""),
     ("[[claim]]\nspec = 'onnx.Cast-19'\nwhere = 1\n", 3, "'where' is not a table", "NAME"),
-    ("\n[[claim]]\nspec = 'onnx.Cast-1'\nto = 'int4'\n", 2, "no case is of this claim", "cases"),
+    ("\n[[claim]]\nspec = 'onnx.Range-11'\nto = 'int4'\n", 2, "no case is of this claim", "cases"),
 ])  # fmt: skip
 def test_a_bad_file(tmp_path: Path, text: str, line: int, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:

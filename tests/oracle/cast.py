@@ -41,6 +41,8 @@ def question(
 ) -> Ask | Want:
     """What is asked of each x, or what is demanded whatever x is."""
     known = types(version)
+    if "to" in attributes:  # missing or another: "Strictly must be one of the types from DataType"
+        return UNDEFINED
     if source not in known or destination not in known:
         return UNDEFINED
     saturate, round_mode = attributes.get("saturate", 1), attributes.get("round_mode", "up")

@@ -57,7 +57,8 @@ CASES = {
 BAD = {
     "onnx.Cast-2/float32-to-int8 1": "did you mean onnx.Cast-2",
     "onnx.Cast-21/flot32-to-int8 1": "did you mean float32",
-    "onnx.Cast-1/bfloat16-to-int8 1": "onnx.Cast-1 has no bfloat16 as its input",
+    "onnx.Cast-1/bfloat16-to-int8 1": "onnx.Cast-1 has no case from bfloat16 to int8",
+    "onnx.BitCast-26/string-to-int8 1": "onnx.BitCast-26 has no string as its input",
     "onnx.Cast-21 --from ieee --to bool 1": "choose one of float16, bfloat16",
     "onnx.Cast-21 1": "--from is missing",
     "onnx.Cast-21 --from int8 1": "--to is missing",

@@ -50,7 +50,10 @@ def document(source: Source) -> str:
 def text_of(op: str, version: int) -> str:
     schema = onnx.defs.get_schema(op, version, "")
     assert schema.since_version == version
-    parts = [*schema.attributes.values(), *schema.inputs, *schema.outputs]
+    parts = [
+        *(*schema.attributes.values(), *schema.inputs, *schema.outputs),
+        *schema.type_constraints,
+    ]
     return plain(" ".join([schema.doc, *(part.description for part in parts)]))
 
 

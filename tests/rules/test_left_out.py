@@ -34,7 +34,11 @@ def spec_with(tmp_path: Path, old: str, new: str) -> Path:
 
 
 def test_each_default_of_cast_is_asked_once_a_destination() -> None:
-    names = [c.name for c in cases(CATALOG.specs["onnx.Cast-24"]) if "default" in c.name]
+    names = [
+        c.name
+        for c in cases(CATALOG.specs["onnx.Cast-24"])
+        if "default" in c.name and not c.outside
+    ]
     assert names == [
         "float32-to-float8e4m3fn/saturate=default",
         "float32-to-float8e4m3fnuz/saturate=default",

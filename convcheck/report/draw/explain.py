@@ -10,7 +10,7 @@ from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import cited, clean, hexadecimal, pattern, quote, translated
 from convcheck.numerics.decimal import spell, spell_fraction
-from convcheck.numerics.format import Bool, Float, Format
+from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.finding import call_lines, styled
 from convcheck.report.draw.layout import cut, paragraph, to_margins
@@ -74,7 +74,10 @@ def _input(it: Explained, width: int) -> Iterator[StyledText]:
     if not it.exact:
         said = f"{it.word} is not a {source}; the nearest is {_exactly(x)}"
         yield from line("note", said, width)
-    elif not isinstance(source.format, Bool) and Fraction(spell(source.format, it.code)) != x:
+    elif (
+        not isinstance(source.format, Bool | Opaque)
+        and Fraction(spell(source.format, it.code)) != x
+    ):
         yield from line("x", _exactly(x), width)
 
 

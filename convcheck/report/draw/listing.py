@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from convcheck.numerics.decimal import spell_fraction
-from convcheck.numerics.format import Float, Format, Text
+from convcheck.numerics.format import Float, Format, Opaque, Text
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.rules.cases import count_cases
 from convcheck.rules.model import DType, Spec
@@ -55,8 +55,8 @@ def library_rows(types: Types) -> list[list[str]]:
 
 
 def _facts(fmt: Format) -> list[str]:
-    if isinstance(fmt, Text):
-        return ["-"] * 6
+    if isinstance(fmt, Text | Opaque):
+        return [str(fmt.bits) if isinstance(fmt, Opaque) else "-", *["-"] * 5]
     low, high = brief(fmt.min), brief(fmt.max)
     span = f"±{high}" if fmt.min == -fmt.max else f"{low}…{high}"
     if not isinstance(fmt, Float):

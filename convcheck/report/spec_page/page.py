@@ -11,7 +11,8 @@ from convcheck.report.spec_page import bodies
 from convcheck.report.spec_page.fields import field, fields, grid, quoted
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.diff import Change, attribute_text, condition, rounding
-from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec
+from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec, Uncovered
+from convcheck.rules.outside import pairs_outside
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
@@ -53,6 +54,8 @@ def _asked(spec: Spec, width: int) -> Iterator[StyledText]:
         yield from field("", quoted(spec, spec.shapes.cite), width)
     if spec.pairs:
         yield from _pairs(spec, spec.pairs, width)
+    for entry in spec.outside:
+        yield from _outside(spec, entry, width)
 
 
 def _tensor(spec: Spec, name: str, variable: str) -> str:
@@ -83,6 +86,23 @@ def _pairs(spec: Spec, pairs: Pairs, width: int) -> Iterator[StyledText]:
         yield from fields("pairs", [*([f"where {when}:"] if when else []), *said], width)
         yield from field("", quoted(spec, one.cite), width)
     yield from field("", "others are asked with the defaults, and may be refused", width)
+
+
+def _outside(spec: Spec, entry: Uncovered, width: int) -> Iterator[StyledText]:
+    """Say what is asked outside the contract, where the version still leaves something out."""
+    asked: dict[str, dict[str, None]] = {}  # source -> its destinations
+    sources: dict[str, list[str]] = {}  # destinations -> the sources that have them
+    values: dict[str, None] = {}
+    for source, target, own in pairs_outside(spec, entry):
+        asked.setdefault(source.name, {})[target.name] = None
+        values |= dict.fromkeys(f"{name}={value}" for name, value in own)
+    for name, targets in asked.items():
+        sources.setdefault(", ".join(targets), []).append(name)
+    said = [f"{', '.join(names)} to {targets}" for targets, names in sources.items()]
+    if said:
+        said += [", ".join(values)] if values else []
+        yield from fields("outside", [f"{entry.rule.name}: undefined", *said], width)
+        yield from field("", quoted(spec, entry.rule.cite), width)
 
 
 def _rule(spec: Spec, rule: Rule, types: Types, width: int) -> Iterator[StyledText]:

@@ -27,6 +27,7 @@ from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, defaults, make_case
 from convcheck.rules.model import Case, Spec, TableExample, Value
+from convcheck.rules.outside import pairs_outside
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, PATTERNS
 from convcheck.semantics.program import compile_case
@@ -80,7 +81,7 @@ def lint_table(spec: Spec) -> Proof:
             reached.update(program.decisions[row].trail)
     if not proof.diagnostics:
         proof.diagnostics += _unreached(spec, reached)
-    proof.diagnostics += [*_levels(spec), *_spellings(spec), *_attributes(spec)]
+    proof.diagnostics += [*_levels(spec), *_spellings(spec), *_attributes(spec), *_outside(spec)]
     for example in spec.body_as(Tables).examples:
         proof.diagnostics += _replay(spec, example)
     proof.diagnostics = list(dict.fromkeys(proof.diagnostics))
@@ -198,6 +199,14 @@ def _attributes(spec: Spec) -> Iterator[Diagnostic]:
             yield Diagnostic(attribute.place, message)
         if attribute.carries and attribute.carries not in spec.types:
             yield Diagnostic(attribute.place, f"no type variable {attribute.carries!r}")
+
+
+def _outside(spec: Spec) -> Iterator[Diagnostic]:
+    """Every entry asks something; a version that extends may list all that its parent did not."""
+    for entry in spec.outside:
+        if entry.rule.place.file == spec.place.file and not any(pairs_outside(spec, entry)):
+            message = f"{entry.rule.name} asks nothing: the lists of types have all of its pairs"
+            yield Diagnostic(entry.rule.place, message, "remove it")
 
 
 # Examples -------------------------------------------------------------------------------------

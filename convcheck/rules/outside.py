@@ -1,0 +1,110 @@
+"""Nodes -> what a text leaves out or rules out, and is asked all the same: nothing is expected.
+
+outside:
+  - name: strings
+    from: [string]
+    to: [float32, int32]
+    cite: "Casting to and from strings is not supported yet."
+  - {name: no such type, from: float32, to: float32, values: {to: [0, 99, default]}, cite: …}
+
+An entry asks the pairs that are not in the lists of types; with `values`, the pairs that it names,
+under other values of attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from convcheck.rules.context import Context, read_cite
+from convcheck.rules.model import (
+    DEFAULT,
+    Attributes,
+    Case,
+    Cell,
+    DType,
+    Outcome,
+    Rounding,
+    Row,
+    Rule,
+    Spec,
+    Uncovered,
+    Value,
+)
+from convcheck.rules.source import Node
+
+_UNDEFINED = "undefined"
+
+
+def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
+    """Return what is asked outside the contract of a spec file's root node. Raises SpecError with
+    file and line.
+    """
+    attributes = root.get("attributes")
+    kinds = {
+        name: attribute.need("type").text()
+        for name, attribute in (attributes.items() if attributes else {}).items()
+    }
+    return tuple(_entry(e, kinds, context) for e in root.listed("outside"))
+
+
+def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
+    node.only("name", "from", "to", "values", "cite")
+    sources, targets = (
+        tuple(context.types.types[name] for name in context.types.names(node.need(key)))
+        for key in ("from", "to")
+    )
+    return Uncovered(sources, targets, _values(node.get("values"), kinds), _rule(node, context))
+
+
+def _values(
+    node: Node | None, kinds: Mapping[str, str]
+) -> tuple[tuple[str, tuple[Value, ...]], ...]:
+    if node is None:
+        return ()
+    node.only(*kinds)
+    return tuple(
+        (name, tuple(_value(kinds[name], e) for e in values.elements()))
+        for name, values in node.items().items()
+    )
+
+
+def _value(kind: str, node: Node) -> Value:
+    if kind == "int" and node.value != DEFAULT:
+        return node.integer()
+    return node.text()
+
+
+def _rule(node: Node, context: Context) -> Rule:
+    """Return the rule that nothing is expected."""
+    cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
+    outcome = Outcome(_UNDEFINED)
+    cell = Cell((outcome,), "undefined", cite, node.place, _UNDEFINED)
+    row = Row("else", (cell,), node.place)
+    name = node.need("name").text()
+    return Rule(name, (), False, Rounding(), (), (row,), "undefined", cite, node.place)
+
+
+def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:
+    """Return the pairs that an entry asks, each with the attribute values of its own."""
+    for source in entry.sources:
+        for target in entry.targets:
+            if not entry.values and not is_listed(spec, source, target):
+                yield source, target, ()
+            for name, values in entry.values:
+                yield from ((source, target, ((name, value),)) for value in values)
+
+
+def is_listed(spec: Spec, source: DType, target: DType) -> bool:
+    """Return whether a spec's lists have both types of a pair."""
+    lists = (spec.types[spec.inputs[0][1]], spec.types[spec.outputs[0][1]])
+    return source in lists[0] and target in lists[1]
+
+
+def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
+    """Return what puts a case outside the contract, None where it is inside."""
+    for entry in spec.outside:
+        for source, target, own in pairs_outside(spec, entry):
+            pair = (case.inputs[0], case.outputs[0])
+            if (source, target) == pair and set(own) <= set(case.attributes):
+                return entry
+    return None

@@ -1,0 +1,257 @@
+"""What a text leaves out: it is asked, by a few inputs, and no answer is a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from oracle.question import TYPES_ADDED
+
+from convcheck.ask.elements import ask
+from convcheck.backends.onnx.model import build
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
+from convcheck.errors import SpecError, UsageError
+from convcheck.judge.elements import judge
+from convcheck.numerics.decimal import spell
+from convcheck.numerics.format import Bits, Opaque, Text
+from convcheck.rules.cases import cases, count_cases
+from convcheck.rules.find import find_case
+from convcheck.rules.load import load
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.program import compile_case
+from convcheck.vectors.generate import vectors_of
+from convcheck.vectors.model import VectorSet
+from convcheck.vectors.span import is_sampled, is_swept
+from specs import GOOD, findings, write_spec
+
+CAST = [s for s in CATALOG.specs.values() if s.op == "onnx.Cast"]
+LIKE = [s for s in CATALOG.specs.values() if s.op == "onnx.CastLike"]
+LATER = "  - {name: later, from: [float32, int16], to: [int16, int8], cite: Not yet.}\n"
+
+
+def outside(spec: Spec) -> list[Case]:
+    return [case for case in cases(spec) if case.outside]
+
+
+def vectors(spec: Spec, case: Case) -> VectorSet:
+    found = vectors_of(spec, case, "edge", 0)
+    assert isinstance(found, VectorSet)
+    return found
+
+
+@pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
+def test_every_type_of_a_later_version_is_asked(spec: Spec) -> None:
+    later = {name for since, names in TYPES_ADDED.items() if since > spec.version for name in names}
+    asked = {(c.inputs[0].name, c.outputs[0].name) for c in outside(spec)}
+    assert asked >= {("float32", name) for name in later} | {(name, "float32") for name in later}
+    assert count_cases(spec) == len(list(cases(spec)))
+
+
+@pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
+def test_nothing_is_expected_and_a_sentence_says_why(spec: Spec) -> None:
+    """The least of each is asked: not the 2^32 codes of a source, nor samples of it."""
+    for case in outside(spec):
+        asked = vectors(spec, case)
+        (decision,) = asked.expected.decisions
+        assert (decision.level, decision.row) == ("undefined", "else")
+        assert decision.cite
+        assert case.refusal
+        assert 2 <= len(asked) <= 40
+        assert not is_swept(case)
+        assert not is_sampled(case)
+
+
+def test_strings_are_not_supported_yet_until_version_9() -> None:
+    for spec in CAST:
+        said = [
+            entry.rule
+            for entry in spec.outside
+            if entry.rule.name in ("from strings", "to strings")
+        ]
+        texts = {c.name for c in outside(spec) if "string" in c.name.partition("/")[0]}
+        if spec.version < 9:
+            assert {rule.cite.text for rule in said} == {
+                "NOTE: Casting to and from strings is not supported yet."
+            }
+            assert {"string-to-float32", "float32-to-string", "bool-to-string"} <= texts
+        else:
+            assert (said, texts) == ([], set())
+
+
+@pytest.mark.parametrize("spec", CAST, ids=lambda spec: spec.id)
+def test_casting_from_and_to_complex_is_not_supported_in_any_version(spec: Spec) -> None:
+    """One sentence of the types of the input, and one of those of the output, say so."""
+    for side, word, name in (("input", "from", "complex64-to-float32"),
+                             ("output", "to", "float32-to-complex64")):  # fmt: skip
+        case = next(c for c in outside(spec) if c.name == name)
+        (decision,) = vectors(spec, case).expected.decisions
+        strings = "strings and complex are" if spec.version < 9 else "complex is"
+        due = f"Constrain {side} types. Casting {word} {strings} not supported."
+        assert (decision.rule, decision.cite) == (f"{word} complex", due)
+
+
+def test_a_complex_code_is_no_number_and_is_shown_by_its_bits() -> None:
+    fmt = CATALOG.types.types["complex64"].format
+    assert isinstance(fmt, Opaque)
+    assert (fmt.bits, fmt.storage) == (64, np.dtype("u8"))
+    assert spell(fmt, 0x3F80000040000000) == "bits 0x3f80000040000000"
+
+
+def test_a_missing_or_unknown_type_is_what_the_node_says() -> None:
+    """Of version 1, `to` is a word; a CastLike has none."""
+    for spec in CAST:
+        words = {c.attribute("to"): c for c in outside(spec) if c.attribute("to") is not None}
+        assert len(words) == 3
+        for word, case in words.items():
+            there = [a for a in build(case).graph.node[0].attribute if a.name == "to"]
+            assert len(there) == (word != "default")
+            for attribute in there:
+                assert (attribute.s.decode() if spec.version == 1 else attribute.i) == word
+    assert not [c for spec in LIKE for c in outside(spec) if c.attribute("to") is not None]
+
+
+# A backend that does anything but crash -----------------------------------------------------------
+
+
+class Anything:
+    name = version = "anything"
+
+    def __init__(self, reply: Callable[[Case, Sequence[Bits]], Answer]) -> None:
+        self.reply = reply
+
+    def support(self, case: Case) -> Declined | None:
+        return None
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        return self.reply(case, inputs)
+
+
+def zeros(case: Case, inputs: Sequence[Bits]) -> Outputs:
+    fmt = case.outputs[0].format
+    blank = "" if isinstance(fmt, Text) else 0
+    return Outputs((np.full(inputs[0].shape, blank, fmt.storage),), (case.outputs[0].name,))
+
+
+def other_type(case: Case, inputs: Sequence[Bits]) -> Outputs:
+    return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("float64",))
+
+
+def other_shape(case: Case, inputs: Sequence[Bits]) -> Outputs:
+    return Outputs((np.zeros((3, 3), np.uint32),), ("float32",))
+
+
+def nothing_at_all(case: Case, inputs: Sequence[Bits]) -> Outputs:
+    return Outputs((), ())
+
+
+REPLIES: dict[str, Callable[[Case, Sequence[Bits]], Answer]] = {
+    "zeros": zeros,
+    "another type": other_type,
+    "another shape": other_shape,
+    "no output": nothing_at_all,
+    "too large": lambda case, inputs: Oversized(((1 << 40,),), ("float32",)),
+    "refused": lambda case, inputs: Refused("no"),
+    "declined": lambda case, inputs: Declined("no", missing=False),
+    "has no kernel": lambda case, inputs: Declined("no", missing=True),
+}
+NAMES = (
+    "onnx.Cast-6/string-to-float32",
+    "onnx.Cast-6/float32-to-string",
+    "onnx.Cast-9/float32-to-bfloat16",
+    "onnx.Cast-13/float8e4m3fn-to-float32",
+    "onnx.Cast-13/float32-to-float32/to=99",
+    "onnx.CastLike-21/float32-float8e8m0",
+    "onnx.Cast-9/complex64-to-float32",
+    "onnx.Cast-28/float32-to-complex64",
+)
+
+
+def verdict(reply: Callable[[Case, Sequence[Bits]], Answer], name: str, *, inside: bool) -> str:
+    spec = CATALOG.specs[name.partition("/")[0]]
+    case = find_case(CATALOG, name, None, None, ())
+    assert case.outside != inside
+    asked = vectors(spec, case)
+    return judge(asked, ask(Anything(reply), asked, lambda *call: False, {})).verdict
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+def test_no_answer_is_a_failure(reply: Callable[[Case, Sequence[Bits]], Answer], name: str) -> None:
+    due = "unsupported" if reply is REPLIES["has no kernel"] else "undefined"
+    assert verdict(reply, name, inside=False) == due
+
+
+@pytest.mark.parametrize("reply", [*REPLIES.values()][:-2], ids=[*REPLIES][:-2])
+def test_inside_the_contract_the_same_answers_are_failures(
+    reply: Callable[[Case, Sequence[Bits]], Answer],
+) -> None:
+    assert verdict(reply, "onnx.Cast-13/float32-to-bfloat16", inside=True) in ("fail", "refused")
+
+
+# Finding, reading and linting ---------------------------------------------------------------------
+
+
+def test_every_case_is_found_by_the_id_that_it_is_listed_under() -> None:
+    for name in ("onnx.Cast-13", "onnx.CastLike-23", "pypto.cast-0.2", "openvino.FakeConvert-13"):
+        for case in [*cases(CATALOG.specs[name])][::17]:
+            assert find_case(CATALOG, case.id, None, None, ()) == case
+
+
+def test_a_case_outside_is_found_by_its_types_too_and_no_other_pair_is() -> None:
+    found = find_case(CATALOG, "onnx.Cast-13", "float32", "int4", ())
+    assert (found.name, found.outside, found.refusal) == ("float32-to-int4", True, True)
+    with pytest.raises(UsageError, match=r"onnx\.Cast-13 has no case from int64 to int4"):
+        find_case(CATALOG, "onnx.Cast-13", "int64", "int4", ())
+
+
+def spec_with(tmp_path: Path, entries: str, name: str = "own") -> Path:
+    return write_spec(tmp_path / name, GOOD.replace("rules:\n", f"outside:\n{entries}rules:\n", 1))
+
+
+def test_pairs_that_the_lists_have_are_not_asked_again(tmp_path: Path) -> None:
+    spec = load([spec_with(tmp_path, LATER)]).specs["acme.Convert-1"]
+    assert [c.name for c in outside(spec)] == [
+        "float32-to-int16",
+        "int16-to-int16",
+        "int16-to-int8/clamp=1",
+    ]
+    assert {compile_case(spec, c).decisions[0].rule for c in outside(spec)} == {"later"}
+    assert findings(tmp_path / "own") == []
+
+
+def test_what_is_asked_is_in_the_digest_and_other_digests_know_nothing_of_it(
+    tmp_path: Path,
+) -> None:
+    plain = load([write_spec(tmp_path / "plain")]).specs["acme.Convert-1"].digest
+    fewer = LATER.replace("[float32, int16]", "int16")
+    digests = [
+        load([spec_with(tmp_path, entries, name)]).specs["acme.Convert-1"].digest
+        for name, entries in (("a", LATER), ("b", fewer), ("c", LATER.replace("Not yet", "No")))
+    ]
+    assert plain != digests[0] != digests[1]
+    assert digests[0] == digests[2]  # a citation decides nothing
+
+
+def test_an_entry_that_asks_nothing_is_found(tmp_path: Path) -> None:
+    listed = "  - {name: later, from: float32, to: int8, cite: Not yet.}\n"
+    (finding,) = findings(spec_with(tmp_path, listed))
+    assert "later asks nothing" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("{name: later, from: float32, to: int17, cite: No.}", "unknown type 'int17'"),
+        ("{name: later, from: float32, to: int16}", "cite"),
+        ("{name: to-int8, from: float32, to: int16, cite: No.}", "two rules are named 'to-int8'"),
+        ("{name: later, from: float32, to: int8, values: {clam: [2]}, cite: No.}", "clam"),
+        ("{name: later, from: float32, to: int8, values: {clamp: [x]}, cite: No.}", "whole number"),
+    ],
+)
+def test_a_slip_is_an_error_with_its_line(tmp_path: Path, entry: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words) as raised:
+        load([spec_with(tmp_path, f"  - {entry}\n")])
+    assert raised.value.place is not None
