@@ -292,8 +292,22 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
 
 def stands_up(case: Json, group: Json, example: Json) -> None:
     assert group["cite"]
-    assert rightly(case, example), (case["id"], example)
+    assert rightly(case, example) or wrong_by_its_reading(case, example), (case["id"], example)
     assert not rightly(case, put_right(case, example)), (case["id"], example)
+
+
+def wrong_by_its_reading(case: Json, example: Json) -> bool:
+    """Tell whether a call is one of several of which no reading gives all: then the closest one
+    holds for the case as a whole, and the call is wrong by some reading, and another call by all.
+    """
+    if not example.get("reading"):
+        return False
+    readings = READINGS[case["spec"]](case, example["input"])
+    failing = (group for group in case["groups"] if group["verdict"] == "fail")
+    others = (other for group in failing for other in group["examples"])
+    return not all(matches(reading, example["got"]) for reading in readings) and any(
+        rightly(case, other) for other in others
+    )
 
 
 def let_off(case: Json, group: Json, example: Json) -> None:

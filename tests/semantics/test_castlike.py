@@ -63,7 +63,8 @@ def test_a_case_for_each_of_cast(version: int) -> None:
     spec = CATALOG.specs[f"onnx.CastLike-{version}"]
     of_cast = CATALOG.specs[f"onnx.Cast-{CAST[version]}"]
     assert spec.extends == of_cast.id
-    pairs = list(zip(cases(spec), cases(of_cast), strict=True))
+    told = (case for case in cases(of_cast) if case.attribute("to") is None)  # CastLike has no `to`
+    pairs = list(zip(cases(spec), told, strict=True))
     assert len(pairs) > 100
     for like, plain in pairs:
         assert like.inputs == (*plain.inputs, *plain.outputs)
