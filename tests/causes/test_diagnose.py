@@ -40,6 +40,13 @@ def test_a_planted_fault_is_told(tmp_path: Path) -> None:
     assert all(case["answers"] > case["wrong"] > 0 for case in cause["cases"])
 
 
+def test_a_single_case_is_told_as_one() -> None:
+    done = convcheck("diagnose", "--backend", TRUNCATING, "--case", "onnx.Cast-21/int64-to-float16")
+    assert done.returncode == 0
+    told = "1 of 1 case fails; 1 cause explains 1 of them, every answer of each"
+    assert done.stdout.splitlines()[0] == told
+
+
 def test_what_is_right_has_no_cause() -> None:
     done = convcheck("diagnose", "--backend", "reference", *CHOICE)
     assert done.returncode == 0

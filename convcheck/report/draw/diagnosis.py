@@ -48,7 +48,8 @@ def _summary(diagnosis: Diagnosis) -> str:
     if not diagnosis.failing:
         return f"none of {judged} fails: there is nothing to explain"
     count = len({cause.name for one in diagnosis.explanations for cause in one.causes})
-    said = f"{number(diagnosis.failing)} of {judged} fail; "
+    fails = "fails" if diagnosis.failing == 1 else "fail"
+    said = f"{number(diagnosis.failing)} of {judged} {fails}; "
     if not count:
         return said + "no cause gives every answer of any of them"
     does = "cause explains" if count == 1 else "causes explain"
