@@ -32,6 +32,7 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 _CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
+_Key = tuple[str | bytes, ...]
 _Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
@@ -42,8 +43,8 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: The question less the version -> what explained it the last time.
-    found: dict[str, tuple[Names, ...]] = field(default_factory=dict)
+    #: What was asked and answered, whatever the version -> what explained it.
+    found: dict[_Key, tuple[Names, ...]] = field(default_factory=dict)
 
     def named(self, names: Names) -> tuple[Cause, ...]:
         """Return causes by their names."""
@@ -69,12 +70,8 @@ def diagnosed(search: Search, vectors: Vectors, answers: Answers | CallAnswers) 
         tried = _tried(search, trial)
         fits = _alone(tried) or _together(trial, tried)
         near = () if fits else _near(trial, tried)
-    search.found[_question(vectors.case)] = fits
+    search.found[trial.key] = fits
     return diagnosis_of(result, len(trial.points.bits), int((~trial.right).sum()), fits, near)
-
-
-def _question(case: Case) -> str:
-    return f"{case.op} {case.name}"
 
 
 @dataclass(frozen=True)
@@ -93,18 +90,29 @@ class _Trial:
 
     @staticmethod
     def of(spec: Spec, vectors: VectorSet, answers: Answers) -> _Trial | None:
-        """Return what there is to try: None where nothing is wrong, or an input was deadly."""
+        """Return what there is to try: None where nothing is wrong, an input was deadly, or other
+        placements were answered otherwise, which no conversion of values does.
+        """
         case, expected = vectors.case, vectors.expected
         free = reduce(np.logical_or, (r.patterns == pattern.UNDEFINED for r in expected.readings))
         free |= is_accepted(case) & (answers.state == REFUSED)
         index = np.flatnonzero(~free & (answers.state != NOT_ASKED))
         state = answers.state[index]
-        if (state == CRASHED).any() or not len(index) or answers.declined:
+        if (state == CRASHED).any() or not len(index) or answers.declined or answers.faults:
+            return None
+        if any(np.isin(other.index, index).any() for other in answers.elsewhere):
             return None
         points, got = points_of(case, vectors.inputs[0][index]), answers.got[index]
         refused = state == REFUSED
         right = _best(case, points, (got, refused), expected.take(index).readings)
         return None if right.all() else _Trial(spec, case, points, got, refused, right)
+
+    @property
+    def key(self) -> _Key:
+        """What tells trials apart, but for the version of the operator."""
+        arrays = (self.points.bits, self.got, self.refused, self.right)
+        content = (repr(a.tolist()) if a.dtype.hasobject else a.tobytes() for a in arrays)
+        return (self.case.op, self.case.name, *content)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return which answers causes give together, None where they have no meaning here."""
@@ -138,7 +146,7 @@ def _best(case: Case, points: Points, came: tuple[Bits, Mask], readings: Sequenc
 
 def _known(search: Search, trial: _Trial) -> tuple[Names, ...]:
     """Return what explained the same question of another version, if it explains this one, too."""
-    before = search.found.get(_question(trial.case), ())
+    before = search.found.get(trial.key, ())
     fits = tuple(names for names in before if trial.explained_by(search.named(names)))
     return fits if len(fits) == len(before) else ()
 

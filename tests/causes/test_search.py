@@ -13,7 +13,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import gathered
 from convcheck.causes.model import CaseDiagnosis
 from convcheck.causes.search import Search, diagnosed
-from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers
+from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
@@ -135,6 +135,26 @@ def test_what_is_undefined_refutes_nothing_and_what_kills_is_not_explained() -> 
     state = answers.state.copy()
     state[~free] = CRASHED
     assert told(vectors, replace(answers, state=state)).fits == ()
+
+
+def test_what_depends_on_the_placement_is_no_conversion() -> None:
+    vectors = vectors_of(WIDE)
+    answers = answered(vectors, CAUSES["through-float32"])
+    judged = np.flatnonzero(vectors.expected.readings[0].patterns == EXACT)[:1]
+    elsewhere = (Elsewhere("odd tail", judged, answers.got[judged] ^ 1),)
+    assert told(vectors, replace(answers, elsewhere=elsewhere)).fits == ()
+    fault = Fault("wrong shape", "4-D", "the shape is (1,)", 0)
+    assert told(vectors, replace(answers, faults=(fault,))).fits == ()
+    assert told(vectors, answers).fits == (("through-float32",),)
+
+
+def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
+    search = Search(tuple(CAUSES.values()), CATALOG)
+    first, second = (vectors_of(f"onnx.Cast-{v}/float64-to-float16") for v in (19, 21))
+    for vectors in (first, second):
+        answers = answered(vectors, CAUSES["through-float32"])
+        assert diagnosed(search, vectors, answers).fits == (("through-float32",),)
+    assert len(search.found) == 1
 
 
 def test_what_is_right_is_not_searched() -> None:
