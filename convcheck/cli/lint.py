@@ -41,7 +41,9 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
             proofs.append(lint_spec(spec))
             advance()
     found = faults(proofs)
-    blind = [] if patterns else list(unseen(loaded))
+    with progress(1, "lint", "catalogue of causes") as advance:
+        blind = [] if patterns else list(unseen(loaded))
+        advance()
     for error in blind:
         say(str(error), err=True)
     for diagnostic, having in found.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from convcheck.errors import Place
@@ -20,6 +21,7 @@ from convcheck.rules.types import Types
 _KEYS = ("name", "says", "each", "when", "through", "round", "under", "table", "rounds")
 BEYOND = ("infinity", "clamp", "least", "wrap")
 NEAREST = "nearest-even"
+MOST_INSTANCES = 1000
 WHOLE = "whole"  # goes through the whole numbers
 When = tuple[tuple[str, frozenset[Value]], ...]
 
@@ -101,9 +103,14 @@ def _entries(root: Path, path: Path) -> list[Node]:
 
 
 def _instances(entry: Node) -> Iterator[Node]:
-    """Yield an entry once for each combination of the values of `each`."""
+    """Yield an entry once for each combination of the values of `each`. Raises SpecError where
+    these are too many.
+    """
     each = entry.get("each")
     lists = {name: values.elements() for name, values in each.items().items()} if each else {}
+    if prod(map(len, lists.values())) > MOST_INSTANCES:
+        said = f"the values make more than {MOST_INSTANCES:,} causes of one entry"
+        raise entry.need("each").error(said, "give each of them fewer values")
     bare = replace(entry, value={k: v for k, v in entry.items().items() if k != "each"})
     for values in product(*lists.values()):
         yield _filled(bare, dict(zip(lists, (v.text() for v in values), strict=True)))

@@ -67,6 +67,12 @@ def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
         ("from: float,", "from: floaty,", "own.yaml:4: unknown type 'floaty'"),
         ("drops-the-sign-of-infinity", "truncates", "own.yaml:2: two causes are named 'truncates'"),
         ("    says: gives +Inf for an infinity of either sign\n", "", "own.yaml:2: missing `says`"),
+        (
+            "    when",
+            "    each: {A: [0, 1, 2, 3, 4, 5, 6, 7], B: [0, 1, 2, 3, 4, 5, 6, 7], "
+            "C: [0, 1, 2, 3, 4, 5, 6, 7], D: [0, 1]}\n    when",
+            "own.yaml:4: the values make more than",
+        ),
         ("causes:", "cases:", "own.yaml:1: unknown key `cases`"),
         ("    when", "   when", "own.yaml:4: not YAML"),
     ],

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from oracle.question import TYPES_ADDED
+from planted.asking import Scripted
 
 from convcheck.ask.elements import ask
 from convcheck.backends.onnx.model import build
@@ -116,19 +117,6 @@ def test_a_missing_or_unknown_type_is_what_the_node_says() -> None:
 # A backend that does anything but crash -----------------------------------------------------------
 
 
-class Anything:
-    name = version = "anything"
-
-    def __init__(self, reply: Callable[[Case, Sequence[Bits]], Answer]) -> None:
-        self.reply = reply
-
-    def support(self, case: Case) -> Declined | None:
-        return None
-
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        return self.reply(case, inputs)
-
-
 def zeros(case: Case, inputs: Sequence[Bits]) -> Outputs:
     fmt = case.outputs[0].format
     blank = "" if isinstance(fmt, Text) else 0
@@ -174,7 +162,7 @@ def verdict(reply: Callable[[Case, Sequence[Bits]], Answer], name: str, *, insid
     case = find_case(CATALOG, name, None, None, ())
     assert case.outside != inside
     asked = vectors(spec, case)
-    return judge(asked, ask(Anything(reply), asked, lambda *call: False, {})).verdict
+    return judge(asked, ask(Scripted(reply), asked, lambda *call: False, {})).verdict
 
 
 @pytest.mark.parametrize("name", NAMES)
