@@ -6,11 +6,11 @@ explained: first the cause of most cases, then that of most others, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from convcheck.causes.model import CaseDiagnosis, Names, diagnosis_of
-from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
 from convcheck.rules.causes import Cause
 
 
@@ -19,22 +19,22 @@ class Explanation:
     """A cause, or two together, with the cases that it explains."""
 
     #: The causes that are at work together, mostly one.
-    causes: tuple[Cause, ...]
+    causes: tuple[CauseInWords, ...]
     #: In the order of the plan.
-    cases: tuple[CaseDiagnosis, ...]
+    cases: tuple[CaseResult, ...]
     #: What gives all answers of all of these cases as well: no input that was asked tells them
     #: apart.
-    others: tuple[tuple[Cause, ...], ...]
+    others: tuple[tuple[CauseInWords, ...], ...]
 
     @property
     def answers(self) -> int:
         """How many answers it gives: all that a rule decides, in all of its cases."""
-        return sum(case.answers for case in self.cases)
+        return sum(case.diagnosis.answers for case in self.cases if case.diagnosis)
 
     @property
     def wrong(self) -> int:
         """How many of these answers are wrong."""
-        return sum(case.wrong for case in self.cases)
+        return sum(case.diagnosis.wrong for case in self.cases if case.diagnosis)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Diagnosis:
     #: That of most cases first.
     explanations: tuple[Explanation, ...]
     #: The cases that fail and that nothing explains.
-    unexplained: tuple[CaseDiagnosis, ...]
+    unexplained: tuple[CaseResult, ...]
     #: How many cases were judged.
     judged: int
 
@@ -59,36 +59,44 @@ class Diagnosis:
         return sum(len(one.cases) for one in self.explanations)
 
 
-def gathered(results: Sequence[CaseResult], causes: Sequence[Cause]) -> Diagnosis:
-    """Return the causes of a run, given what is told of each of its cases; of one that its backend
-    did not survive there is only the result.
+def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> Diagnosis:
+    """Return the causes of a run, given the results of its cases and the causes that these name.
+
+    Cases that a list of known failures excuses are left out.
     """
     by_name = {cause.name: cause for cause in causes}
-    order = {name: place for place, name in enumerate(by_name)}
-    failing = [diagnosis_of(result) for result in results if result.verdict in FAILURES]
-    left = {result.case.id: result for result in failing if result.fits}
+    failing = [r for r in results if r.verdict in FAILURES and not r.excused]
+    left = {result.case.id: result for result in failing if _fits(result)}
     found: list[Explanation] = []
     while left:
-        names = _most(left, order)
-        mine = [result for result in left.values() if names in result.fits]
-        others = [fit for fit in mine[0].fits if fit != names and all(fit in m.fits for m in mine)]
-        found.append(
-            Explanation(
-                tuple(by_name[name] for name in names),
-                tuple(mine),
-                tuple(tuple(by_name[name] for name in fit) for fit in others),
-            )
-        )
-        left = {key: result for key, result in left.items() if names not in result.fits}
+        names = _most(left, by_name)
+        mine = [result for result in left.values() if names in _fits(result)]
+        others = [fit for fit in _fits(mine[0]) if fit != names]
+        alike = [fit for fit in others if all(fit in _fits(one) for one in mine)]
+        told = [tuple(by_name[name] for name in fit) for fit in (names, *alike)]
+        found.append(Explanation(told[0], tuple(mine), tuple(told[1:])))
+        left = {key: result for key, result in left.items() if names not in _fits(result)}
     judged = sum(result.verdict not in ("unsupported", "undefined") for result in results)
-    unexplained = tuple(result for result in failing if not result.fits)
+    unexplained = tuple(result for result in failing if not _fits(result))
     return Diagnosis(tuple(found), unexplained, judged)
 
 
-def _most(left: Mapping[str, CaseDiagnosis], order: Mapping[str, int]) -> Names:
+def _fits(result: CaseResult) -> tuple[Names, ...]:
+    return result.diagnosis.fits if result.diagnosis else ()
+
+
+def _most(left: Mapping[str, CaseResult], causes: Mapping[str, CauseInWords]) -> Names:
     """Return what explains most cases; of several the plainest: the fewest, then the first."""
-    counts: dict[Names, int] = {}
-    for result in left.values():
-        for names in result.fits:
-            counts[names] = counts.get(names, 0) + 1
-    return min(counts, key=lambda names: (-counts[names], len(names), [order[n] for n in names]))
+    counts = Counter(names for result in left.values() for names in _fits(result))
+    return min(counts, key=lambda n: (-counts[n], len(n), [causes[name].order for name in n]))
+
+
+def causes_named(
+    results: Iterable[CaseResult], catalogue: Sequence[Cause]
+) -> tuple[CauseInWords, ...]:
+    """Return the causes of a catalogue that diagnoses name, in words."""
+    found = [result.diagnosis for result in results if result.diagnosis]
+    named = {name for one in found for fit in one.fits for name in fit}
+    named |= {near.name for one in found for near in one.near}
+    words = (CauseInWords(c.name, c.says, i) for i, c in enumerate(catalogue))
+    return tuple(one for one in words if one.name in named)

@@ -14,12 +14,10 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.causes.model import CaseDiagnosis, Names, Near, diagnosis_of
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
-from convcheck.judge.elements import judge
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import is_accepted
-from convcheck.judge.result import FAILURES
+from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.numerics.format import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
@@ -52,26 +50,23 @@ class Search:
         return tuple(by_name[name] for name in names)
 
 
-def diagnosed(search: Search, vectors: Vectors, answers: Answers | CallAnswers) -> CaseDiagnosis:
-    """Judge the answers to a case, and say what explains them if it fails."""
+def diagnose(
+    search: Search, vectors: Vectors, answers: Answers | CallAnswers
+) -> CaseDiagnosis | None:
+    """Return what explains the answers to a case that fails; None where no cause is tried."""
     if isinstance(vectors, CallSet):
-        from convcheck.judge.calls import judge_calls
-
-        return diagnosis_of(judge_calls(vectors, cast(CallAnswers, answers)))
-    elements = cast(Answers, answers)
-    result = judge(vectors, elements)
-    if result.verdict not in FAILURES:
-        return diagnosis_of(result)
-    trial = _Trial.of(search.catalog.specs[vectors.case.spec], vectors, elements)
+        return None
+    spec = search.catalog.specs[vectors.case.spec]
+    trial = _Trial.of(spec, vectors, cast(Answers, answers))
     if trial is None:
-        return diagnosis_of(result)
+        return None
     fits, near = _known(search, trial), cast(tuple[Near, ...], ())
     if not fits:
         tried = _tried(search, trial)
         fits = _alone(tried) or _together(trial, tried)
         near = () if fits else _near(trial, tried)
     search.found[trial.key] = fits
-    return diagnosis_of(result, len(trial.points.bits), int((~trial.right).sum()), fits, near)
+    return CaseDiagnosis(len(trial.points.bits), int((~trial.right).sum()), fits, near)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,20 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from convcheck.cli.progress import Advance
-    from convcheck.judge.result import BackendInfo, RunResult, Shard
+    from convcheck.judge.result import (
+        BackendInfo,
+        CaseResult,
+        CauseInWords,
+        RunResult,
+        Shard,
+    )
     from convcheck.plan.runner import Event
     from convcheck.plan.units import Gathering, Unit
+    from convcheck.pool.messages import Setup
     from convcheck.report.json.decode import Types
     from convcheck.report.json.journal import Journal
+    from convcheck.rules.causes import CauseFile
+    from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
@@ -47,13 +56,12 @@ def ask_run(
     from convcheck.judge.result import BackendInfo, RunResult, Timing
     from convcheck.plan.runner import Workers, run
     from convcheck.plan.units import Gathering, units
-    from convcheck.pool.messages import Setup
 
     plan, shard = shared(units(cases, corpus.spans), part)
     gathering = Gathering(plan, corpus.conversion, options.level)
     notes = corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
     sent = corpus.only(unit.case for unit in plan)
-    setup = Setup(backend, sent, None, options.timeout, options.consistency, catalog=sent.catalog)
+    setup = _setup(backend, sent, options)
     events = run(setup, plan, Workers(options.jobs, options.executor), journal)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
@@ -61,13 +69,35 @@ def ask_run(
     heard.all(events, backend)
     timing = Timing(began, time.monotonic() - begun, heard.seconds)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
-    info = replace(info, address=backend)
+    info, results = replace(info, address=backend), gathering.results()
     return RunResult(
-        info, corpus.tier, options.level, corpus.digests(cases), gathering.results(),
+        info, corpus.tier, options.level, corpus.digests(cases), results,
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
         ended_early=heard.ended_early, consistency=options.consistency, timing=timing,
+        causes=_named(results, setup.causes, sent.catalog),
     )  # fmt: skip
+
+
+def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:
+    """Return what workers begin with."""
+    from convcheck.pool.messages import Setup
+    from convcheck.rules.causes import cause_files
+
+    files = cause_files(sent.catalog) if options.causes == "all" else ()
+    return Setup(backend, sent, None, options.timeout, options.consistency, sent.catalog, files)
+
+
+def _named(
+    results: Sequence[CaseResult], files: tuple[CauseFile, ...], loaded: Catalog
+) -> tuple[CauseInWords, ...]:
+    """Return the causes that results name: none are read where they name none."""
+    if not any(result.diagnosis for result in results):
+        return ()
+    from convcheck.causes.catalogue import causes_in
+    from convcheck.causes.gather import causes_named
+
+    return causes_named(results, causes_in(files, loaded.types))
 
 
 def opened_journal(

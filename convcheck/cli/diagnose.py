@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from convcheck.causes.gather import Diagnosis
     from convcheck.plan.runner import Execution
     from convcheck.plan.selection import Selection
-    from convcheck.rules.causes import Cause
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.model import Tier
@@ -67,14 +66,14 @@ def command(
     the backend could not be started.
     """
     from convcheck.causes.catalogue import causes_of
-    from convcheck.causes.gather import gathered
+    from convcheck.causes.gather import causes_named, gathered
 
     loaded = catalog(specs)
     causes = causes_of(loaded)
     cases = selected(loaded, selection, [backend])
     check_outputs({"--json": json_path})
-    execution = _asked(loaded, cases, causes, backend, tier, (jobs, timeout))
-    found = gathered(execution.results, causes)
+    execution = _asked(loaded, cases, backend, tier, (jobs, timeout))
+    found = gathered(execution.results, causes_named(execution.results, causes))
     _report(found, execution, loaded, (backend, tier), verbose, json_path)
     if execution.interrupted:
         return INTERRUPTED
@@ -86,16 +85,13 @@ def command(
 def _asked(
     loaded: Catalog,
     cases: Sequence[Case],
-    causes: tuple[Cause, ...],
     backend: str,
     tier: Tier,
     how: tuple[int | None, float],
 ) -> Execution:
     """Ask the backend, and search for causes next to its answers."""
-    from functools import partial
-
-    from convcheck.causes.search import Search, diagnosed
     from convcheck.plan.runner import execute
+    from convcheck.rules.causes import cause_files
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 
@@ -111,8 +107,8 @@ def _asked(
             jobs=jobs,
             timeout=timeout,
             on_result=lambda result: advance(),
-            judge=partial(diagnosed, Search(causes, sent.catalog)),
             catalog=sent.catalog,
+            causes=cause_files(loaded),
         )
 
 

@@ -203,6 +203,7 @@ def _journal(
         "address": backend,
         "tier": corpus.tier,
         "consistency": options.consistency,
+        "causes": options.causes,
         "shard": [shard.index, shard.of, shard.plan] if shard else None,
     }
     return opened_journal(path, head, plan, corpus, loaded.types.types)

@@ -42,6 +42,8 @@ class RunOptions:
     executor: str | None
     #: Whether answers are held against those in other calls and with other options.
     consistency: bool
+    #: Which causes are tried on what fails: all, or none.
+    causes: str
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,13 @@ _OPTIONS = (
         help="Ask again at other positions, in other lengths, in another order and under the "
         "backend's other options: the bits must not change.",
     ),
+    click.option(
+        "--causes",
+        type=click.Choice(["all", "none"]),
+        default="all",
+        show_default=True,
+        help="Which wrong conversions are tried on what fails, to say why it does.",
+    ),
     progress_option,
 )
 
@@ -157,7 +166,7 @@ run_options = packed_options(RunOptions, [f.name for f in fields(RunOptions)], _
 # parameters of `run` and `survey` on which it depends what is asked, and how it is judged
 _SHARED = (
     "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
-    "consistency",
+    "consistency", "causes",
 )  # fmt: skip
 
 

@@ -147,6 +147,44 @@ class Group:
     excuse: Excuse | None = None
 
 
+Names = tuple[str, ...]  # of causes that are at work together, the one that comes first first
+
+
+@dataclass(frozen=True)
+class CauseInWords:
+    """A cause of the catalogue, as reports tell it."""
+
+    name: str
+    #: What it does otherwise than the rules: a sentence without its subject.
+    says: str
+    #: Its place in the catalogue, from 0: the plainest first.
+    order: int
+
+
+@dataclass(frozen=True)
+class Near:
+    """How many answers of a case a cause gives that does not give them all."""
+
+    #: The name of the cause.
+    name: str
+    #: How many answers it gives.
+    count: int
+
+
+@dataclass(frozen=True)
+class CaseDiagnosis:
+    """What was found when causes were tried on the answers to a case that fails."""
+
+    #: How many answers a rule decides: these a cause has to give.
+    answers: int
+    #: How many of them are wrong.
+    wrong: int
+    #: What gives them all, the plainest first; () where nothing does.
+    fits: tuple[Names, ...] = ()
+    #: What comes closest where nothing does.
+    near: tuple[Near, ...] = ()
+
+
 @dataclass(frozen=True)
 class CaseResult:
     """The result of one case. `message` is the runtime's own words where it could not be asked.
@@ -164,12 +202,20 @@ class CaseResult:
     message: str = ""
     left_out: int = 0
     excuse: Excuse | None = None
+    #: None where no cause was tried: nothing fails, or what fails is no conversion's doing.
+    diagnosis: CaseDiagnosis | None = None
 
     @property
     def values_judged(self) -> int:
         """How many of the elements or calls asked a rule decides: those that are not undefined."""
         main = (group for group in self.groups if not group.placement)
         return self.checked - sum(g.count for g in main if g.verdict == "undefined")
+
+    @property
+    def excused(self) -> bool:
+        """Whether all that fails is in a list of known failures."""
+        failing = [group for group in self.groups if group.verdict in FAILURES]
+        return all(group.excuse for group in failing) if failing else bool(self.excuse)
 
     def gates(self, level: Level) -> bool:
         """Return whether the case fails a run gated at `level` and stronger."""
@@ -252,6 +298,8 @@ class RunResult:
     ended_early: bool = False
     consistency: bool = False
     timing: Timing | None = field(default=None, compare=False)
+    #: The causes that the diagnoses of cases name.
+    causes: tuple[CauseInWords, ...] = ()
 
     @property
     def corpus(self) -> str:

@@ -16,6 +16,7 @@ from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
 from convcheck.judge.result import (
     CallExample,
+    CaseDiagnosis,
     CaseResult,
     Example,
     Group,
@@ -96,6 +97,8 @@ class Whole:
     verdict: Verdict | None = None
     #: whether what is right has examples
     show_all: bool = False
+    #: what explains the answers, where causes were tried
+    diagnosis: CaseDiagnosis | None = None
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ def finish_whole(case: Case, tally: Tally) -> CaseResult:
     groups = (*_groups(case, tally), *tally.faults)
     return CaseResult(
         case, whole.verdict or case_verdict(groups), sum(tally.asked.values()), whole.coverage,
-        groups, whole.message, whole.left_out,
+        groups, whole.message, whole.left_out, diagnosis=whole.diagnosis,
     )  # fmt: skip
 
 

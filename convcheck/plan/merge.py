@@ -73,6 +73,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
     if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
         hint = "was one ended by --fail-fast? run it again without"
         raise UsageError("the shards do not have all cases of their plan", hint=hint)
+    causes = {cause.name: cause for shard in shards for cause in shard.causes}
     notes = dict.fromkeys(note for shard in shards for note in shard.notes)
     return replace(
         shards[0],
@@ -81,6 +82,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
         notes=(*notes, *_machines(shards)),
         restarts=sum(shard.restarts for shard in shards),
         shard=None,
+        causes=tuple(sorted(causes.values(), key=lambda cause: cause.order)),
     )
 
 

@@ -21,6 +21,7 @@ from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Judge, Setup, VectorSource
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.streams import say
@@ -157,19 +158,19 @@ def execute(
     on_result: Callable[[CaseResult], None] = lambda result: None,
     judge: Judge | None = None,
     catalog: Catalog | None = None,
+    causes: tuple[CauseFile, ...] = (),
     journal: ResultStore | None = None,
-    say: Callable[[str], None] = to_stderr,
 ) -> Execution:
     """Ask every case, by its vectors, and return the results; tell `on_result` of each as it comes.
 
     Cases are asked in large calls, and in many, only if `thorough`. What the journal has is not
-    asked again. With `fail_fast`, the run ends with the first failure. Raises as `run` does.
+    asked again. With `fail_fast`, the first failure ends the run. Raises as `run` does.
     """
-    setup = Setup(address, corpus, judge, timeout, catalog=catalog)
+    setup = Setup(address, corpus, judge, timeout, catalog=catalog, causes=causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend = (journal.backend if journal else None) or BackendInfo(address, "")
     restarts, interrupted, found = 0, False, dict[str, CaseResult]()
-    with closing(run(setup, plan, Workers(jobs, executor), journal, say)) as events:
+    with closing(run(setup, plan, Workers(jobs, executor), journal)) as events:
         try:
             for event in events:
                 if isinstance(event, BackendInfo):

@@ -38,6 +38,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.wire import Codec
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
@@ -110,6 +111,8 @@ class Setup:
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False
     catalog: Catalog | None = None
+    #: The causes that are tried on what fails; () for none.
+    causes: tuple[CauseFile, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -80,6 +80,9 @@ from convcheck.pool.messages import (
 from convcheck.rules.model import Case
 from convcheck.vectors.model import CallSet, Vectors
 from convcheck.vectors.span import Span
+
+if TYPE_CHECKING:
+    from convcheck.causes.search import Search
 
 NOTHING = np.zeros(0, np.intp)
 _END = object()
@@ -256,6 +259,8 @@ class _Worker:
         self.unmade: tuple[str, Index] | None = None  # the first call that there was no time for
         self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
         self.siblings = Siblings()
+        self.catalog, self.causes = setup.catalog, setup.causes
+        self.search: Search | None = None  # made when something fails
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -324,7 +329,8 @@ class _Worker:
             more = self.consistent(job, ElementsAgain(vectors, answers))
         answers = self.in_time(answers)
         if job.main is None or answers.declined:
-            return tally_of_case(vectors, answers, more)
+            tally = tally_of_case(vectors, answers, more)
+            return tally if more else self.diagnosed(tally, vectors, answers)
         return tally_of(vectors, answers, job.main, more)
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
@@ -350,7 +356,21 @@ class _Worker:
         more: tuple[Group, ...] = ()
         if self.consistency:
             more = self.consistent(job, CallsAgain(calls, answers))
-        return tally_of_calls(calls, self.in_time(answers), more)
+        answers = self.in_time(answers)
+        tally = tally_of_calls(calls, answers, more)
+        return tally if more else self.diagnosed(tally, calls, answers)
+
+    def diagnosed(self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers) -> Tally:
+        """Return the tally of a case with what explains it, if it fails."""
+        if not (self.causes and self.catalog and tally.whole and tally.failing):
+            return tally
+        from convcheck.causes.catalogue import causes_in
+        from convcheck.causes.search import Search, diagnose
+
+        if self.search is None:
+            self.search = Search(causes_in(self.causes, self.catalog.types), self.catalog)
+        whole = replace(tally.whole, diagnosis=diagnose(self.search, vectors, answers))
+        return replace(tally, whole=whole)
 
     def in_time(self, answers: A) -> A:
         """Return answers with the fault that the time of the case was spent, if it was."""

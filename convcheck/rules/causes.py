@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from pathlib import Path
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Bool, Float, Text
@@ -15,7 +14,7 @@ from convcheck.rules.context import Context
 from convcheck.rules.load import CAUSES, Catalog, data_dir
 from convcheck.rules.model import Case, Cell, Cite, DType, Outcome, Rounding, Row, Rule, Value
 from convcheck.rules.rule import read_condition, read_rule_of
-from convcheck.rules.source import Node, read_all, read_yaml
+from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
 from convcheck.rules.types import Types
 
 _KEYS = ("name", "says", "each", "when", "through", "round", "under", "table", "rounds")
@@ -81,23 +80,43 @@ class Cause:
         return (outcome.hop for outcome in outcomes if isinstance(outcome, Through))
 
 
-def load_causes(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the built-in causes, and those in the folders of a catalogue, in order.
+@dataclass(frozen=True)
+class CauseFile:
+    """A file of causes, which travels to where it is read."""
+
+    #: The file, as people know it.
+    name: str
+    #: All that is in it.
+    text: str
+
+
+def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
+    """Return the files of the built-in causes, and those in the folders of a catalogue, in order.
+
+    Raises SpecError for one that is no text.
+    """
+    roots = [data_dir("specs"), *catalog.folders]
+    paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
+    names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
+    texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
+    return tuple(map(CauseFile, names, texts))
+
+
+def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
+    """Return the causes of files, in order.
 
     Raises SpecError, with file and line, for every one that cannot be read.
     """
-    roots = [data_dir("specs"), *catalog.folders]
-    files = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
-    nodes = read_all(lambda file: _entries(*file), files)
+    nodes = read_all(_entries, files)
     entries = [entry for found in nodes for entry in found]
-    causes = read_all(lambda entry: _cause(entry, catalog.types), entries)
+    causes = read_all(lambda entry: _cause(entry, types), entries)
     _check_names(entries, causes)
     return causes
 
 
-def _entries(root: Path, path: Path) -> list[Node]:
+def _entries(file: CauseFile) -> list[Node]:
     """Return the entries of a file, one for each choice of what stands in braces."""
-    node = read_yaml(path, f"{root.name}/{path.relative_to(root).as_posix()}")
+    node = parse_yaml(file.text, file.name)
     node.only("causes")
     return [one for entry in node.listed("causes") for one in _instances(entry)]
 

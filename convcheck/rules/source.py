@@ -135,14 +135,18 @@ def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
     node has what was read. Raises SpecError with file and line for a file that cannot be read, a
     syntax error, a duplicate key, a tag, an anchor or an alias.
     """
+    return parse_yaml(yaml_text(path, name), name, head)
+
+
+def yaml_text(path: Path, name: str) -> str:
+    """Return the text of a YAML file. Raises SpecError where it cannot be read."""
     try:
-        text = read_text(path, MOST_OF_SPEC)
+        return read_text(path, MOST_OF_SPEC)
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise SpecError(
             f"cannot be read: {said}", place=Place(name, 0), hint="a UTF-8 text file"
         ) from error
-    return parse_yaml(text, name, head)
 
 
 def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:

@@ -10,10 +10,11 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.gather import gathered
-from convcheck.causes.model import CaseDiagnosis
-from convcheck.causes.search import Search, diagnosed
+from convcheck.causes.gather import causes_named, gathered
+from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
+from convcheck.judge.elements import judge
+from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
@@ -59,7 +60,12 @@ def answered(vectors: VectorSet, *causes: Cause) -> Answers:
 
 
 def told(vectors: VectorSet, answers: Answers) -> CaseDiagnosis:
-    return diagnosed(Search(tuple(CAUSES.values()), CATALOG), vectors, answers)
+    search = Search(tuple(CAUSES.values()), CATALOG)
+    return diagnose(search, vectors, answers) or CaseDiagnosis(0, 0)
+
+
+def result(vectors: VectorSet, answers: Answers) -> CaseResult:
+    return replace(judge(vectors, answers), diagnosis=told(vectors, answers))
 
 
 @pytest.mark.parametrize("name", list(CAUSES))
@@ -153,29 +159,31 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
     first, second = (vectors_of(f"onnx.Cast-{v}/float64-to-float16") for v in (19, 21))
     for vectors in (first, second):
         answers = answered(vectors, CAUSES["through-float32"])
-        assert diagnosed(search, vectors, answers).fits == (("through-float32",),)
+        found = diagnose(search, vectors, answers)
+        assert found
+        assert found.fits == (("through-float32",),)
     assert len(search.found) == 1
 
 
 def test_what_is_right_is_not_searched() -> None:
     vectors = vectors_of(WIDE)
     reading = vectors.expected.readings[0]
-    state = np.full(len(vectors), ANSWERED, np.uint8)
-    found = told(vectors, Answers(reading.codes.copy(), state, {}))
-    assert (found.verdict, found.fits, found.near) == ("pass", (), ())
+    answers = Answers(reading.codes.copy(), np.full(len(vectors), ANSWERED, np.uint8), {})
+    assert diagnose(Search(tuple(CAUSES.values()), CATALOG), vectors, answers) is None
 
 
 def test_few_causes_explain_a_run_and_what_none_tells_apart_stands_beside() -> None:
     one, other = vectors_of(WIDE), vectors_of("onnx.Cast-21/float64-to-float16")
     cause = CAUSES["through-float32"]
-    results = [told(vectors, answered(vectors, cause)) for vectors in (one, other)]
-    search = tuple(CAUSES.values())
-    found = gathered(results, search)
+    results = [result(vectors, answered(vectors, cause)) for vectors in (one, other)]
+    catalogue = tuple(CAUSES.values())
+    found = gathered(results, causes_named(results, catalogue))
     [explained] = found.explanations
-    assert explained.causes == (cause,)
+    assert [(told.name, told.says) for told in explained.causes] == [(cause.name, cause.says)]
     assert len(explained.cases) == found.failing == found.explained == 2
-    assert explained.answers == sum(result.answers for result in results)
+    assert explained.answers == sum(told.answers for r in results if (told := r.diagnosis))
     spoiled = answered(other, cause)
     spoiled.got[:] = 1
-    found = gathered([results[0], told(other, spoiled)], search)
+    results[1] = result(other, spoiled)
+    found = gathered(results, causes_named(results, catalogue))
     assert [case.case.id for case in found.unexplained] == [other.case.id]

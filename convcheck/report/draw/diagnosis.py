@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from string import ascii_uppercase
 
 from convcheck.causes.gather import Diagnosis, Explanation
-from convcheck.causes.model import CaseDiagnosis
-from convcheck.judge.result import FAILURES, Example, Group, Word
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Example, Group, Word
 from convcheck.judge.words import GLUE, cited, clean, pattern, shown, translated, value
 from convcheck.numerics.format import Format
 from convcheck.report.case_names import name_cases
@@ -16,7 +15,6 @@ from convcheck.report.draw.layout import INDENT, cut, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.findings import explain_command
 from convcheck.report.short_names import compact_specs
-from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.wording import number, plural
@@ -75,7 +73,7 @@ def _heading(one: Explanation, letters: dict[str, str]) -> str:
     return "  ".join(filter(None, (names, ", ".join(told))))
 
 
-def sentence(causes: Sequence[Cause]) -> str:
+def sentence(causes: Sequence[CauseInWords]) -> str:
     """Say what causes do together."""
     return "; and ".join(cause.says for cause in causes)
 
@@ -134,7 +132,7 @@ def _evidence(one: Explanation, address: str, width: int) -> Iterator[StyledText
         yield StyledText(" " * INDENT + line, "cyan")
 
 
-def _wrong(cases: Sequence[CaseDiagnosis]) -> tuple[Case, Group, Example]:
+def _wrong(cases: Sequence[CaseResult]) -> tuple[Case, Group, Example]:
     """Return the first wrong answer of the first case."""
     return next(
         (case.case, group, example)
@@ -152,18 +150,21 @@ def _in_words(fmt: Format, word: Word) -> str:
     return f"{shown(fmt, word)} ({said})" if said is not None else pattern(word)
 
 
-def _unexplained(cases: Sequence[CaseDiagnosis], width: int, verbose: bool) -> Iterator[StyledText]:
+def _unexplained(cases: Sequence[CaseResult], width: int, verbose: bool) -> Iterator[StyledText]:
     said = f"not explained: {plural(len(cases), 'case')}"
     yield StyledText(said, "bold")
     listed = cases if verbose else cases[:_MANY]
     for case in listed:
-        tried = [f"{near.name} {near.count}" for near in case.near]
-        rule = case.answers - case.wrong
-        close = (
-            f"the rule {rule} of {case.answers}, {', '.join(tried)}"
-            if tried
-            else f"{case.verdict}  {clean(case.message)}".rstrip()
-        )
-        yield from paragraph(f"{case.case.id}: {close}", width, indent=3, hang=2)
+        said = f"{case.case.id}: {_closest(case)}"
+        yield from paragraph(said, width, indent=3, hang=2)
     if len(listed) < len(cases):
         yield StyledText(f"   (and {number(len(cases) - len(listed))} more: -v)", "dim")
+
+
+def _closest(case: CaseResult) -> str:
+    """Say what comes closest to the answers of a case."""
+    found = case.diagnosis
+    if found is None or not found.near:
+        return f"{case.verdict}  {clean(case.message)}".rstrip()
+    tried = [f"{near.name} {near.count}" for near in found.near]
+    return f"the rule {found.answers - found.wrong} of {found.answers}, {', '.join(tried)}"

@@ -25,7 +25,7 @@ class Shape(
     """A JSON object of a public format. A field that has a default is left out where it is that."""
 
 
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S")
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
 

@@ -45,8 +45,11 @@ def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
 
 def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
     """Hold what a report says of its groups to what they say. Raises ValueError."""
+    from convcheck.causes.gather import gathered
+    from convcheck.report.json.causes import causes_json
     from convcheck.report.json.encode import summary
 
+    _check_named(result)
     _check_once([case.case.id for case in result.cases])
     _check_once([part.case.id for part in result.parts])
     in_parts = (one for part in result.parts for one in (part.vectors, part.lost) if one)
@@ -57,6 +60,17 @@ def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
         raise ValueError("its summary is not that of its cases")
     if document["corpus"]["sha256"] != result.corpus:
         raise ValueError("its corpus is not that of its specs")
+    causes = struct(document.get("causes", []), tuple[form.CauseJson, ...])
+    if causes != causes_json(gathered(result.cases, result.causes)):
+        raise ValueError("its causes are not those of its cases")
+
+
+def _check_named(result: RunResult) -> None:
+    """Hold the diagnoses of cases to causes that the report has. Raises ValueError."""
+    known = {cause.name for cause in result.causes}
+    named = {n for case in result.cases if case.diagnosis for f in case.diagnosis.fits for n in f}
+    if missing := sorted(named - known):
+        raise ValueError(f"it does not say what the cause {missing[0]} is")
 
 
 def _check_once(ids: list[str]) -> None:
@@ -125,6 +139,7 @@ def _run(report: form.ReportJson, types: Types) -> RunResult:
         report.own_inputs,
         ended_early=report.ended_early,
         consistency=report.consistency,
+        causes=tuple(judged.CauseInWords(c.name, c.says, c.order) for c in report.catalogue),
     )
 
 
@@ -148,7 +163,15 @@ def case_of(found: form.CaseJson, types: Types) -> CaseResult:
         found.message,
         found.left_out,
         _excuse(found.excuse),
+        _diagnosis(found.diagnosis),
     )
+
+
+def _diagnosis(found: form.CaseDiagnosisJson | None) -> judged.CaseDiagnosis | None:
+    if found is None:
+        return None
+    near = tuple(judged.Near(one.cause, one.answers) for one in found.near)
+    return judged.CaseDiagnosis(found.answers, found.wrong, found.fits, near)
 
 
 def case_named(head: form.CaseHeadJson, types: Types) -> Case:

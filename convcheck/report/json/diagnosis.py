@@ -6,57 +6,18 @@ from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.causes.gather import Diagnosis, Explanation
-from convcheck.causes.model import CaseDiagnosis
-from convcheck.judge.result import BackendInfo, Verdict
+from convcheck.causes.gather import Diagnosis
+from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Verdict
 from convcheck.judge.words import clean
 from convcheck.report.environment import environment
+from convcheck.report.json.causes import causes_json
 from convcheck.report.json.codec import Count, Shape, json_text, plain, struct
 from convcheck.report.json.encode import backend
-from convcheck.report.json.report import BackendJson, EnvironmentJson
-from convcheck.rules.causes import Cause
+from convcheck.report.json.report import BackendJson, CauseJson, EnvironmentJson, NearJson
 from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-diagnosis/1"
 text_of = partial(json_text, rows="causes")
-
-
-class WrongConversionJson(Shape, frozen=True, kw_only=True):
-    """A cause of the catalogue."""
-
-    #: Its name there.
-    name: str
-    #: What it does otherwise than the rules, in words.
-    says: str
-
-
-class ExplainedCaseJson(Shape, frozen=True, kw_only=True):
-    """A case of which a cause gives every answer."""
-
-    case: str
-    #: How many answers a rule decides.
-    answers: Count
-    #: How many of them are wrong.
-    wrong: Count
-
-
-class ExplanationJson(Shape, frozen=True, kw_only=True):
-    """A cause with the cases that it explains."""
-
-    #: What is at work together, mostly one.
-    together: tuple[WrongConversionJson, ...]
-    #: What gives every answer of all of these cases, too: each is a list as `together` is.
-    others: tuple[tuple[WrongConversionJson, ...], ...]
-    cases: tuple[ExplainedCaseJson, ...]
-
-
-class CloseJson(Shape, frozen=True, kw_only=True):
-    """A cause that does not give every answer of a case."""
-
-    #: The cause's name.
-    cause: str
-    #: How many it gives.
-    answers: Count
 
 
 class UnexplainedJson(Shape, frozen=True, kw_only=True):
@@ -71,7 +32,7 @@ class UnexplainedJson(Shape, frozen=True, kw_only=True):
     #: How many of them are wrong.
     wrong: Count
     #: What comes closest.
-    near: tuple[CloseJson, ...]
+    near: tuple[NearJson, ...]
 
 
 class DiagnosisJson(Shape, frozen=True, kw_only=True):
@@ -92,7 +53,7 @@ class DiagnosisJson(Shape, frozen=True, kw_only=True):
     #: Those that no cause explains.
     unexplained: tuple[UnexplainedJson, ...]
     #: That of most cases first.
-    causes: tuple[ExplanationJson, ...]
+    causes: tuple[CauseJson, ...]
 
 
 def diagnosis_text(found: Diagnosis, info: BackendInfo, tier: Tier, interrupted: bool) -> str:
@@ -114,31 +75,17 @@ def encoded_diagnosis(
         judged=found.judged,
         failing=found.failing,
         unexplained=tuple(map(_unexplained, found.unexplained)),
-        causes=tuple(map(_explanation, found.explanations)),
+        causes=causes_json(found),
     )
 
 
-def _explanation(one: Explanation) -> ExplanationJson:
-    return ExplanationJson(
-        together=_named(one.causes),
-        others=tuple(map(_named, one.others)),
-        cases=tuple(
-            ExplainedCaseJson(case=case.case.id, answers=case.answers, wrong=case.wrong)
-            for case in one.cases
-        ),
-    )
-
-
-def _named(causes: tuple[Cause, ...]) -> tuple[WrongConversionJson, ...]:
-    return tuple(WrongConversionJson(name=cause.name, says=cause.says) for cause in causes)
-
-
-def _unexplained(case: CaseDiagnosis) -> UnexplainedJson:
+def _unexplained(case: CaseResult) -> UnexplainedJson:
+    tried = case.diagnosis or CaseDiagnosis(0, 0)
     return UnexplainedJson(
         case=case.case.id,
         verdict=case.verdict,
         message=clean(case.message),
-        answers=case.answers,
-        wrong=case.wrong,
-        near=tuple(CloseJson(cause=near.name, answers=near.count) for near in case.near),
+        answers=tried.answers,
+        wrong=tried.wrong,
+        near=tuple(NearJson(cause=near.name, answers=near.count) for near in tried.near),
     )

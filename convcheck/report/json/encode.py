@@ -35,6 +35,8 @@ def text(result: RunResult) -> str:
 
 def report(result: RunResult) -> form.ReportJson:
     """Return the report of a run."""
+    from convcheck.causes.gather import gathered
+    from convcheck.report.json.causes import cause_in_words, causes_json
     from convcheck.report.json.tally import encoded_part
 
     return form.ReportJson(
@@ -54,6 +56,8 @@ def report(result: RunResult) -> form.ReportJson:
         own_inputs=result.own_inputs,
         known=form.KnownJson(file=result.known, problems=tuple(map(_problem, result.problems))),
         summary=summary(result),
+        causes=causes_json(gathered(result.cases, result.causes)),
+        catalogue=tuple(map(cause_in_words, result.causes)),
         cases=tuple(map(case, result.cases)),
         parts=tuple(map(encoded_part, result.parts)),
     )
@@ -110,7 +114,17 @@ def case(result: CaseResult) -> form.CaseJson:
         left_out=result.left_out,
         excuse=_excuse(result.excuse),
         finding=finding_id(failure_key_of_case(result)) if fails_whole(result) else "",
+        diagnosis=_diagnosis(result.diagnosis),
         groups=tuple(group_json(result.case, one) for one in result.groups),
+    )
+
+
+def _diagnosis(found: judged.CaseDiagnosis | None) -> form.CaseDiagnosisJson | None:
+    if found is None:
+        return None
+    near = tuple(form.NearJson(cause=one.name, answers=one.count) for one in found.near)
+    return form.CaseDiagnosisJson(
+        answers=found.answers, wrong=found.wrong, fits=found.fits, near=near
     )
 
 

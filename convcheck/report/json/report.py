@@ -240,6 +240,69 @@ class GroupJson(Shape, frozen=True, kw_only=True):
     finding: str = ""
 
 
+class NearJson(Shape, frozen=True, kw_only=True):
+    """A cause that does not give every answer of a case."""
+
+    #: The cause's name.
+    cause: str
+    #: How many answers it gives.
+    answers: Count
+
+
+class CaseDiagnosisJson(Shape, frozen=True, kw_only=True):
+    """What was found when causes were tried on the answers to a case."""
+
+    #: How many answers a rule decides.
+    answers: Count
+    #: How many of them are wrong.
+    wrong: Count
+    #: What gives every answer, the plainest first: names of causes that are at work together.
+    fits: tuple[tuple[str, ...], ...]
+    #: What comes closest where nothing gives them all.
+    near: tuple[NearJson, ...]
+
+
+class CauseInWordsJson(Shape, frozen=True, kw_only=True):
+    """A cause of the catalogue."""
+
+    #: Its name there.
+    name: str
+    #: What it does otherwise than the rules, in words.
+    says: str
+    #: Its place in the catalogue, from 0: the plainest first.
+    order: Count
+
+
+class ExplainedCaseJson(Shape, frozen=True, kw_only=True):
+    """A case of which a cause gives every answer."""
+
+    case: str
+    #: How many answers a rule decides.
+    answers: Count
+    #: How many of them are wrong.
+    wrong: Count
+
+
+class CauseJson(Shape, frozen=True, kw_only=True):
+    """A cause of what fails, or several together, with the cases of which it gives every answer."""
+
+    #: A, B and so on, as the report for people has it.
+    letter: str
+    #: What is at work together, mostly one.
+    together: tuple[CauseInWordsJson, ...]
+    #: What gives every answer of all of these cases, too: each is a list as `together` is.
+    others: tuple[tuple[CauseInWordsJson, ...], ...]
+    #: How many answers it gives, right and wrong ones.
+    explained: Count
+    #: How many answers a rule decides. They are the same number: of fewer, nothing is told.
+    of: Count
+    #: A wrong answer that it explains.
+    example: ExampleJson | CallJson
+    #: The case of the example.
+    example_case: str
+    cases: tuple[ExplainedCaseJson, ...]
+
+
 class CaseHeadJson(Shape, frozen=True, kw_only=True):
     """What tells a case from others."""
 
@@ -277,6 +340,8 @@ class CaseJson(CaseHeadJson, frozen=True, kw_only=True):
     excuse: ExcuseJson | None = None
     #: Of a case that fails as a whole, the id of the finding; else absent.
     finding: str = ""
+    #: What explains its answers; absent where no cause was tried.
+    diagnosis: CaseDiagnosisJson | None = None
     groups: tuple[GroupJson, ...]
 
 
@@ -411,6 +476,10 @@ class ReportJson(Shape, frozen=True, kw_only=True):
     own_inputs: bool
     known: KnownJson
     summary: SummaryJson
+    #: The few causes of what fails and is not excused, that of most cases first; absent for none.
+    causes: tuple[CauseJson, ...] = ()
+    #: The causes that diagnoses of cases name; absent for none.
+    catalogue: tuple[CauseInWordsJson, ...] = ()
     #: In the order of the plan.
     cases: tuple[CaseJson, ...]
     #: Of a shard: what there is of cases of which others have the rest; absent for none.

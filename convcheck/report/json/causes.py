@@ -1,0 +1,37 @@
+"""The causes of a run as the structs of its report."""
+
+from __future__ import annotations
+
+from convcheck.causes.gather import Diagnosis, Explanation
+from convcheck.judge.result import CauseInWords
+from convcheck.report.causes import with_letters, wrong_answer
+from convcheck.report.json import report as form
+from convcheck.report.json.encode import example
+
+
+def causes_json(found: Diagnosis) -> tuple[form.CauseJson, ...]:
+    """Return the causes of a run, that of most cases first."""
+    return tuple(_cause(letter, one) for letter, one in with_letters(found.explanations))
+
+
+def _cause(letter: str, one: Explanation) -> form.CauseJson:
+    case, _, shown = wrong_answer(one.cases)
+    return form.CauseJson(
+        letter=letter,
+        together=tuple(map(cause_in_words, one.causes)),
+        others=tuple(tuple(map(cause_in_words, other)) for other in one.others),
+        explained=one.answers,
+        of=one.answers,
+        example=example(case, shown),
+        example_case=case.id,
+        cases=tuple(
+            form.ExplainedCaseJson(case=each.case.id, answers=found.answers, wrong=found.wrong)
+            for each in one.cases
+            if (found := each.diagnosis)
+        ),
+    )
+
+
+def cause_in_words(cause: CauseInWords) -> form.CauseInWordsJson:
+    """Return a cause of the catalogue."""
+    return form.CauseInWordsJson(name=cause.name, says=cause.says, order=cause.order)
