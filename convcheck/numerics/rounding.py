@@ -60,6 +60,11 @@ def odd(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     return (first | later) & ~last
 
 
+def half_of_last(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
+    """By adding half of the last kept bit, then cutting: what has an even last bit is cut."""
+    return first & last
+
+
 MODES: Mapping[str, Mode] = {
     "nearest-even": nearest_even,
     "nearest-away": nearest_away,
@@ -69,6 +74,7 @@ MODES: Mapping[str, Mode] = {
     "floor": floor,
     "ceil": ceiling,
     "odd": odd,
+    "half-of-last": half_of_last,
 }
 
 

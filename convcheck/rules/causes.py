@@ -36,6 +36,8 @@ class Hop:
     #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
     #: least value, or the low bits of the number.
     beyond: str
+    #: Whether subnormals are read as if they had a hidden bit, as normal numbers have.
+    hidden_bit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,7 @@ class Cause:
     says: str
     #: What it is applied to: as the condition of a rule.
     when: When
-    #: What is tried before all rules: its own table, and then a type that x goes through.
+    #: What is tried before all rules: its own table, and the types that x goes through.
     rules: tuple[Rule, ...]
     #: The rounding mode in the place of each that a rule has, '' for none.
     rounds: str
@@ -69,7 +71,8 @@ class Cause:
         """Return whether it may be the cause of what is wrong with a case."""
         source, target = case.inputs[0].name, case.outputs[0].name
         facts = {"from": source, "to": target}
-        if any(hop.type and hop.type.name in (source, target) for hop in self.hops):
+        hops = list(self.hops)
+        if len(hops) == 1 and _is_idle(hops[0], source, target):
             return False
         return all(facts[key] in allowed for key, allowed in self.when)
 
@@ -112,6 +115,14 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     causes = read_all(lambda entry: _cause(entry, types), entries)
     _check_names(entries, causes)
     return causes
+
+
+def _is_idle(hop: Hop, source: str, target: str) -> bool:
+    """Return whether going through a type is the conversion itself, or changes nothing."""
+    if hop.type is None or hop.type.name not in (source, target):
+        return False
+    clamps_infinities = isinstance(hop.type.format, Float) and hop.beyond == "clamp"
+    return hop.type.name == target or not (clamps_infinities or hop.hidden_bit)
 
 
 def _entries(file: CauseFile) -> list[Node]:
@@ -179,23 +190,32 @@ def _cause(node: Node, types: Types) -> Cause:
 
 
 def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule]:
-    """Yield the rule of a cause's table, and the one by which x goes through a type."""
-    if node.get("table") is not None:
-        entries = {k: v for k, v in node.items().items() if k in ("name", "table", "round")}
-        table = replace(node, value={**entries, "when": replace(node, value={})})
-        yield read_rule_of(table, context, "undefined", cite)
-    if hop := node.get("through"):
-        outcome = Through("through", hop=_hop(hop, context.types))
-        cell = Cell((outcome,), "undefined", cite, hop.place, "through")
-        rows = (Row("else", (cell,), hop.place),)
-        named = f"{name} / through"
-        yield Rule(named, (), False, Rounding(), (), rows, "undefined", cite, hop.place)
+    """Yield the rule of a cause's table, and those by which x goes through types, in the order in
+    which they stand.
+    """
+    for key in node.items():
+        if key == "table":
+            entries = {k: v for k, v in node.items().items() if k in ("name", "table", "round")}
+            table = replace(node, value={**entries, "when": replace(node, value={})})
+            yield read_rule_of(table, context, "undefined", cite)
+        elif key == "through":
+            for number, hop in enumerate(node.listed("through"), start=1):
+                outcome = Through("through", hop=_hop(hop, context.types))
+                yield _by_way(f"{name} / through {number}", outcome, cite, hop.place)
+
+
+def _by_way(name: str, outcome: Through, cite: Cite, place: Place) -> Rule:
+    """Return the rule that every x goes through a type."""
+    cell = Cell((outcome,), "undefined", cite, place, "through")
+    rows = (Row("else", (cell,), place),)
+    return Rule(name, (), False, Rounding(), (), rows, "undefined", cite, place)
 
 
 def _hop(node: Node, types: Types) -> Hop:
     entries = {"type": node} if isinstance(node.value, str) else node.items()
-    if "type" not in entries or entries.keys() - {"type", "round", "beyond"}:
-        raise node.error("`through` has a type, `round` and `beyond`", "through: float32")
+    if "type" not in entries or entries.keys() - {"type", "round", "beyond", "subnormals"}:
+        said = "`through` has a type, `round`, `beyond` and `subnormals`"
+        raise node.error(said, "through: float32")
     mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
     name = entries["type"].word((*types.types, WHOLE), "type")
     if name == WHOLE:
@@ -206,4 +226,5 @@ def _hop(node: Node, types: Types) -> Hop:
         hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
         raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
     beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
-    return Hop(types.types[name], mode, beyond)
+    hidden = "subnormals" in entries and bool(entries["subnormals"].word(("normal",), "word"))
+    return Hop(types.types[name], mode, beyond, hidden)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program
 NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 Answers = list[tuple[Bits, NDArray[np.uint8]]]
-HandedOn = Callable[["Program", Hop | None], tuple[Rows, Answers]]
+HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, Answers]]
 
 
 def answers_at(
@@ -38,8 +38,8 @@ def answers_at(
     rows = np.array([entry.first for entry in entries], np.int16)[which]
 
     @cache
-    def handed_on(program: Program, hop: Hop | None) -> tuple[Rows, Answers]:
-        there = points if hop is None else gone_through(points, hop)
+    def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
+        there = points if hop is None else gone_through(points, hop, retyped)
         return answers_at(program, there, storage)
 
     answers = [
@@ -96,7 +96,7 @@ def _reading(
         if step.compute is not None:
             np.copyto(codes, step.compute(points, step.mode), where=here)
         elif step.program is not None:
-            inner_rows, inner = handed_on(step.program, step.hop)
+            inner_rows, inner = handed_on(step.program, step.hop, step.retyped)
             inner_codes, inner_patterns = inner[min(reading, len(inner) - 1)]
             np.copyto(codes, inner_codes, where=here)
             np.copyto(patterns, inner_patterns, where=here)

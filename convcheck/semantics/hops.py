@@ -12,17 +12,23 @@ from convcheck.numerics.format import Codes, Float, Int
 from convcheck.numerics.number import FINITE, NAN, Numbers, normalised
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.causes import Hop
-from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points
+from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 
 
-def gone_through(points: Points, hop: Hop) -> Points:
-    """Return points whose x is what a type holds of it. Codes and texts stay what they are."""
+def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
+    """Return points as a type holds them. If they are `retyped`, they are codes of that type from
+    then on; else x alone is another number, and codes and texts stay what they are.
+    """
     if hop.type is None:
         return points.with_numbers(_as_whole(points.x, hop))
     fmt = hop.type.format
     if isinstance(fmt, Float):
-        return points.with_numbers(_as_float(points.x, fmt, hop))
-    return points.with_numbers(_as_integer(points, cast(Int, fmt), hop))
+        codes = _as_float(points, fmt, hop)
+        fmt = replace(fmt, zero=False) if hop.hidden_bit else fmt
+    else:
+        codes = _as_integer(points, cast(Int, fmt), hop)
+    x = decode(fmt, codes)
+    return Points(fmt, points.target, codes, x) if retyped else points.with_numbers(x)
 
 
 def _as_whole(x: Numbers, hop: Hop) -> Numbers:
@@ -38,15 +44,22 @@ def _as_whole(x: Numbers, hop: Hop) -> Numbers:
     )
 
 
-def _as_float(x: Numbers, fmt: Float, hop: Hop) -> Numbers:
-    """Return numbers rounded to a float. NaN stays one."""
+def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
+    """Return numbers rounded to a float. NaN stays one: quiet, with its sign and the bits of its
+    payload that fit.
+    """
+    x, nan = points.x, points.x.kind == NAN
     most = fmt.infinity_code if hop.beyond == "infinity" else fmt.max_magnitude
     magnitude = np.minimum(round_to(x, fmt, MODES[hop.round]).magnitude, np.uint64(most))
-    there = decode(fmt, encode(fmt, magnitude, x.sign))
-    return replace(there, kind=np.where(x.kind == NAN, NAN, there.kind))
+    codes = np.where(nan, fmt.storage.type(fmt.nan_code), encode(fmt, magnitude, x.sign))
+    if nan.any() and has_payload(points.source) and has_payload(fmt):
+        there = Points(points.source, fmt, points.bits, x)
+        kept = cast(Codes, COMPUTATIONS["payload"][0](there, "toward-zero"))
+        np.bitwise_or(codes, kept, out=codes, where=nan)
+    return codes
 
 
-def _as_integer(points: Points, fmt: Int, hop: Hop) -> Numbers:
+def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
     """Return numbers rounded to an integer. Of NaN that is what becomes of it: 0 where it clamps
     or wraps, and else what every number gives that the type cannot hold.
     """
@@ -54,14 +67,13 @@ def _as_integer(points: Points, fmt: Int, hop: Hop) -> Numbers:
     low = COMPUTATIONS["wrapped"][0]
     wrapped = cast(Codes, low(Points(points.source, fmt, points.bits, x), hop.round))
     if hop.beyond == "wrap":
-        return decode(fmt, np.where(x.kind == FINITE, wrapped, fmt.storage.type(0)))
+        return np.where(x.kind == FINITE, wrapped, fmt.storage.type(0))
     least, most = int(fmt.min) & fmt.mask, int(fmt.max)
     if hop.beyond == "clamp":
         outside = np.where(x.kind == NAN, 0, np.where(x.sign, least, most)).astype(fmt.storage)
     else:
         outside = np.full(len(x), least if fmt.signed else most, fmt.storage)
-    codes = np.where(_holds(fmt, x, hop.round), wrapped, outside)
-    return decode(fmt, codes)
+    return np.where(_holds(fmt, x, hop.round), wrapped, outside)
 
 
 def _holds(fmt: Int, x: Numbers, mode: str) -> Mask:

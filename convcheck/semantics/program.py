@@ -7,12 +7,13 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.format import Float, Format
+from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.causes import Hop, Through
 from convcheck.rules.model import (
@@ -44,12 +45,14 @@ from convcheck.semantics.vocabulary import (
     COMPUTATIONS,
     CONSTANTS,
     ELSE,
+    PAYLOAD,
     ROUNDING_WORDS,
     THROUGH,
     CaseWord,
     Computation,
     NotInFormatError,
     case_word,
+    has_payload,
     known_cases,
     known_outcomes,
     possible,
@@ -72,6 +75,8 @@ class CompiledOutcome:
     program: Program | None = None
     #: What x goes through on its way to that program.
     hop: Hop | None = None
+    #: Whether the program is one of that type, and not of the source's.
+    retyped: bool = False
 
 
 @dataclass(frozen=True)
@@ -329,6 +334,10 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
             hint = "give the destination a column or a rule of its own"
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
+        if word == PAYLOAD and not (
+            has_payload(subject.source_format) and has_payload(subject.format)
+        ):
+            raise _no_payload(subject, cell)
         compute, pattern = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
@@ -337,12 +346,17 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     if word == AS_BELOW:
         return CompiledOutcome(0, program=_as_below(subject, rule.name))
     if isinstance(outcome, Through):
-        return CompiledOutcome(0, program=_as_below(subject, rule.name), hop=outcome.hop)
+        return _gone_through(subject, rule, outcome.hop)
     if word == BY:
         return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
         return CompiledOutcome(0, program=_as(subject, cell, outcome.argument))
     raise _unknown_outcome(outcome, cell)
+
+
+def _no_payload(subject: Subject, cell: Cell) -> SpecError:
+    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+    return SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
 
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
@@ -367,6 +381,20 @@ def _as_below(subject: Subject, rule: str) -> Program:
     """Decide by the rules that stand below a rule, as several rows of its table may say."""
     names = [each.name for each in subject.spec.rules]
     return _program(subject, subject.spec.rules[names.index(rule) + 1 :])
+
+
+def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
+    """Decide of x as a type holds it, by the rules below: those for that type where there are any.
+    Without them, and of a text, which the rules look at, by those for the source. A number that
+    goes on as one has been there before.
+    """
+    if subject.source == REAL:
+        return CompiledOutcome(0, program=_as_below(subject, rule.name))
+    if hop.type is not None and not isinstance(subject.source_format, Text):
+        there = replace(subject, source=hop.type.name, source_format=hop.type.format)
+        with suppress(SpecError):
+            return CompiledOutcome(0, program=_as_below(there, rule.name), hop=hop, retyped=True)
+    return CompiledOutcome(0, program=_as_below(subject, rule.name), hop=hop)
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import encode
 from convcheck.numerics.decimal import plain_text, significant_digits
 from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, below, exceeds
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, below, exceeds, normalised
 from convcheck.numerics.rounding import MODES, Rounded, round_to
 from convcheck.rules.model import Spelling
 from convcheck.semantics.expected import (
@@ -405,15 +405,36 @@ def _wrapped(p: Points, mode: str) -> Codes:
     return (wide & np.uint64(cast(Int, p.target).mask)).astype(p.target.storage)
 
 
+def has_payload(fmt: Format) -> bool:
+    """Return whether the NaNs of a format are told apart by bits below an exponent of all ones."""
+    return isinstance(fmt, Float) and fmt.nan == "ieee"
+
+
+def _payload(p: Points, mode: str) -> Codes:
+    """The code of a NaN with its bits below the exponent rounded to those that the destination has,
+    as those of a number: with none left it is an infinity, and a carry goes into the sign.
+    """
+    source, target = cast(Float, p.source), cast(Float, p.target)
+    bits = cast(Codes, p.bits).astype(np.uint64) & np.uint64((1 << source.mantissa) - 1)
+    exponent, significand = normalised(bits, target.mantissa - source.mantissa)
+    fraction = Numbers(np.zeros(len(bits), np.uint8), p.x.sign, exponent, significand)
+    kept = round_to(fraction, Int(64, signed=False), MODES[mode]).magnitude
+    sign = np.where(p.x.sign, np.uint64(target.sign_bit), np.uint64(0))
+    codes = sign + np.uint64(target.infinity_code) + kept
+    return (codes & np.uint64((1 << target.bits) - 1)).astype(target.storage)
+
+
 def _spelling(p: Points, mode: str) -> Texts:
     return p.spelled
 
 
+PAYLOAD = "payload"
 COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "[x]": (_rounded_codes, EXACT),
     "same": (_same, EXACT),
     "low-bits": (_low_bits, EXACT),
     "wrapped": (_wrapped, EXACT),
+    PAYLOAD: (_payload, EXACT),
     "plain-to-x": (_spelling, PLAIN_TO_X),
     "plain": (_spelling, PLAIN),
     "parses-to-x": (_spelling, PARSES_TO_X),
@@ -423,7 +444,12 @@ AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule
 AS_BELOW = "as-below"  # what the rules below say
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
 ROUNDING_WORDS = frozenset(
-    (*(word for word in CASES if word.startswith("[x]") and word != "[x] = x"), "[x]", "wrapped")
+    (
+        *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
+        "[x]",
+        "wrapped",
+        PAYLOAD,
+    )
 )
 
 

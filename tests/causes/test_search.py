@@ -84,6 +84,12 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
 
 
 MORE = (
+    "onnx.Cast-21/uint32-to-bool",
+    "onnx.Cast-21/int64-to-bool",
+    "onnx.Cast-21/int32-to-bool",
+    "onnx.Cast-24/float32-to-float8e8m0/saturate=1/round_mode=nearest",
+    "openvino.Convert-1/int16-to-uint64",
+    "openvino.Convert-1/float64-to-float64",
     "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1",
     "onnx.Cast-21/float32-to-float8e5m2/saturate=1",
     "onnx.Cast-21/float32-to-float8e4m3fnuz/saturate=1",
@@ -119,6 +125,38 @@ def test_two_causes_are_found_together_where_none_alone_fits() -> None:
     both = CAUSES["through-float32"], CAUSES["carry-is-nan"]
     found = told(vectors, answered(vectors, *both))
     assert found.fits == (tuple(cause.name for cause in both),)
+
+
+@pytest.mark.parametrize(
+    ("case", "cause", "inputs"),
+    [
+        # by the rules of the type in between: -1 is 2^32 - 1 as uint32, and not undefined
+        ("openvino.Convert-1/uint64-to-uint64", "through-int32-wrap", {2**31: 2**64 - 2**31}),
+        ("openvino.Convert-1/float32-to-uint32", "through-int32-least", {0x4F7FFFFF: 2**31}),
+        ("openvino.Convert-1/float64-to-float64", "through-float32", {2**52: 0}),
+        ("openvino.Convert-1/float32-to-float64", "through-float32-clamped",
+         {0x7F800000: 0x47EFFFFFE0000000}),
+        # only odd + more than half goes up; a NaN overflows into the sign
+        ("onnx.Cast-21/float32-to-bfloat16", "adds-half-of-the-last-bit-to-nan",
+         {0x3F80FFFF: 0x3F80, 0x3F818000: 0x3F82, 0x3F817FFF: 0x3F81, 0x7FFFFFFF: 0x8000,
+          0x7F800001: 0x7F80, 0xFFFFFFFF: 0}),
+        ("openvino.Convert-1/bfloat16-to-float8e5m2", "cuts-nan", {0x7F81: 0x7C, 0x7FA0: 0x7D}),
+        ("onnx.Cast-24/float32-to-float8e8m0/saturate=0/round_mode=up", "rounds-the-exponent-field",
+         {0x400000: 1, 0x800000: 1, 0x800001: 2, 0: 0}),
+        # the table stands below the type: it sees what came through
+        ("onnx.Cast-21/int64-to-bool", "through-int32-least-is-false",
+         {2**31: 0, 2**32: 0, 2**31 + 1: 1}),
+        ("openvino.Convert-1/int8-to-uint64", "through-uint64-then-int32-clamp",
+         {0xFF: 2**31 - 1, 5: 5}),
+    ],
+)  # fmt: skip
+def test_what_a_cause_gives_by_hand(case: str, cause: str, inputs: dict[int, int]) -> None:
+    found = find_case(CATALOG, case, None, None, ())
+    program = compile_wrong(CATALOG.specs[found.spec], found, (CAUSES[cause],))
+    assert program is not None
+    codes = np.array(list(inputs), found.inputs[0].format.storage)
+    [given] = readings_at(program, points_of(found, codes))[:1]
+    assert given.codes.tolist() == list(inputs.values())
 
 
 def test_a_cause_that_misses_a_single_answer_is_none() -> None:

@@ -193,6 +193,8 @@ def chosen(mode: str, x: Fraction, name: str) -> int:
     """
     fmt, found = numeric(name), candidates(name, x)
     digit = {m: 1 if isinstance(fmt, Float) and fmt.mantissa == 0 else m % 2 for m in found}
+    low = min(found)
+    step = abs(found[max(found)] - found[low])
     order: dict[str, Callable[[int], object]] = {
         "nearest-even": lambda m: (abs(found[m] - x), digit[m], -m),
         "nearest-away": lambda m: (abs(found[m] - x), -m),
@@ -202,6 +204,7 @@ def chosen(mode: str, x: Fraction, name: str) -> int:
         "floor": lambda m: found[m],
         "ceil": lambda m: -found[m],
         "odd": lambda m: (-digit[m], m),
+        "half-of-last": lambda m: (m - low) != (2 * abs(x - found[low]) >= step and digit[low]),
     }
     return min(found, key=order[mode])
 
