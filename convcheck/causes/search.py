@@ -7,18 +7,19 @@ tried, of those that come closest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import cast
 
 import numpy as np
 
+from convcheck.causes.apart import telling_inputs
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseDiagnosis, Names, Near
-from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
@@ -30,6 +31,7 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 _CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
+Ask = Callable[[Codes], Codes | None]  # answers to inputs; None where there are none
 _Key = tuple[str | bytes, ...]
 _Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
@@ -51,9 +53,12 @@ class Search:
 
 
 def diagnose(
-    search: Search, vectors: Vectors, answers: Answers | CallAnswers
+    search: Search, vectors: Vectors, answers: Answers | CallAnswers, ask: Ask | None = None
 ) -> CaseDiagnosis | None:
-    """Return what explains the answers to a case that fails; None where no cause is tried."""
+    """Return what explains the answers to a case that fails; None where no cause is tried. Causes
+    that fit alike are told apart by what the backend answers to further inputs, where it may be
+    asked.
+    """
     if isinstance(vectors, CallSet):
         return None
     spec = search.catalog.specs[vectors.case.spec]
@@ -63,7 +68,8 @@ def diagnose(
     fits, near = _known(search, trial), cast(tuple[Near, ...], ())
     if not fits:
         tried = _tried(search, trial)
-        fits = _alone(tried) or _together(trial, tried)
+        more = _more(search, trial, _alone(tried), ask)
+        fits = more.left(search, _alone(tried)) or more.left(search, _together(trial, tried))
         near = () if fits else _near(trial, tried)
     search.found[trial.key] = fits
     return CaseDiagnosis(len(trial.points.bits), int((~trial.right).sum()), fits, near)
@@ -117,6 +123,10 @@ class _Trial:
         came = self.got, self.refused
         return _best(self.case, self.points, came, readings_at(program, self.points))
 
+    def left(self, search: Search, fits: tuple[Names, ...]) -> tuple[Names, ...]:
+        """Return those of some causes that give all answers."""
+        return tuple(names for names in fits if self.explained_by(search.named(names)))
+
     def explained_by(self, causes: Sequence[Cause]) -> bool:
         """Return whether causes give all answers together."""
         given = self.given_by(causes)
@@ -142,7 +152,7 @@ def _best(case: Case, points: Points, came: tuple[Bits, Mask], readings: Sequenc
 def _known(search: Search, trial: _Trial) -> tuple[Names, ...]:
     """Return what explained the same question of another version, if it explains this one, too."""
     before = search.found.get(trial.key, ())
-    fits = tuple(names for names in before if trial.explained_by(search.named(names)))
+    fits = trial.left(search, before)
     return fits if len(fits) == len(before) else ()
 
 
@@ -179,6 +189,19 @@ def _together(trial: _Trial, tried: Sequence[_Tried]) -> tuple[Names, ...]:
                     if other is not first and trial.explained_by(pair):
                         return (tuple(cause.name for cause in pair),)
     return ()
+
+
+def _more(search: Search, trial: _Trial, fits: tuple[Names, ...], ask: Ask | None) -> _Trial:
+    """Return what a backend answers to inputs that tell apart what fits; without such inputs, or
+    without an answer, the trial that it was.
+    """
+    programs = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
+    inputs = telling_inputs(trial.spec, trial.case, [each for each in programs if each])
+    got = ask(inputs) if ask and len(inputs) else None
+    if got is None:
+        return trial
+    none = np.zeros(len(inputs), bool)
+    return _Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, none)
 
 
 def _near(trial: _Trial, tried: Sequence[_Tried]) -> tuple[Near, ...]:

@@ -32,10 +32,12 @@ LARGEST = max(LARGE_CALLS.values())  # no call has more elements, but for what -
 
 ANOTHER = "another case"  # what is asked only to find out whether it is answered
 
+TELLING = "telling causes apart"  # what is asked only to tell apart the causes of a failure
+
 # The ways in which elements are put to a backend. Under '' stands what is counted.
 FIRST = (
     BETWEEN, "support", ANOTHER, "bulk", "alone", "odd tail", "short", "2-D", "3-D", "4-D",
-    "empty", *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep",
+    "empty", *LARGE_CALLS, MANY_CALLS, OTHERS, "sweep", TELLING,
 )  # fmt: skip
 AGAIN = ("again", "other place", "other options")  # what was answered, for the same bits
 PLACEMENTS = ("", *FIRST, *AGAIN)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from convcheck.ask.jobs import Job
-from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, Fault, Index
+from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, TELLING, Fault, Index
 from convcheck.pool.messages import NotedCall
 from convcheck.wording import plural
 
@@ -39,6 +39,8 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     """Return the job with what is to be avoided, and reported, so that it can go on."""
     if call.placement == ANOTHER:  # which is to answer for it itself
         return replace(job, later=())
+    if call.placement == TELLING:  # nothing is due there
+        return _without(job, TELLING)
     if call.placement in (BETWEEN, "support"):
         return _unexplained(job, call, replayer.how)
     inputs = call.index.reshape(-1)

@@ -24,6 +24,7 @@ from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
 from convcheck.ask.siblings import Siblings, with_others
 from convcheck.ask.span import ask_span
+from convcheck.ask.type_only import companion
 from convcheck.backends.checked import (
     LONGEST_NAME,
     AnswerError,
@@ -49,6 +50,7 @@ from convcheck.judge.answers import (
     ANOTHER,
     ANSWERED,
     NOT_ASKED,
+    TELLING,
     Answers,
     CallAnswers,
     Fault,
@@ -56,6 +58,7 @@ from convcheck.judge.answers import (
 )
 from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
+from convcheck.judge.form import form_complaint
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Group
 from convcheck.judge.tally import Tally, unsupported
@@ -330,7 +333,7 @@ class _Worker:
         answers = self.in_time(answers)
         if job.main is None or answers.declined:
             tally = tally_of_case(vectors, answers, more)
-            return tally if more else self.diagnosed(tally, vectors, answers)
+            return tally if more else self.diagnosed(tally, vectors, answers, job)
         return tally_of(vectors, answers, job.main, more)
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
@@ -358,9 +361,11 @@ class _Worker:
             more = self.consistent(job, CallsAgain(calls, answers))
         answers = self.in_time(answers)
         tally = tally_of_calls(calls, answers, more)
-        return tally if more else self.diagnosed(tally, calls, answers)
+        return tally if more else self.diagnosed(tally, calls, answers, job)
 
-    def diagnosed(self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers) -> Tally:
+    def diagnosed(
+        self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+    ) -> Tally:
         """Return the tally of a case with what explains it, if it fails."""
         if not (self.causes and self.catalog and tally.whole and tally.failing):
             return tally
@@ -369,8 +374,24 @@ class _Worker:
 
         if self.search is None:
             self.search = Search(causes_in(self.causes, self.catalog.types), self.catalog)
-        whole = replace(tally.whole, diagnosis=diagnose(self.search, vectors, answers))
-        return replace(tally, whole=whole)
+        found = diagnose(self.search, vectors, answers, partial(self.further, job))
+        return replace(tally, whole=replace(tally.whole, diagnosis=found))
+
+    def further(self, job: Job, codes: Codes) -> Codes | None:
+        """Return the answers to inputs that tell causes apart; None where there are none, which
+        costs the case nothing.
+        """
+        late = time_is_spent(self.spent + self.backend.notes.spent(), self.timeout)
+        if late or self.backend.broken or TELLING in job.avoid.placements:
+            return None
+        others = job.case.inputs[1:]
+        index = np.arange(len(codes), dtype=np.intp)
+        inputs = [codes, *(companion(dtype, index, len(codes)) for dtype in others)]
+        self.backend.notes.begin(TELLING, NOTHING)
+        answer = self.asked(job.case, inputs)
+        if not isinstance(answer, Outputs) or form_complaint(answer, job.case, codes.shape):
+            return None
+        return cast(Codes, answer.arrays[0])
 
     def in_time(self, answers: A) -> A:
         """Return answers with the fault that the time of the case was spent, if it was."""
@@ -403,10 +424,11 @@ class _Worker:
         chunk = request.chunk
         return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
 
-    def asked(self, case: Case, inputs: list[Bits]) -> None:
+    def asked(self, case: Case, inputs: list[Bits]) -> Answer | None:
+        """Return an answer of which it is no matter whether there is one."""
         try:
-            self.backend.answer(case, inputs)
+            return self.backend.answer(case, inputs)
         except DiedError:
             raise
-        except BaseException:  # noqa: S110  only death is looked for
-            pass
+        except BaseException:
+            return None
