@@ -128,6 +128,7 @@ def _report(
     from rich.console import Console
 
     from convcheck.files import write_all
+    from convcheck.report.causes import told_causes
     from convcheck.report.draw.console import put, width_of
     from convcheck.report.draw.diagnosis import diagnosis_lines
     from convcheck.report.json.diagnosis import diagnosis_text
@@ -137,7 +138,8 @@ def _report(
 
     def shown() -> None:
         width = width_of(console)
-        put(diagnosis_lines(found, address, loaded.types, width, verbose), console)
+        causes = told_causes(found, address, "disputed", loaded.types)
+        put(diagnosis_lines(found, causes, width, verbose), console)
 
     info = replace(execution.backend, address=address)
     text = partial(diagnosis_text, found, info, tier, execution.interrupted)

@@ -60,7 +60,7 @@ def command(paths: tuple[str, ...], reports: Reports, specs: tuple[str, ...]) ->
             shards.append((path, released(read(path, loaded.types.types, corpus.conversion))))
             advance()
     result = merge_shards(shards, corpus.conversion)
-    return write_reports(hold_to_known(result, loaded, reports.known), reports)
+    return write_reports(hold_to_known(result, loaded, reports.known), reports, loaded.types)
 
 
 def _is_survey(path: str) -> bool:

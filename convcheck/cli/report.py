@@ -69,7 +69,7 @@ def command(
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     result = read(path, loaded.types.types, corpus.conversion)
     held = hold_to_known(result, loaded, reports.known)
-    return write_reports(_part(held, loaded, selection, level, finding), reports)
+    return write_reports(_part(held, loaded, selection, level, finding), reports, loaded.types)
 
 
 def _part(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from convcheck.gate.known import KnownList
     from convcheck.judge.result import RunResult
     from convcheck.rules.load import Catalog
+    from convcheck.rules.types import Types
 
 FAILED, NOTHING_JUDGED, INTERRUPTED = 1, 3, 130
 
@@ -110,7 +111,11 @@ def every_id(loaded: Catalog) -> Callable[[tuple[str, ...]], Iterable[str]]:
 
 
 def write_reports(
-    result: RunResult, reports: Reports, command: str = "", certificate: Certificate | None = None
+    result: RunResult,
+    reports: Reports,
+    types: Types,
+    command: str = "",
+    certificate: Certificate | None = None,
 ) -> int:
     """Print the report, write the files, and return the run's exit code."""
     from rich.console import Console
@@ -121,7 +126,7 @@ def write_reports(
     from convcheck.report.make import document
 
     result = replace(result, environment=result.environment or environment())
-    made = document(_dated(result))
+    made = document(_dated(result), types)
     texts: list[tuple[str, Callable[[], str]]] = [
         (path, partial(FORMATS[name].draw, result, made, command))
         for name, path in reports.files.items()

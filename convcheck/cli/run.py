@@ -247,7 +247,8 @@ def _report(
 ) -> int:  # fmt: skip
     # a shard is held against the list as a part; `merge` does it with the whole
     held = hold_to_known(result, loaded, known)
-    return write_reports(held, reports, shlex.join(["convcheck", *sys.argv[1:]]), certificate)
+    command = shlex.join(["convcheck", *sys.argv[1:]])
+    return write_reports(held, reports, loaded.types, command, certificate)
 
 
 def _one_only(reports: Reports, files: RunFiles) -> None:

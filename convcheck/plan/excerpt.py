@@ -44,12 +44,13 @@ def _ids(case: CaseResult) -> set[str]:
 
 
 def _only(case: CaseResult, finding: str) -> CaseResult:
-    """Return the result of a case with what is of a finding alone."""
+    """Return the result of a case with what is of a finding alone, without what explains it."""
     groups = tuple(group for group in case.groups if finding_of(group, case.case) == finding)
     if not groups:  # it fails as a whole
-        return replace(case, groups=())
+        return replace(case, groups=(), diagnosis=None)
     message = "" if fails_whole(case) else case.message  # it has its own finding
-    return replace(case, groups=groups, verdict=case_verdict(groups), message=message)
+    verdict = case_verdict(groups)
+    return replace(case, groups=groups, verdict=verdict, message=message, diagnosis=None)
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:

@@ -12,10 +12,11 @@ _ALL_BUT = "all but"
 _Pair = tuple[str, str, str]  # source types, destination types, the rest of the case's name
 
 
-def name_cases(chosen: Sequence[Case], row: Sequence[Case], types: Types) -> list[str]:
+def name_cases(chosen: Sequence[Case], row: Sequence[Case], types: Types | None) -> list[str]:
     """Name the chosen ones of a row's cases: 'float32 to int8, uint8'; [] where it is all of them.
 
-    Versions and attributes are named where they make a difference.
+    Versions and attributes are named where they make a difference, and families of types where
+    there are `types`.
     """
     if len(chosen) == len(row):
         return []
@@ -45,7 +46,7 @@ def _pair(case: Case) -> _Pair:
     return source, target, case.name.partition("/")[2]
 
 
-def _by_rest(chosen: Sequence[_Pair], row: Sequence[_Pair], types: Types) -> list[str]:
+def _by_rest(chosen: Sequence[_Pair], row: Sequence[_Pair], types: Types | None) -> list[str]:
     """Name pairs; attributes only of those that are not chosen under all their values."""
     mine, whole = _rests(chosen), _rests(row)
     found: dict[str, list[tuple[str, str]]] = {}
@@ -71,7 +72,7 @@ def _rests(pairs: Iterable[_Pair]) -> dict[tuple[str, str], set[str]]:
 
 
 def _rectangles(
-    chosen: Sequence[tuple[str, str]], row: Sequence[tuple[str, str]], types: Types
+    chosen: Sequence[tuple[str, str]], row: Sequence[tuple[str, str]], types: Types | None
 ) -> list[str]:
     """Name pairs as products of sources and destinations, whichever way takes fewer of them."""
     turned = [[(t, s) for s, t in pairs] for pairs in (chosen, row)]
@@ -111,7 +112,7 @@ def _firsts(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def _product(sources: tuple[str, ...], targets: tuple[str, ...], types: Types) -> str:
+def _product(sources: tuple[str, ...], targets: tuple[str, ...], types: Types | None) -> str:
     """Name a product; no sources, or no destinations, stand for all."""
     one, other = _listed(sources, types), _listed(targets, types)
     if not sources:
@@ -119,7 +120,7 @@ def _product(sources: tuple[str, ...], targets: tuple[str, ...], types: Types) -
     return f"{one} to {other}" if other else f"from {one}"
 
 
-def _listed(names: tuple[str, ...], types: Types) -> str:
+def _listed(names: tuple[str, ...], types: Types | None) -> str:
     if names[:1] == (_ALL_BUT,):
         return f"{_ALL_BUT} {' and '.join(names[1:])}"
-    return ", ".join(types.folded(names))
+    return ", ".join(types.folded(names) if types else names)

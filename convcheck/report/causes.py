@@ -1,15 +1,76 @@
-"""What every report says of the causes of a run: letters, and the wrong answer that is shown."""
+"""The causes of a run in words: what every report says of them, made once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from string import ascii_uppercase
 
-from convcheck.causes.gather import Explanation
-from convcheck.judge.result import FAILURES, CallExample, CaseResult, CauseInWords, Example, Group
-from convcheck.rules.model import Case
+from convcheck.causes.gather import Diagnosis, Explanation
+from convcheck.judge.result import (
+    FAILURES,
+    CallExample,
+    CaseResult,
+    CauseInWords,
+    Example,
+    Group,
+    Word,
+)
+from convcheck.judge.words import code_text, pattern, shown, value
+from convcheck.numerics.format import Format
+from convcheck.report.case_names import name_cases
+from convcheck.report.document import ToldCause
+from convcheck.report.findings import failures_of, findings_of
+from convcheck.report.short_names import family
+from convcheck.rules.model import Case, Level
+from convcheck.rules.types import Types
 
 Shown = tuple[Case, Group, Example | CallExample]
+
+
+def told_causes(
+    found: Diagnosis, backend: str, level: Level, types: Types | None
+) -> tuple[ToldCause, ...]:
+    """Return the causes of a run gated at `level` in words. `backend` is its address, '' where not
+    known; without `types`, every type is named, and no family of them.
+    """
+    explained = [result for one in found.explanations for result in one.cases]
+    row = [result.case for result in (*explained, *found.unexplained)]
+    told: set[str] = set()
+    causes: list[ToldCause] = []
+    for letter, one in with_letters(found.explanations):
+        new = [cause for cause in one.causes if cause.name not in told]
+        told |= {cause.name for cause in new}
+        causes.append(_told((letter, said_of(new)), one, (row, types), backend, level))
+    return tuple(causes)
+
+
+def _told(
+    title: tuple[str, str],
+    one: Explanation,
+    among: tuple[Sequence[Case], Types | None],
+    backend: str,
+    level: Level,
+) -> ToldCause:
+    case, group, example = wrong_answer(one.cases)
+    result = next(each for each in one.cases if each.case is case)
+    cases = tuple(each.case for each in one.cases)
+    failures = failures_of(replace(result, groups=(group,)), level)
+    return ToldCause(
+        letter=title[0],
+        names=tuple(cause.name for cause in one.causes),
+        says=title[1],
+        whole=said_of(one.causes),
+        cases=cases,
+        answers=one.answers,
+        wrong=one.wrong,
+        families=_families(cases),
+        where=tuple(_where(cases, *among)),
+        instance=_instance(case, group, example),
+        finding=findings_of(failures, backend)[0],
+        others=tuple(map(said_of, one.others)),
+        gated=any(each.gates(level) for each in one.cases),
+    )
 
 
 def with_letters(explanations: Sequence[Explanation]) -> Iterator[tuple[str, Explanation]]:
@@ -28,16 +89,68 @@ def _letter(place: int) -> str:
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 
 
+def letters_of(causes: Iterable[ToldCause]) -> Mapping[str, str]:
+    """Return the first letter of what explains each case, by the id of the case."""
+    return {case.id: one.letter.partition("+")[0] for one in causes for case in one.cases}
+
+
 def said_of(causes: Sequence[CauseInWords]) -> str:
     """Say what causes do together."""
     return "; and ".join(cause.says for cause in causes)
 
 
 def wrong_answer(cases: Sequence[CaseResult]) -> Shown:
-    """Return the first wrong answer of the first case."""
-    return next(
-        (case.case, group, group.examples[0])
-        for case in cases
-        for group in case.groups
-        if group.verdict in FAILURES and group.examples
+    """Return a wrong answer of the kind of which a case has most: that told in the fewest words."""
+    found = (
+        (case.case, group, group.examples[0]) for case in cases if (group := _largest(case.groups))
     )
+    return min(found, key=lambda shown: len(_instance(*shown)))
+
+
+def _largest(groups: Sequence[Group]) -> Group | None:
+    failing = (group for group in groups if group.verdict in FAILURES and group.examples)
+    return max(failing, key=lambda group: group.count, default=None)
+
+
+def _families(cases: Sequence[Case]) -> str:
+    """Name a single case; else operators, versions left open where there are several, and of
+    several the standard once: onnx.Cast-*, CastLike-*.
+    """
+    if len(cases) == 1:
+        return cases[0].id
+    specs = dict.fromkeys(case.spec for case in cases)
+    if len(specs) == 1:
+        return next(iter(specs))
+    found: dict[str, list[str]] = {}
+    for case in cases:
+        standard, _, op = family(case.spec).partition(".")
+        found.setdefault(standard, []).append(op)
+    return ", ".join(f"{name}.{', '.join(dict.fromkeys(ops))}" for name, ops in found.items())
+
+
+def _where(cases: Sequence[Case], row: Sequence[Case], types: Types | None) -> list[str]:
+    """Name cases whatever their versions."""
+    mine, every = (list(dict.fromkeys(map(_versionless, some))) for some in (cases, row))
+    return name_cases(mine, every, types)
+
+
+def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
+    """Say what came in the place of what; '' of a whole call."""
+    if isinstance(example, CallExample):
+        return ""
+    fmt, target = case.inputs[0].format, case.outputs[0].format
+    due = _in_words(target, example.expected)
+    came = group.verdict if example.got is None else _in_words(target, example.got)
+    return f"{shown(fmt, example.inputs[0])} → {came}, due {due}"
+
+
+def _in_words(fmt: Format, word: Word) -> str:
+    """Return a code with its value, or a pattern in words."""
+    said = value(fmt, word)
+    return f"{code_text(fmt, word)} ({said})" if said is not None else pattern(word)
+
+
+def _versionless(case: Case) -> Case:
+    """Return a case with its version left open, and without inputs that only have a type."""
+    inputs = case.inputs if case.whole_calls else case.inputs[:1]
+    return replace(case, spec=family(case.spec), inputs=inputs)

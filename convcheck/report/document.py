@@ -461,6 +461,39 @@ class RunHead:
 
 
 @dataclass(frozen=True)
+class ToldCause:
+    """A cause of what fails, or several together, in words."""
+
+    #: A, B and so on; of several together A+C.
+    letter: str
+    #: The names of the causes in the catalogue.
+    names: tuple[str, ...]
+    #: What it does otherwise than the rules: a sentence without its subject. Of several together,
+    #: what those do that were not told before.
+    says: str
+    #: What they all do.
+    whole: str
+    #: The cases that it explains, in the order of the plan.
+    cases: tuple[Case, ...]
+    #: How many answers it gives: all that a rule decides.
+    answers: int
+    #: How many of these answers are wrong.
+    wrong: int
+    #: The operators, versions left open: onnx.Cast-*, onnx.CastLike-*.
+    families: str
+    #: The cases, by what tells them from the others that fail.
+    where: tuple[str, ...]
+    #: A wrong answer in a line: input → what came, due what is due; '' for a whole call.
+    instance: str
+    #: The same answer as a finding of its own case.
+    finding: Finding
+    #: What gives every answer of all of these cases, too.
+    others: tuple[str, ...]
+    #: Whether one of the cases fails the run.
+    gated: bool
+
+
+@dataclass(frozen=True)
 class Document:
     """The report of a run."""
 
@@ -488,6 +521,13 @@ class Document:
     #: Of the matrices of specs with failures that no list excuses, the rows and columns of these.
     failing: dict[str, StatusMatrix]
     findings: tuple[Finding, ...]
+    #: The causes of what fails and is not excused, that of most cases first.
+    causes: tuple[ToldCause, ...]
+    #: The findings, not excused, of cases that no cause explains.
+    unexplained: tuple[Finding, ...]
+    #: The matrices of operators with failures, with the letters of causes; those that go side by
+    #: side together. Empty where there are no causes.
+    letters: tuple[Mapping[str, StatusMatrix], ...]
     #: What is wrong with the list of known failures.
     problems: tuple[ProblemInWords, ...]
     #: Known failures, then waived ones, those of most cases first.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from convcheck.causes.gather import gathered
 from convcheck.judge.result import (
     FAILURES,
     CaseResult,
@@ -17,9 +18,11 @@ from convcheck.judge.result import (
     Verdict,
 )
 from convcheck.judge.words import clean, timestamp
+from convcheck.report.causes import letters_of, told_causes
 from convcheck.report.counts import CaseCounts, by_spec, counts_of
 from convcheck.report.coverage import coverage_line, covered_cases
 from convcheck.report.document import (
+    CaseFailure,
     CaseReport,
     CoveredCases,
     Document,
@@ -30,29 +33,32 @@ from convcheck.report.document import (
     RuleRemark,
     RunHead,
     SpecCounts,
+    ToldCause,
 )
 from convcheck.report.findings import failures_of, findings_of
+from convcheck.report.letters import Bundle, letter_bundles
 from convcheck.report.matrix import StatusMatrix, matrix, part_with
 from convcheck.report.short_names import family
 from convcheck.report.status import BELOW, excuses_of, status_of
 from convcheck.report.wrong_types import wrong_types
 from convcheck.rules.model import Case
+from convcheck.rules.types import Types
 from convcheck.wording import number, plural
 
 
-def document(result: RunResult) -> Document:
-    """Return the report of a run."""
+def document(result: RunResult, types: Types | None = None) -> Document:
+    """Return the report of a run. Without `types`, no families of types are named."""
     word, reasons = _summary(result)
-    cases = {
-        spec: tuple(_case(case, result) for case in found)
-        for spec, found in by_spec(result).items()
-    }
-    failures = (one for some in cases.values() for case in some for one in case.failures)
-    found = findings_of(failures, result.backend.address)
+    address = result.backend.address
+    cases = _cases(result)
+    failures = [one for some in cases.values() for case in some for one in case.failures]
+    found = findings_of(failures, address)
+    causes = told_causes(gathered(result.cases, result.causes), address, result.level, types)
     coverage = tuple(covered_cases(result))
     matrices = {
         spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()
     }
+    failing = _failing(cases, matrices)
     return Document(
         head=_head(result),
         verdict=word,
@@ -64,8 +70,11 @@ def document(result: RunResult) -> Document:
         counted=_counted(result),
         specs=tuple(_counts(spec, some) for spec, some in cases.items()),
         matrices=matrices,
-        failing=_failing(cases, matrices),
+        failing=failing,
         findings=tuple(found),
+        causes=causes,
+        unexplained=tuple(findings_of(_left(failures, causes), address)),
+        letters=_letters(cases, (matrices, failing), causes, types),
         problems=tuple(map(_problem, result.problems)),
         listed=tuple(_listed(found)),
         rules=tuple(_rules(result)),
@@ -75,6 +84,28 @@ def document(result: RunResult) -> Document:
         wrong_types_that_count=tuple(wrong_types(_unexcused(result))),
         cases=cases,
     )
+
+
+def _cases(result: RunResult) -> dict[str, tuple[CaseReport, ...]]:
+    return {
+        spec: tuple(_case(case, result) for case in found)
+        for spec, found in by_spec(result).items()
+    }
+
+
+def _letters(
+    cases: Mapping[str, Sequence[CaseReport]],
+    matrices: tuple[Mapping[str, StatusMatrix], Mapping[str, StatusMatrix]],
+    causes: Sequence[ToldCause],
+    types: Types | None,
+) -> tuple[Bundle, ...]:
+    return letter_bundles(cases, matrices, letters_of(causes), types) if causes else ()
+
+
+def _left(failures: Sequence[CaseFailure], causes: Sequence[ToldCause]) -> list[CaseFailure]:
+    """Return the failures, not excused, of cases that no cause explains."""
+    explained = letters_of(causes)
+    return [one for one in failures if one.case.id not in explained and not one.excuse]
 
 
 def _head(result: RunResult) -> RunHead:

@@ -51,6 +51,7 @@ GIVES: Mapping[str, str] = {
     "same": "the bits of x",
     "low-bits": "the low bits of x",
     "wrapped": "the low bits of x rounded",
+    "payload": "a NaN with what the destination has room for of its payload",
     "plain-to-x": "plain notation that reads back as x",
     "plain": "plain notation",
     "parses-to-x": "a text that reads back as x",

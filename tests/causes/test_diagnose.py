@@ -43,7 +43,7 @@ def test_a_planted_fault_is_told(tmp_path: Path) -> None:
 def test_a_single_case_is_told_as_one() -> None:
     done = convcheck("diagnose", "--backend", TRUNCATING, "--case", "onnx.Cast-21/int64-to-float16")
     assert done.returncode == 0
-    told = "1 of 1 case fails; 1 cause explains 1 of them, every answer of each"
+    told = "1 of 1 case fails; 1 cause explains it, every answer"
     assert done.stdout.splitlines()[0] == told
 
 

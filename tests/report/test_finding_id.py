@@ -113,10 +113,10 @@ def test_report_takes_the_selectors_of_a_run(report: Path, tmp_path: Path) -> No
     done = convcheck("report", report, "onnx.Cast-21", "--to", "bfloat16")
     assert "float32-to-bfloat16" in done.stdout
     assert "float32-to-float16" not in done.stdout
-    assert convcheck("report", report, "--case", "*-to-float16").stdout.count("FAIL") >= 2
+    assert "1 of 1 case fails" in convcheck("report", report, "--case", "*-to-float16").stdout
     assert convcheck("report", report, "--from", "int8").returncode == 2
     assert convcheck("report", report, "onnx.Cast-13").returncode == 2
-    strict = convcheck("report", report, "--level", "normative").stdout
+    strict = convcheck("report", report, "--level", "normative", "-v").stdout
     assert "gate: normative" in strict
     assert "below the gate" in strict
     part = convcheck("report", report, "--to", "bfloat16", "--json", tmp_path / "part.json")

@@ -39,7 +39,8 @@ def finding_lines(
     """Yield the lines of a finding; one that fails no run is dim, and short unless `verbose`. What
     is long is cut unless it is to be shown `whole`.
     """
-    lines = [*_heading(finding, width, verbose), *_body(finding, width, verbose, whole)]
+    body = evidence_lines(finding, width, verbose, whole)
+    lines = [*_heading(finding, width, verbose), *body]
     if not finding.gated:
         for line in lines:
             line.stylize("dim")
@@ -63,7 +64,10 @@ def _heading(finding: Finding, width: int, verbose: bool) -> Iterator[StyledText
         yield from paragraph(name, width, hang=2, style="bold")
 
 
-def _body(finding: Finding, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
+def evidence_lines(
+    finding: Finding, width: int, verbose: bool, whole: bool
+) -> Iterator[StyledText]:
+    """Yield what shows a finding: the row, what is wrong, the sentences, the command, the bits."""
     shown = finding.gated or verbose
     if finding.rule:
         *front, last = paragraph(finding.row, width, hang=2)

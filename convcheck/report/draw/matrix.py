@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
@@ -13,6 +13,42 @@ from convcheck.report.status import STATUSES, Status
 
 NOT_ASKED = "_"
 _INDENT = 2
+
+
+def letter_lines(bundles: Sequence[Mapping[str, StatusMatrix]], width: int) -> Iterator[StyledText]:
+    """Yield the lines of matrices with letters, those that go together side by side where they
+    fit, then what the symbols mean.
+    """
+    for bundle in bundles:
+        beside = _beside(bundle)
+        if beside[0].cell_len <= width:
+            yield from paragraph(" | ".join(bundle), width, indent=0, hang=2, style="bold")
+            yield from beside
+            continue
+        for spec, one in bundle.items():
+            yield StyledText(spec, "bold")
+            yield from _grid(one, width)
+    if bundles:
+        shown = {status for b in bundles for one in b.values() for *_, status in one.cells}
+        yield from legend_lines({one for one in shown if one in STATUSES}, width)
+        said = "a letter: what explains the cell, of several causes that of most cases"
+        yield from paragraph(said, width, indent=_INDENT, style="dim")
+        yield StyledText()
+
+
+def _beside(bundle: Mapping[str, StatusMatrix]) -> list[StyledText]:
+    """Return the lines of matrices of the same rows and columns side by side."""
+    first, *_ = bundle.values()
+    rows = [[StyledText(source)] for source in first.sources]
+    heads = [cells([""], "dim") for _ in downwards(first.targets)]
+    for one in bundle.values():
+        found = {(source, target): status for source, target, status in one.cells}
+        for head, letters in zip(heads, downwards(first.targets), strict=True):
+            head += cells(["", *letters], "dim")
+        for row, source in zip(rows, first.sources, strict=True):
+            row.append(StyledText())
+            row += [_symbol(found.get((source, target))) for target in first.targets]
+    return list(table_lines(heads, rows, WHOLE, indent=_INDENT, gap=1))
 
 
 def matrix_lines(matrices: dict[str, StatusMatrix], width: int) -> Iterator[StyledText]:

@@ -15,9 +15,10 @@ from convcheck.report.document import (
     RuleRemark,
     SpecCounts,
 )
+from convcheck.report.draw.causes import cause_lines, summary_line
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import INDENT, MAX_WIDTH, cut, labelled, paragraph
-from convcheck.report.draw.matrix import matrix_lines
+from convcheck.report.draw.matrix import letter_lines, matrix_lines
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.wrong_types import wrong_type_lines
@@ -66,21 +67,42 @@ def _lines(document: Document, width: int, verbose: bool, whole: bool) -> Iterat
         yield from paragraph(line, text_width, indent=0, hang=2)
     for note in document.remarks:
         yield from paragraph(f"note: {note}", text_width, indent=0, hang=6, style="yellow")
-    if document.specs:
+    brief = bool(document.causes) and not verbose
+    if document.specs and not brief:
         yield from (StyledText(), *overview_lines(document, width), StyledText())
-    yield from _matrices(document, width, verbose)
+    yield from _causes(document, text_width, verbose, whole)
+    if not brief:
+        yield from _matrices(document, width, verbose)
     found = [finding for finding in document.findings if not finding.excuse]
+    found = list(document.unexplained) if brief else found
     for finding in document.findings if verbose else found:
         yield from (*finding_lines(finding, text_width, verbose, whole), StyledText())
     yield from _problems(document.problems, text_width)
+    if brief:
+        yield from letter_lines(document.letters, width)
     if len(found) > _FEW:
         yield StyledText(f"{plural(len(found), 'finding')}, those in most cases first:", "bold")
         room = WHOLE if whole else text_width
         yield from (*_a_line_each(found, room, verbose or whole), StyledText())
     rest = [*(_asked_otherwise(document.coverage, text_width) if verbose else ())]
-    rest += _rest(document, text_width, verbose, whole)
+    rest += _rest(document, text_width, verbose, whole, brief)
     yield from (*rest, StyledText()) if rest else ()
     yield from verdict_lines(document, text_width)
+
+
+def _causes(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
+    if not document.causes:
+        return
+    failing = [one for some in document.cases.values() for one in some if one.fails]
+    judged = sum(one.judged > 0 or one.fails for some in document.cases.values() for one in some)
+    said = summary_line(len(failing), judged, document.causes)
+    yield from (StyledText(), *paragraph(said, width, indent=0, hang=2, style="bold"), StyledText())
+    yield from (*cause_lines(document.causes, width, verbose, whole), StyledText())
+    if document.unexplained and not verbose:
+        left = len(failing) - sum(len(one.cases) for one in document.causes)
+        findings = plural(len(document.unexplained), "finding")
+        said = f"not explained: {plural(left, 'case')}, {findings}"
+        yield from (StyledText(said, "bold"), StyledText())
 
 
 def _matrices(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
@@ -209,12 +231,24 @@ def _asked_otherwise(coverage: Sequence[CoveredCases], width: int) -> Iterator[S
 # What is not judged --------------------------------------------------------------------------
 
 
-def _rest(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
+def _rest(
+    document: Document, width: int, verbose: bool, whole: bool, brief: bool
+) -> Iterator[StyledText]:
     yield from () if verbose else _excused(document.listed, width)
-    for rule in document.rules:
+    if brief:
+        yield from _tolerated(document.rules, width)
+    for rule in () if brief else document.rules:
         if verbose or rule.verdict == "tolerated":
             yield from _rule(rule, width, verbose)
     yield from _unsupported(document.unsupported, width, verbose, whole)
+
+
+def _tolerated(rules: Sequence[RuleRemark], width: int) -> Iterator[StyledText]:
+    """Yield the names of the rules of which a reading is tolerated."""
+    names = dict.fromkeys(rule.rule for rule in rules if rule.verdict == "tolerated")
+    if names:
+        said = f"{', '.join(names)} (-v says which readings)"
+        yield from labelled("tolerated", _RULES["tolerated"], said, width)
 
 
 def _rule(rule: RuleRemark, width: int, verbose: bool) -> Iterator[StyledText]:

@@ -1,0 +1,136 @@
+"""The causes of a run for a terminal: a few lines a cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from convcheck.report.document import ToldCause
+from convcheck.report.draw.finding import evidence_lines
+from convcheck.report.draw.layout import INDENT, cut, paragraph, to_margins
+from convcheck.report.draw.styled import StyledText
+from convcheck.wording import number, plural
+
+_FEW = 3  # so many causes are shown bit by bit
+_LINES = 2  # of the names of cases
+_MINOR = 10  # a cause of fewer cases than one in so many of the first has no command
+_OTHERS = 2  # causes that nothing tells from the first, more of which are only counted
+
+
+def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
+    """Say how many cases fail, and how many of these causes explain."""
+    if not failing:
+        return f"none of {plural(asked, 'case')} fails: there is nothing to explain"
+    count = len({name for one in causes for name in one.names})
+    said = f"{number(failing)} of {plural(asked, 'case')} {'fails' if failing == 1 else 'fail'}; "
+    if not count:
+        return said + "no cause gives every answer of any of them"
+    does = "cause explains" if count == 1 else "causes explain"
+    if failing == 1:
+        return f"{said}{count} {does} it, every answer"
+    explained = number(sum(len(one.cases) for one in causes))
+    return f"{said}{count} {does} {explained} of them, every answer of each"
+
+
+def cause_lines(
+    causes: Sequence[ToldCause], width: int, verbose: bool, whole: bool = False
+) -> Iterator[StyledText]:
+    """Yield the lines of causes: of a few the wrong answer bit by bit, of many in a line, unless
+    `verbose`. What is long is cut unless it is to be shown `whole`.
+    """
+    if verbose or len(causes) <= _FEW:
+        for i, one in enumerate(causes):
+            yield from (StyledText(),) if i else ()
+            yield from _weighed(one, _at_length(one, width, verbose, whole))
+        return
+    most = max(len(one.cases) for one in causes)
+    for one in causes:
+        yield from _weighed(one, _in_short(one, width, len(one.cases) * _MINOR < most))
+
+
+def _weighed(one: ToldCause, lines: Iterator[StyledText]) -> Iterator[StyledText]:
+    """Yield lines, dim where the cause fails no run."""
+    for line in lines:
+        if not one.gated:
+            line.stylize("dim")
+        yield line
+
+
+def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
+    *front, last = paragraph(_title(one), width, 0, 3, "bold red")
+    yield from front
+    yield from to_margins(last, _counts(one), width)
+    lines = list(paragraph(_where(one), width, hang=2))
+    *front, last = lines if verbose or len(lines) <= _LINES else [*lines[:_LINES], _more()]
+    yield from front
+    yield from to_margins(last, StyledText(one.finding.id, "dim"), width)
+    yield from evidence_lines(one.finding, width, verbose, whole)
+    yield from _others(one, width, verbose)
+
+
+def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
+    """Yield two to four lines; where a cause has no sentence that is new, one."""
+    counts = _counts(one)
+    if not one.says:
+        title = StyledText(_title(one), "bold red")
+        room = width - title.cell_len - counts.cell_len - 4
+        where = StyledText.assemble(title, "  ", cut(_where(one), room))
+        yield from to_margins(where, counts, width)
+        return
+    *front, last = paragraph(_title(one), width, 0, 3, "bold red")
+    yield from front
+    beside = last.cell_len + counts.cell_len + 2 <= width
+    if beside:
+        yield from to_margins(last, counts, width)
+        yield StyledText(" " * INDENT + cut(_where(one), width - INDENT))
+    else:
+        yield last
+        said = cut(_where(one), width - INDENT - counts.cell_len - 2)
+        yield from to_margins(StyledText(" " * INDENT + said), counts, width)
+    yield from _instance(one, width)
+    if not minor and one.finding.explain:
+        command = " ".join(("convcheck explain", *one.finding.explain[1:]))
+        yield StyledText(" " * INDENT + command, "cyan")
+    yield from _others(one, width, False)
+
+
+def _title(one: ToldCause) -> str:
+    """Return 'A  rounds twice'; of two together 'A with C', and what of them is new."""
+    letter = one.letter.replace("+", " with ")
+    between = ":  " if len(one.names) > 1 and one.says else "  "
+    gate = "" if one.gated else " (below the gate)"
+    return f"{letter}{between}{one.says}".rstrip() + gate
+
+
+def _counts(one: ToldCause) -> StyledText:
+    cases, answers = plural(len(one.cases), "case"), number(one.answers)
+    return StyledText(f"{cases}  {answers} of {answers}", "dim")
+
+
+def _where(one: ToldCause) -> str:
+    """Return the cases, shortly."""
+    several = one.where and len(one.cases) > 1
+    return f"{one.families}: {'; '.join(one.where)}" if several else one.families
+
+
+def _more() -> StyledText:
+    return StyledText(" " * INDENT + "  … (-v)", "dim")
+
+
+def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
+    """Yield a wrong answer in a line, and what it departs from."""
+    by = one.finding.decisions[0] if one.finding.decisions else None
+    rests = StyledText(f"{by.source}, {by.level}" if by else "", "italic")
+    first, *more = paragraph(one.instance or one.finding.gist, width, hang=2)
+    if more:
+        yield from (first, *more)
+    else:
+        yield from to_margins(first, rests, width)
+
+
+def _others(one: ToldCause, width: int, verbose: bool) -> Iterator[StyledText]:
+    others = list(one.others)
+    if len(others) > _OTHERS and not verbose:
+        others = [*others[:_OTHERS], f"{len(others) - _OTHERS} more"]
+    if others:
+        said = f"no input asked tells it from: {'; '.join(others)}"
+        yield from paragraph(said, width, hang=2, style="dim")

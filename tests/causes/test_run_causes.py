@@ -1,0 +1,103 @@
+"""`convcheck run` tells the causes of what fails, in every way in which a run is put together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command import convcheck
+from places import ROOT
+
+from convcheck.report.json.schemas import schema
+
+TRUNCATING = "tests.planted.rounding_backends:Truncating"
+CHOICE = ("onnx.Cast-21", "--from", "float32", "--to", "float16", "--to", "bfloat16")
+RUN = ("run", "--backend", TRUNCATING, *CHOICE)
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    out = tmp_path_factory.mktemp("run") / "run.json"
+    done = convcheck(*RUN, "--json", out, COLUMNS="80", cwd=ROOT)
+    assert done.returncode == 1, done.stderr
+    return done.stdout, out
+
+
+def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None:
+    lines = whole[0].splitlines()
+    assert "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each" in lines
+    [title] = [line for line in lines if line.startswith("A  truncates")]
+    assert title.split()[2:4] == ["4", "cases"]
+    assert "FAIL" not in "\n".join(lines[:-1])  # no finding beside
+    assert any(line.split()[:2] == ["float32", "A"] for line in lines)
+
+
+def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
+    found = json.loads(whole[1].read_text())
+    jsonschema.validate(found, schema("report"))
+    [cause] = found["causes"]
+    assert [one["name"] for one in cause["together"]] == ["truncates"]
+    assert cause["explained"] == cause["of"] == sum(c["answers"] for c in cause["cases"])
+    assert [c["case"] for c in cause["cases"]] == [case["id"] for case in found["cases"]]
+    assert all(["truncates"] in case["diagnosis"]["fits"] for case in found["cases"])
+    assert "truncates" in [one["name"] for one in found["catalogue"]]
+
+
+def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    done = convcheck(*RUN, "--causes", "none", "--json", out)
+    assert "explain" not in done.stdout.replace("convcheck explain", "")
+    assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
+    found = json.loads(out.read_text())
+    assert "causes" not in found
+    assert all("diagnosis" not in case for case in found["cases"])
+
+
+def test_verbose_has_both(whole: tuple[str, Path]) -> None:
+    done = convcheck("report", whole[1], "-v")
+    assert "\nA  truncates" in done.stdout
+    assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
+
+
+def test_shards_and_a_resumed_run_have_the_same_causes(
+    whole: tuple[str, Path], tmp_path: Path
+) -> None:
+    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
+    for i, path in enumerate(shards, 1):
+        convcheck(*RUN, "--shard", f"{i}/2", "--json", path)
+    merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
+    assert convcheck("merge", *shards, "--json", merged).returncode == 1
+    assert merged.read_bytes() == whole[1].read_bytes()
+    convcheck(*RUN, "--max-failures", "1", "--resume", journal, "--json", tmp_path / "part.json")
+    convcheck(*RUN, "--resume", journal, "--json", resumed)
+    assert resumed.read_bytes() == whole[1].read_bytes()
+
+
+def test_a_report_that_names_no_such_cause_is_damaged(
+    whole: tuple[str, Path], tmp_path: Path
+) -> None:
+    found = json.loads(whole[1].read_text()) | {"catalogue": []}
+    path = tmp_path / "damaged.json"
+    path.write_text(json.dumps(found))
+    done = convcheck("report", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it does not say what the cause" in done.stderr
+
+
+def test_a_real_runtime_is_read_in_a_minute() -> None:
+    pytest.importorskip("onnxruntime")
+    done = convcheck(
+        "run", "--backend", "ort", "onnx.Cast-25", "onnx.CastLike-25", "onnx.Range-11", COLUMNS="80"
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 120
+    commands = ("convcheck explain", "onnx.")
+    assert not [x for x in lines if len(x) > 80 and not x.strip().startswith(commands)]
+    assert " explain " in done.stdout
