@@ -89,6 +89,7 @@ MORE = (
     "onnx.Cast-21/int32-to-bool",
     "onnx.Cast-24/float32-to-float8e8m0/saturate=1/round_mode=nearest",
     "openvino.Convert-1/int16-to-uint64",
+    "openvino.Convert-1/uint32-to-uint64",
     "openvino.Convert-1/float64-to-float64",
     "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1",
     "onnx.Cast-21/float32-to-float8e5m2/saturate=1",
