@@ -33,6 +33,7 @@ COMMANDS = {
     "probe": "Check, step by step, that a program speaks the process protocol.",
     "generate": "Generate the test vectors from the specs, or check that they are up to date.",
     "bench": "Measure the cost of asking and judging, next to the backend's own time.",
+    "score": "Plant every known wrong conversion, and tell which ones the vectors catch.",
     "lint": "Check spec files: complete, unambiguous, reachable, cited, true to their examples.",
 }
 

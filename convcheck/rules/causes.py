@@ -48,10 +48,10 @@ class Through(Outcome):
     hop: Hop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cause:
     """A wrong conversion: what it does otherwise than a spec says. Each part is an edit; where it
-    has several, all of them are made.
+    has several, all of them are made. It equals itself alone.
     """
 
     name: str

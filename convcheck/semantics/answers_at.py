@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from convcheck.semantics.vocabulary import Mask, Points, Test
 if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program says
     from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 
+T = TypeVar("T")
 NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 Answers = list[tuple[Bits, NDArray[np.uint8]]]
@@ -29,24 +30,35 @@ def answers_at(
     program: Program, points: Points, storage: np.dtype[np.generic]
 ) -> tuple[Rows, Answers]:
     """Return the row that decides each point, and the codes and patterns of each reading."""
-    entries = program.entries
-    which = np.full(len(points.bits), len(entries) - 1, np.uint8)
-    for index in range(len(entries) - 2, -1, -1):  # the first row that matches is written last
-        entry = entries[index]
-        assert entry.test is not None  # noqa: S101  only the last entry is `else`
-        np.copyto(which, np.uint8(index), where=entry.test(points, entry.mode))
+    entries, which = program.entries, deciding(program, points)
     rows = np.array([entry.first for entry in entries], np.int16)[which]
 
     @cache
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
         there = points if hop is None else gone_through(points, hop, retyped)
-        return answers_at(program, there, storage)
+        return there.kept(program, lambda: answers_at(program, there, storage))
 
     answers = [
         _reading(entries, points, which, rows, reading, (storage, handed_on))
         for reading in range(program.readings)
     ]
     return rows, answers
+
+
+def deciding(program: Program, points: Points) -> NDArray[np.uint8]:
+    """Return the index of the entry that decides each point."""
+    entries = program.entries
+    which = np.full(len(points.bits), len(entries) - 1, np.uint8)
+    for index in range(len(entries) - 2, -1, -1):  # the first row that matches is written last
+        entry = entries[index]
+        assert entry.test is not None  # noqa: S101  only the last entry is `else`
+        np.copyto(which, np.uint8(index), where=of_word(points, entry.test, entry.mode))
+    return which
+
+
+def of_word(points: Points, word: Callable[[Points, str], T], mode: str) -> T:
+    """Return what a word gives of points."""
+    return points.kept((word, mode), lambda: word(points, mode))
 
 
 def differs_through(program: Program, between: Float) -> Test:
@@ -94,7 +106,7 @@ def _reading(
         if not here.any():
             continue
         if step.compute is not None:
-            np.copyto(codes, step.compute(points, step.mode), where=here)
+            np.copyto(codes, of_word(points, step.compute, step.mode), where=here)
         elif step.program is not None:
             inner_rows, inner = handed_on(step.program, step.hop, step.retyped)
             inner_codes, inner_patterns = inner[min(reading, len(inner) - 1)]

@@ -49,6 +49,6 @@ def run_conversion(program: Program, source: Format, target: Format, bits: Bits)
 
 
 def points_of(case: Case, bits: Bits) -> Points:
-    """Decode a chunk of inputs of a case."""
+    """Decode a chunk of inputs of a case, of which many programs are asked."""
     source, target = case.inputs[0].format, case.outputs[0].format
-    return Points(source, target, bits, decode(source, bits))
+    return Points(source, target, bits, decode(source, bits), _kept={})

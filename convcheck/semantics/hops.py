@@ -8,10 +8,10 @@ from typing import cast
 import numpy as np
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Codes, Float, Int
+from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers, normalised
 from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.causes import Hop
+from convcheck.rules.causes import BEYOND, Hop
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 
 
@@ -19,6 +19,10 @@ def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     """Return points as a type holds them. If they are `retyped`, they are codes of that type from
     then on; else x alone is another number, and codes and texts stay what they are.
     """
+    return points.kept((hop, retyped), lambda: _gone_through(points, hop, retyped))
+
+
+def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     if hop.type is None:
         return points.with_numbers(_as_whole(points.x, hop))
     fmt = hop.type.format
@@ -28,7 +32,30 @@ def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     else:
         codes = _as_integer(points, cast(Int, fmt), hop)
     x = decode(fmt, codes)
-    return Points(fmt, points.target, codes, x) if retyped else points.with_numbers(x)
+    there = points.with_numbers(x)
+    return replace(there, source=fmt, bits=codes, _matching={}) if retyped else there
+
+
+def keeps(hop: Hop, source: Format) -> bool:
+    """Return whether every number of a format goes through a type unchanged."""
+    if hop.hidden_bit or isinstance(source, Text) or hop.type is None:
+        return not hop.hidden_bit and isinstance(source, Int | Bool)
+    fmt = hop.type.format
+    if isinstance(source, Float):
+        return isinstance(fmt, Float) and _has_all(fmt, source, hop.beyond)
+    if isinstance(fmt, Float):
+        return source.bits - source.signed <= fmt.mantissa + 1 and source.max <= fmt.max
+    return not isinstance(fmt, Text) and fmt.min <= source.min and source.max <= fmt.max
+
+
+def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
+    """Return whether a float type has every number of another one."""
+    return (
+        source.mantissa <= fmt.mantissa
+        and source.lowest_exponent >= fmt.lowest_exponent
+        and source.max <= fmt.max
+        and (beyond == BEYOND[0] or not source.infinity)
+    )
 
 
 def _as_whole(x: Numbers, hop: Hop) -> Numbers:

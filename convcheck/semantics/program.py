@@ -34,8 +34,10 @@ from convcheck.rules.model import (
 )
 from convcheck.rules.outside import uncovered_by
 from convcheck.rules.rule import OTHER, PAIR
+from convcheck.semantics.alike import alike_of
 from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import Decision, decision_of
+from convcheck.semantics.hops import keeps
 from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
@@ -129,6 +131,8 @@ class Subject:
     chain: tuple[str, ...] = ()
     #: Whether it counts which row decides. Of a wrong conversion it does not.
     told: bool = True
+    #: The spec that decides where these rules do not, of a wrong conversion.
+    below: Spec | None = None
 
     @cached_property
     def facts(self) -> dict[str, str]:
@@ -168,12 +172,19 @@ def compile_conversion(
 
 
 def compile_untold(
-    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...],
+    below: Spec | None = None,
 ) -> Program:
     """Return the program of rules that someone has edited. What it says of points is all that there
-    is: the rows that decide are not told. Raises SpecError as `compile_case` does.
+    is: the rows that decide are not told. What the rules leave, those of the spec `below` decide;
+    where they leave everything, it is the program of that one, which is made once for many specs
+    above it. Raises SpecError as `compile_case` does.
     """
-    return _program(replace(_subject(spec, source, target, attributes), told=False), spec.rules)
+    subject = replace(_subject(spec, source, target, attributes), told=False, below=below)
+    return _program(subject, spec.rules) if below else _going_on(subject)
 
 
 @lru_cache(_KEPT)
@@ -242,8 +253,16 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
         if entry.test is None:
             break
     if not entries or entries[-1].test is not None:
-        raise _undecided(subject, entries)
+        if subject.below is None:
+            raise _undecided(subject, entries)
+        rest = _going_on(replace(subject, spec=subject.below, below=None))
+        if not entries:
+            return rest
+        steps = (CompiledOutcome(0, program=rest),)
+        entries.append(replace(entries[-1], test=None, mode="", steps=steps))
     readings = max(len(d.readings) for d in decisions)
+    handed_on = (e.steps[0].program for e in entries if len(e.steps) == 1)
+    readings = max(readings, *(program.readings for program in handed_on if program), 0)
     return Program(tuple(entries), tuple(decisions), readings)
 
 
@@ -388,13 +407,17 @@ def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
     Without them, and of a text, which the rules look at, by those for the source. A number that
     goes on as one has been there before.
     """
-    if subject.source == REAL:
-        return CompiledOutcome(0, program=_as_below(subject, rule.name))
+    below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format)
+    if subject.source == REAL or (kept and hop.type is None):
+        return CompiledOutcome(0, program=below)
     if hop.type is not None and not isinstance(subject.source_format, Text):
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):
-            return CompiledOutcome(0, program=_as_below(there, rule.name), hop=hop, retyped=True)
-    return CompiledOutcome(0, program=_as_below(subject, rule.name), hop=hop)
+            program = _as_below(there, rule.name)
+            if kept and alike_of(program, below, subject.source_format, subject.format):
+                return CompiledOutcome(0, program=below)
+            return CompiledOutcome(0, program=program, hop=hop, retyped=True)
+    return CompiledOutcome(0, program=below, hop=hop)
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:

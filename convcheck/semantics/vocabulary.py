@@ -8,11 +8,11 @@ compared. x is the exact input, [x] is x rounded to the destination's grid by th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Literal, cast
+from functools import cached_property, lru_cache, partial
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from convcheck.semantics.expected import (
 )
 
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 @dataclass
@@ -52,6 +53,15 @@ class Points:
     _rounded: dict[str, Rounded] = field(default_factory=dict)
     _matching: dict[str, Mask] = field(default_factory=dict)
     _number: Mask | None = None
+    _kept: dict[Hashable, Any] | None = None
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is made of the points: only once, if many programs are asked of them."""
+        if self._kept is None:
+            return make()
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast(T, self._kept[key])
 
     def rounded(self, mode: str) -> Rounded:
         """[x] by a rounding mode."""
@@ -69,7 +79,8 @@ class Points:
 
     def with_numbers(self, x: Numbers) -> Points:
         """Return the same inputs, taken for other numbers."""
-        return Points(self.source, self.target, self.bits, x, _matching=self._matching)
+        kept: dict[Hashable, Any] | None = None if self._kept is None else {}
+        return Points(self.source, self.target, self.bits, x, _matching=self._matching, _kept=kept)
 
     @property
     def number(self) -> Mask:
@@ -232,10 +243,17 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
         return _spelled(literal.matches) if literal else None
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
-    if power := _POWER.fullmatch(label):
-        bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
-        return CaseWord("threshold", partial(_on_one_side, power[1], bound))
-    return CASES.get(label)
+    return _power(label) or CASES.get(label)
+
+
+@lru_cache
+def _power(label: str) -> CaseWord | None:
+    """Return the function of a comparison with a power of two."""
+    power = _POWER.fullmatch(label)
+    if power is None:
+        return None
+    bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
+    return CaseWord("threshold", partial(_on_one_side, power[1], bound))
 
 
 def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
@@ -451,6 +469,10 @@ ROUNDING_WORDS = frozenset(
         PAYLOAD,
     )
 )
+
+
+# Words that look at the codes of inputs, and not only at the numbers that these denote.
+OF_CODES = frozenset(("x is subnormal", "same", PAYLOAD))
 
 
 def known_outcomes() -> list[str]:

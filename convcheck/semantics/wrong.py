@@ -10,31 +10,69 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from convcheck.errors import SpecError
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Cell, Rounding, Rule, Spec
-from convcheck.semantics.answers_at import answers_at
+from convcheck.semantics.alike import alike
+from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
-from convcheck.semantics.program import Program, compile_untold
-from convcheck.semantics.vocabulary import Points
+from convcheck.semantics.program import CompiledRow, Program, compile_untold
+from convcheck.semantics.vocabulary import Mask, Points
 
 _KEPT = 4096  # edited specs
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
-    """Return what a case becomes with the edits of causes, None where they have no meaning for it:
-    the destination cannot hold what they give, or the operator has no such attribute.
+    """Return what a case becomes with the edits of causes, None where they change nothing, or have
+    no meaning for it: the destination cannot hold what they give, or the operator has no such
+    attribute.
     """
     given = {name: str(value) for name, value in case.attributes}
     for cause in causes:
         given |= dict(cause.under)
     if given.keys() - {a.name for a in spec.attributes}:
         return None
-    edited, attributes = _edited(spec, tuple(causes)), tuple(given.items())
+    (above, below), attributes = _edited(spec, tuple(causes)), tuple(given.items())
+    source, target = case.inputs[0], case.outputs[0]
     try:
-        return compile_untold(edited, case.inputs[0], case.outputs[0], attributes)
+        program = compile_untold(above, source, target, attributes, below)
     except SpecError:
         return None
+    return None if alike(program, right_program(spec, case)) else program
+
+
+def right_program(spec: Spec, case: Case) -> Program:
+    """Return the program of a case without edits, which is made once. Raises SpecError."""
+    given = tuple((name, str(value)) for name, value in case.attributes)
+    return compile_untold(spec, case.inputs[0], case.outputs[0], given)
+
+
+def may_differ(program: Program, right: Program, ends: Points) -> bool:
+    """Return whether an edited program may give another answer than the right one, to some number.
+
+    `ends` are the ends of each sign's range of the source and its special values: what its words
+    do not hold of there they hold of nowhere, unless they look at single codes.
+    """
+    return any(_acts(entry, ends) for entry in program.entries if not _leaves(entry, right))
+
+
+def touched(program: Program, right: Program, points: Points) -> Mask:
+    """Return which points an edited program does not leave to the right one."""
+    left = [not _leaves(entry, right) for entry in program.entries]
+    return np.array(left)[deciding(program, points)]
+
+
+def _leaves(entry: CompiledRow, right: Program) -> bool:
+    return all(step.program is right and not step.hop for step in entry.steps)
+
+
+def _acts(entry: CompiledRow, ends: Points) -> bool:
+    """Return whether a row may decide some number."""
+    if entry.test is None or entry.test.nature not in ("special", "threshold"):
+        return True
+    return bool(of_word(ends, entry.test, entry.mode).any())
 
 
 def readings_at(program: Program, points: Points) -> list[Reading]:
@@ -44,14 +82,22 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
 
 
 @lru_cache(_KEPT)
-def _edited(spec: Spec, causes: tuple[Cause, ...]) -> Spec:
-    """Return a spec with the rules that are left when the causes have edited them."""
-    rules = spec.rules
+def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
+    """Return a spec of the rules that causes add, and the spec below it, as they have edited it."""
+    above: tuple[Rule, ...] = ()
+    below = spec
     for cause in reversed(causes):
         if cause.rounds:
-            rules = tuple(_rounding(rule, cause.rounds) for rule in rules)
-        rules = (*cause.rules, *rules)
-    return replace(spec, rules=rules)
+            above = tuple(_rounding(rule, cause.rounds) for rule in above)
+            below = _rounding_all(below, cause.rounds)
+        above = (*cause.rules, *above)
+    return replace(spec, rules=above), below
+
+
+@lru_cache(_KEPT)
+def _rounding_all(spec: Spec, mode: str) -> Spec:
+    """Return a spec each rule of which rounds by a mode."""
+    return replace(spec, rules=tuple(_rounding(rule, mode) for rule in spec.rules))
 
 
 def _rounding(rule: Rule, mode: str) -> Rule:

@@ -23,6 +23,7 @@ from convcheck.report.json import (
     journal,
     report,
     reports,
+    score,
     survey,
 )
 from convcheck.report.json.codec import Shape
@@ -33,6 +34,7 @@ FORMATS: dict[str, type[Shape]] = {
     "survey": survey.SurveyJson,
     "diff": diff.DiffJson,
     "diagnosis": diagnosis.DiagnosisJson,
+    "score": score.ScoreJson,
     "bench": bench.BenchJson,
     "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,

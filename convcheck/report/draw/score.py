@@ -1,0 +1,65 @@
+"""How many wrong conversions the vectors catch, for a terminal: a spec a line, then the missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from convcheck.causes.mutants import Mutant
+from convcheck.causes.score import Score
+from convcheck.judge.words import shown
+from convcheck.report.draw.layout import paragraph, to_margins
+from convcheck.report.draw.styled import StyledText
+from convcheck.vectors.model import Tier
+from convcheck.wording import number, plural
+
+_WEAKEST = 3  # causes that are named of a spec
+_MISSED = 20  # mutants that are named
+
+
+def score_lines(
+    found: Sequence[Score], tier: Tier, width: int, verbose: bool
+) -> Iterator[StyledText]:
+    """Yield the lines of scores; `verbose`: every cause, none only counted."""
+    missed = [mutant for score in found for mutant in score.missed]
+    yield from paragraph(_summary(found, tier), width, indent=0, hang=2, style="bold")
+    yield StyledText()
+    for score in found:
+        said = f"{number(score.caught)} of {number(score.observable)} caught"
+        style = "bold red" if score.missed else ""
+        yield from to_margins(StyledText(score.spec, style), StyledText(said, "dim"), width)
+        yield from _weakest(score, width, verbose)
+    if missed:
+        yield StyledText()
+        yield StyledText(f"not caught: {number(len(missed))}", "bold")
+        listed = missed if verbose else missed[:_MISSED]
+        for mutant in listed:
+            yield from paragraph(_in_words(mutant), width, indent=3, hang=2)
+        if len(listed) < len(missed):
+            yield StyledText(f"   (and {number(len(missed) - len(listed))} more: -v)", "dim")
+
+
+def _summary(found: Sequence[Score], tier: Tier) -> str:
+    shows = sum(score.observable for score in found)
+    caught = sum(score.caught for score in found)
+    cases = plural(sum(score.cases for score in found), "case")
+    if not shows:
+        return f"no wrong conversion of the catalogue shows in {cases}"
+    catch = "all of them" if caught == shows else f"{number(caught)} of them"
+    show = f"{plural(shows, 'wrong conversion')} {'shows' if shows == 1 else 'show'} in {cases}"
+    return f"{show}; the {tier} vectors catch {catch}"
+
+
+def _weakest(score: Score, width: int, verbose: bool) -> Iterator[StyledText]:
+    """Yield the causes that the fewest vectors catch."""
+    listed = score.weakest if verbose else score.weakest[:_WEAKEST]
+    for mutant in listed:
+        said = f"{plural(mutant.caught, 'vector')}  {mutant.cause.name}: {mutant.case.name}"
+        yield from paragraph(said, width, hang=2, style="dim")
+
+
+def _in_words(mutant: Mutant) -> str:
+    """Say what is missed, and what shows it."""
+    said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
+    if mutant.witness is None:
+        return said
+    return f"{said}; {shown(mutant.case.inputs[0].format, mutant.witness)} shows it"

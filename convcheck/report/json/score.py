@@ -1,0 +1,99 @@
+"""`convcheck-score/1`: what the vectors catch. Equal specs give equal bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.causes.mutants import Mutant
+from convcheck.causes.score import Score
+from convcheck.judge.words import shown
+from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.vectors.model import Tier
+
+FORMAT: Final = "convcheck-score/1"
+text_of = partial(json_text, rows="specs")
+
+
+class MutantJson(Shape, frozen=True, kw_only=True):
+    """A wrong conversion that a case can show."""
+
+    #: The name of the cause.
+    cause: str
+    #: What it does otherwise than the rules, in words.
+    says: str
+    case: str
+    #: How many vectors catch it.
+    vectors: Count
+    #: An input that shows it, where no vector does; else null.
+    input: str | None
+
+
+class SpecScoreJson(Shape, frozen=True, kw_only=True):
+    """How many wrong conversions the vectors of a spec catch."""
+
+    spec: str
+    #: How many of its cases were looked at.
+    cases: Count
+    #: How many mutants can be observed: pairs of a cause and a case.
+    observable: Count
+    #: How many of them some vector catches.
+    caught: Count
+    #: Those that no vector catches.
+    missed: tuple[MutantJson, ...]
+    #: Of each cause the mutant that the fewest vectors catch, that of the fewest first.
+    weakest: tuple[MutantJson, ...]
+
+
+class ScoreJson(Shape, frozen=True, kw_only=True):
+    """How many wrong conversions the vectors catch."""
+
+    format: Literal["convcheck-score/1"]
+    #: The version of convcheck.
+    convcheck: str
+    #: That of the vectors.
+    tier: Tier
+    #: How many causes there are.
+    causes: Count
+    #: In the order of the catalogue.
+    specs: tuple[SpecScoreJson, ...]
+
+
+def score_text(found: Sequence[Score], tier: Tier, causes: int) -> str:
+    """Return scores as JSON text, a spec a line."""
+    return text_of(plain(encoded_scores(found, tier, causes)))
+
+
+def encoded_scores(found: Sequence[Score], tier: Tier, causes: int) -> ScoreJson:
+    """Return scores as structs."""
+    return ScoreJson(
+        format=FORMAT,
+        convcheck=__version__,
+        tier=tier,
+        causes=causes,
+        specs=tuple(map(_spec, found)),
+    )
+
+
+def _spec(score: Score) -> SpecScoreJson:
+    return SpecScoreJson(
+        spec=score.spec,
+        cases=score.cases,
+        observable=score.observable,
+        caught=score.caught,
+        missed=tuple(map(_mutant, score.missed)),
+        weakest=tuple(map(_mutant, score.weakest)),
+    )
+
+
+def _mutant(mutant: Mutant) -> MutantJson:
+    source, word = mutant.case.inputs[0].format, mutant.witness
+    return MutantJson(
+        cause=mutant.cause.name,
+        says=mutant.cause.says,
+        case=mutant.case.id,
+        vectors=mutant.caught,
+        input=None if word is None else shown(source, word),
+    )

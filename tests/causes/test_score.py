@@ -1,0 +1,251 @@
+"""`convcheck score`: every wrong conversion that can be observed is caught, and a gap is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from catalogue import CATALOG, CORPUS
+from command import convcheck
+from places import ROOT
+
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.mutants import Asked, Mutant, mutants
+from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.judge.answers import REFUSED as TURNED_DOWN
+from convcheck.judge.elements import judge
+from convcheck.judge.result import FAILURES, Word
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
+from convcheck.report.json.schemas import schema
+from convcheck.rules.causes import Cause
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.expected import REFUSED, UNDEFINED
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import VectorSet
+
+CAUSES = causes_of(CATALOG)
+NAMED = {cause.name: cause for cause in CAUSES}
+
+
+def case_of(name: str) -> Case:
+    return find_case(CATALOG, name, None, None, ())
+
+
+def planted(
+    cases: Sequence[Case], causes: Sequence[Cause], corpus: Corpus = CORPUS
+) -> list[Mutant]:
+    return [mutant for _, found in mutants(corpus, cases, causes) for mutant in found]
+
+
+# What the edge vectors do not ask yet: the cause, and the destination (with the source, of one).
+GAPS = {
+    ("through-int32-least-is-false", "uint32", "bool"),  # 2^31 alone
+    ("cut-to-float16", "", "float8e8m0"),  # between 1.5 and 2 times 2^-24
+}
+SPECS = ("onnx.Cast-25", "pypto.cast-0.2")
+THIRD = 3
+
+
+def missed(found: Sequence[Mutant]) -> list[tuple[str, str, Word | None]]:
+    """The mutants that no vector catches, but for known gaps."""
+    return [
+        (m.case.id, m.cause.name, m.witness)
+        for m in found
+        if not m.caught
+        and not any(
+            (m.cause.name, source, m.case.outputs[0].name) in GAPS
+            for source in ("", m.case.inputs[0].name)
+        )
+    ]
+
+
+def asked(spec: str) -> list[Case]:
+    """The cases of a spec, and with Cast-25 those of float6 in a later version."""
+    later = select(CATALOG, Selection(("onnx.Cast-28",), globs=("*float6*",)))
+    return [*select(CATALOG, Selection((spec,))), *(later if spec == SPECS[0] else [])]
+
+
+@pytest.mark.parametrize("part", range(THIRD))
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_edge_vectors_catch_every_cause_that_can_be_observed(
+    spec: str, part: int, record_property: Callable[[str, object], None]
+) -> None:
+    """A third of the causes in each pair of types, in turns; the slow tests plant all in all."""
+    cases = asked(spec)
+    pairs = list(dict.fromkeys((case.inputs[0].name, case.outputs[0].name) for case in cases))
+    turn = {pair: number % THIRD for number, pair in enumerate(pairs)}
+    mine = [c for c in cases if turn[c.inputs[0].name, c.outputs[0].name] == part]
+    found = planted(mine, CAUSES[part::THIRD])
+    record_property(f"planted ({spec}, causes)", (len(found), sum(m.caught > 0 for m in found)))
+    assert missed(found) == []
+    assert len(found) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [*SPECS, "onnx.Cast-21", "openvino.Convert-1", "pypto.cast-9.2"])
+def test_the_edge_vectors_catch_each_in_every_case(spec: str) -> None:
+    found = planted(asked(spec), CAUSES)
+    assert missed(found) == []
+    assert len({mutant.cause.name for mutant in found}) > 100
+
+
+COUNTED = (
+    "onnx.Cast-21/float64-to-float8e5m2/saturate=0",
+    "onnx.Cast-21/float32-to-int4",
+    "onnx.Cast-21/string-to-float16",
+    "onnx.Cast-21/uint64-to-string",
+    "pypto.cast-0.2/float16-to-int8/mode=CAST_RINT/satmode=OFF",
+    "openvino.Convert-1/float32-to-bool",
+)
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
+    """What is counted is what the judge counts, where one reading holds for each rule."""
+    case = case_of(name)
+    spec, vectors = CATALOG.specs[case.spec], CORPUS.vectors(case)
+    assert isinstance(vectors, VectorSet)
+    points = points_of(case, vectors.inputs[0])
+    counts = {mutant.cause: mutant.caught for mutant in planted([case], CAUSES)}
+    for cause in CAUSES:
+        program = compile_wrong(spec, case, (cause,)) if cause.applies_to(case) else None
+        if program is None:
+            assert cause not in counts
+            continue
+        given = readings_at(program, points)[0]
+        free = given.patterns == UNDEFINED  # whatever is due there
+        codes = np.where(free, vectors.expected.readings[0].codes, given.codes)
+        refused = given.patterns == REFUSED
+        state = np.where(refused, TURNED_DOWN, ANSWERED).astype(np.uint8)
+        if free.any():
+            continue
+        messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "no")
+        groups = judge(vectors, Answers(codes, state, messages)).groups
+        wrong = sum(group.count for group in groups if group.verdict in FAILURES)
+        assert counts.get(cause, 0) == wrong, cause.name
+
+
+class Blunted(Corpus):
+    """Vectors of which every one that is a subnormal of its source was taken out."""
+
+    def vectors(self, case: Case) -> VectorSet:
+        whole = super().vectors(case)
+        assert isinstance(whole, VectorSet)
+        bits = whole.inputs[0]
+        kept = np.flatnonzero((bits & 0x7F800000 != 0) | (bits & 0x7FFFFFFF == 0))
+        return replace(whole, inputs=(bits[kept],), expected=whole.expected.take(kept))
+
+
+def test_what_the_vectors_miss_is_found_by_the_inputs_beyond_them() -> None:
+    case, flush = case_of("onnx.Cast-21/float32-to-bfloat16"), NAMED["flushes-inputs"]
+    blunted = Blunted(CORPUS.catalog, CORPUS.tier, CORPUS.seed, CORPUS.manifests)
+    [unseen] = planted([case], [flush], blunted)
+    assert (unseen.caught, unseen.cause) == (0, flush)
+    witness = np.array([unseen.witness], np.uint32)
+    assert 0 < int(witness[0]) & 0x7FFFFFFF < 0x800000
+    there = Asked.of(CATALOG.specs[case.spec], case, points_of(case, witness))
+    assert there.shows(flush)
+    assert planted([case], [flush])[0].caught > 0
+
+
+def test_what_shows_nowhere_does_not_count() -> None:
+    case = case_of("onnx.Cast-21/float32-to-float64")
+    assert planted([case], [NAMED["truncates"], NAMED["saturate-is-1"]]) == []
+
+
+def test_a_reading_holds_for_a_rule_as_a_whole() -> None:
+    """Truncation and ties to even are both readings of float to int4; half of each is none."""
+    case = case_of("onnx.Cast-21/float32-to-int4")
+    truncates, away = NAMED["truncates"], NAMED["ties-away"]
+    assert planted([case], [truncates]) == []
+    [caught] = planted([case], [away])
+    assert caught.caught > 0
+
+
+def test_versions_share_what_is_equal() -> None:
+    cases = [case_of(f"onnx.Cast-{version}/float32-to-float16") for version in (13, 19, 21)]
+    found = planted(cases, CAUSES)
+    by_case = [[(m.cause, m.caught) for m in found if m.case is case] for case in cases]
+    assert by_case[0] == by_case[1] == by_case[2]
+    assert by_case[0]
+
+
+# The command ------------------------------------------------------------------------------------
+
+CHOICE = ("onnx.Cast-21", "--from", "int8", "--to", "float8")
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_the_command_says_what_is_caught_and_what_only_just(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    done = convcheck("score", *CHOICE, "--json", out, COLUMNS="80")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert "wrong conversions show in 8 cases; the edge vectors catch all of them" in lines[0]
+    assert lines[2].startswith("onnx.Cast-21 ")
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema("score"))
+    [spec] = found["specs"]
+    assert (spec["cases"], spec["caught"], spec["missed"]) == (8, spec["observable"], [])
+    counts = [each["vectors"] for each in spec["weakest"]]
+    assert counts == sorted(counts)
+    assert 0 < len(counts) < spec["observable"]
+
+
+# Of float64 not every binade is asked: the files would be too large.
+UNASKED = """\
+causes:
+  - name: loses-a-binade
+    says: gives zero from 2^K to its double
+    when: {from: float64, to: float64}
+    table: {"x >= 2^L": as-below, "x >= 2^K": +0}
+"""
+
+
+def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
+    (tmp_path / "causes").mkdir()
+    text = UNASKED.replace("K", "27").replace("L", "28")
+    (tmp_path / "causes" / "own.yaml").write_text(text)
+    wide = ("onnx.Cast-21", "--case", "float64-to-float64", "--specs", tmp_path)
+    out = tmp_path / "s.json"
+    done = convcheck("score", *wide, "--json", out)
+    assert done.returncode == 1, done.stderr
+    told = "onnx.Cast-21/float64-to-float64: gives zero from 2^27 to its double (loses-a-binade)"
+    assert "not caught: 1" in done.stdout
+    assert f"{told}; 0x41a" in " ".join(done.stdout.split())
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema("score"))
+    [unseen] = found["specs"][0]["missed"]
+    assert (unseen["cause"], unseen["vectors"]) == ("loses-a-binade", 0)
+    assert 2.0**27 <= float.fromhex(as_float(unseen["input"])) < 2.0**28
+    assert convcheck("score", *wide, "--tier", "boundary").returncode == 0
+
+
+def as_float(word: str) -> str:
+    """The number of a float64 code, in hexadecimal digits."""
+    return float(np.array(int(word, 16), np.uint64).view(np.float64)).hex()
+
+
+def test_nothing_to_observe_is_no_success() -> None:
+    done = convcheck("score", "onnx.Range-11")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.startswith("no wrong conversion of the catalogue shows in 5 cases")
+
+
+def test_a_bad_pattern_is_bad_input() -> None:
+    done = convcheck("score", "onnx.Cats-21")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no spec matches 'onnx.Cats-21'" in done.stderr
