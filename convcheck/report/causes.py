@@ -39,9 +39,12 @@ def told_causes(
     told: set[str] = set()
     causes: list[ToldCause] = []
     for letter, one in with_letters(found.explanations):
-        new = [cause for cause in one.causes if cause.name not in told]
-        told |= {cause.name for cause in new}
-        causes.append(_told((letter, said_of(new)), one, (row, types), backend, level))
+        each = zip(letter.split("+"), one.causes, strict=True)
+        new = [(mark, cause) for mark, cause in each if cause.name not in told]
+        told |= {cause.name for _, cause in new}
+        several = len(one.causes) > 1
+        says = "; ".join(f"{mark} {c.says}" if several else c.says for mark, c in new)
+        causes.append(_told((letter, says), one, (row, types), backend, level))
     return tuple(causes)
 
 
@@ -100,16 +103,18 @@ def said_of(causes: Sequence[CauseInWords]) -> str:
 
 
 def wrong_answer(cases: Sequence[CaseResult]) -> Shown:
-    """Return a wrong answer of the kind of which a case has most: that told in the fewest words."""
-    found = (
-        (case.case, group, group.examples[0]) for case in cases if (group := _largest(case.groups))
-    )
+    """Return a wrong answer: of those that are no rare ones in their case, that told in the fewest
+    words.
+    """
+    found = ((case.case, group, group.examples[0]) for case in cases for group in _large(case))
     return min(found, key=lambda shown: len(_instance(*shown)))
 
 
-def _largest(groups: Sequence[Group]) -> Group | None:
-    failing = (group for group in groups if group.verdict in FAILURES and group.examples)
-    return max(failing, key=lambda group: group.count, default=None)
+def _large(case: CaseResult) -> Iterator[Group]:
+    """Yield the groups that have half of the most wrong answers, or more."""
+    failing = [group for group in case.groups if group.verdict in FAILURES and group.examples]
+    most = max((group.count for group in failing), default=0)
+    return (group for group in failing if 2 * group.count >= most)
 
 
 def _families(cases: Sequence[Case]) -> str:

@@ -117,14 +117,15 @@ def _more() -> StyledText:
 
 
 def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
-    """Yield a wrong answer in a line, and what it departs from."""
+    """Yield a wrong answer in a line, and what it departs from, in as much as there is room for."""
+    said = one.instance or one.finding.gist
     by = one.finding.decisions[0] if one.finding.decisions else None
-    rests = StyledText(f"{by.source}, {by.level}" if by else "", "italic")
-    first, *more = paragraph(one.instance or one.finding.gist, width, hang=2)
-    if more:
-        yield from (first, *more)
-    else:
-        yield from to_margins(first, rests, width)
+    room = width - INDENT - len(said) - 2
+    rests = [f"{by.source}, {by.level}", by.level] if by else []
+    fitting = next((rest for rest in rests if len(rest) <= room), "")
+    *front, last = paragraph(said, width, hang=2)
+    yield from front
+    yield from to_margins(last, StyledText(fitting, "italic"), width) if fitting else (last,)
 
 
 def _others(one: ToldCause, width: int, verbose: bool) -> Iterator[StyledText]:
