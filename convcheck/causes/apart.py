@@ -7,22 +7,23 @@ up to 16 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
 from itertools import combinations
-from typing import cast
 
 import numpy as np
 
 from convcheck.judge.matching import Mask
-from convcheck.numerics.format import Codes, Text
+from convcheck.numerics.format import Codes, Numeric, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
-from convcheck.vectors.generate import inputs_of
+from convcheck.vectors.inputs import numeric_inputs
 
 _WHOLE = 16  # bits of a source of which every code is looked at
 _CHUNK = 1 << 14  # inputs that are looked at together
+_KEPT = 8  # pairs of types of which these are kept
 _EACH = 3  # inputs that are asked for two causes
 
 
@@ -30,13 +31,12 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes
     """Return inputs that a rule decides and to which wrong conversions give different answers."""
     left, found = list(combinations(range(len(programs)), 2)), []
     for codes in _chunks(case) if left else ():
-        decided = np.logical_and.reduce([_decides(r) for r in evaluate(spec, case, codes).readings])
         points = points_of(case, codes)
         given = [readings_at(program, points)[0] for program in programs]
         for pair in tuple(left):
-            where = np.flatnonzero(decided & _differ(*(given[each] for each in pair)))
-            if len(where):
-                found.append(codes[where[np.linspace(0, len(where) - 1, _EACH).astype(np.intp)]])
+            differing = codes[_differ(*(given[each] for each in pair))]
+            if len(telling := differing[_decided(spec, case, differing)]):
+                found.append(telling[np.linspace(0, len(telling) - 1, _EACH).astype(np.intp)])
                 left.remove(pair)
         if not left:
             break
@@ -47,13 +47,24 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes
 def _chunks(case: Case) -> Iterator[Codes]:
     """Yield the inputs that are looked at; none of texts."""
     source, target = case.inputs[0].format, case.outputs[0].format
-    if isinstance(source, Text) or isinstance(target, Text):
+    if case.outside or isinstance(source, Text) or isinstance(target, Text):
         return
-    if source.bits > _WHOLE:
-        every = cast(Codes, inputs_of(case, "boundary")[0])
-    else:
-        every = np.arange(1 << source.bits, dtype=source.storage)
+    every = _every(source, target)
     yield from (every[i : i + _CHUNK] for i in range(0, len(every), _CHUNK))
+
+
+@lru_cache(_KEPT)
+def _every(source: Numeric, target: Numeric) -> Codes:
+    """Return all codes of a narrow source, else the inputs of the boundary tier."""
+    if source.bits > _WHOLE:
+        return numeric_inputs(source, target, "boundary", 0)[0]
+    return np.arange(1 << source.bits, dtype=source.storage)
+
+
+def _decided(spec: Spec, case: Case, codes: Codes) -> Mask:
+    """Return which inputs a rule decides."""
+    readings = evaluate(spec, case, codes).readings if len(codes) else ()
+    return reduce(np.logical_and, map(_decides, readings), np.ones(len(codes), bool))
 
 
 def _decides(reading: Reading) -> Mask:
