@@ -18,7 +18,8 @@ _INPUTS = 256  # of a case, spread over all of them
 
 
 def unseen(catalog: Catalog) -> Iterator[SpecError]:
-    """Yield an error for each cause that equals the rules wherever they decide.
+    """Yield an error for each cause that equals the rules where they decide, and leaves open what
+    they leave open.
 
     Raises SpecError for causes that cannot be read.
     """
@@ -28,7 +29,7 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
             return
         left = [cause for cause in left if not cause.applies_to(case)] + _blind(spec, case, left)
     for cause in left:
-        hint = "let it differ from the rules where they decide, or leave it out"
+        hint = "let it differ from the rules, or decide what they leave open"
         yield SpecError(f"no input shows the cause {cause.name!r}", place=cause.place, hint=hint)
 
 
@@ -45,4 +46,4 @@ def _blind(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[Cause]:
     if not applying:
         return []
     asked = Asked.of(spec, case, points_of(case, spread(inputs_of(case, "edge")[0], _INPUTS)))
-    return [cause for cause in applying if not asked.shows(cause)]
+    return [c for c in applying if not (asked.shows(c) or asked.opened_by(c))]

@@ -84,6 +84,14 @@ class Asked:
         program = compile_wrong(self.spec, self.case, (cause,))
         return program is not None and fewest(self.counts(self.wrong(program))) > 0
 
+    def opened_by(self, cause: Cause) -> bool:
+        """Return whether a cause answers some input of which the rules expect nothing."""
+        program = compile_wrong(self.spec, self.case, (cause,))
+        if program is None:
+            return False
+        free = np.logical_and.reduce([r.patterns == UNDEFINED for r in self.due.readings])
+        return bool((free & (readings_at(program, self.points)[0].patterns != UNDEFINED)).any())
+
     def touched_by(self, program: Program) -> Asked:
         """Return the inputs to which a wrong conversion may give another answer."""
         here = touched(program, right_program(self.spec, self.case), self.points)

@@ -105,10 +105,10 @@ def command(
 ) -> int:
     """Show what backends do where the standard leaves it open.
 
-    For every undefined and every disputed row of the specs: the law that all answers of a backend
-    follow (it wraps, it clamps, INT_MIN, a reading of the text), examples where no simple law fits,
-    and where backends differ although both may. Nothing is judged. Exit codes: 0 something was
-    surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
+    For every undefined and every disputed row of the specs: the cause that gives all answers of a
+    backend (it wraps round, it clamps) or the reading of the text that does, examples where none
+    does, and where backends differ although both may. Nothing is judged. Exit codes: 0 something
+    was surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
     from convcheck.report.json import survey as survey_json
     from convcheck.rules.load import data_dir
@@ -151,12 +151,16 @@ class _Asking:
     def __init__(
         self, cases: Sequence[Case], corpus: Corpus, options: SurveyOptions, shard: Shard | None
     ) -> None:
+        from convcheck.causes.catalogue import causes_of
+
         self.cases, self.corpus, self.options, self.shard = cases, corpus, options, shard
+        self.causes = causes_of(corpus.catalog)
         self.journals: list[Journal] = []
 
     def ask(self, address: str) -> Execution:
         """Ask a backend what its journal does not have."""
         from convcheck.plan.runner import execute
+        from convcheck.survey.elements import Known
         from convcheck.survey.survey import OpenRows, survey
 
         sent, options = self.corpus.only(self.cases), self.options
@@ -170,7 +174,7 @@ class _Asking:
                 timeout=options.timeout,
                 executor=options.executor,
                 on_result=lambda result: advance(),
-                judge=survey,
+                judge=partial(survey, Known(sent.catalog, self.causes)),
                 catalog=sent.catalog,
                 journal=journal,
             )

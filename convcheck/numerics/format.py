@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,6 +196,14 @@ def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
         return np.zeros(codes.shape, bool)
     last_number = fmt.infinity_code if fmt.nan == "ieee" else fmt.max_magnitude
     return np.asarray((codes & kind(fmt.magnitude_mask)) > kind(last_number))
+
+
+def with_one_nan(fmt: Format, bits: Bits) -> Bits:
+    """Return codes (or texts) with every NaN as the format's canonical one."""
+    if not isinstance(fmt, Float) or fmt.nan == "none":
+        return bits
+    codes = cast(Codes, bits)
+    return np.where(is_nan(fmt, codes), fmt.storage.type(fmt.nan_code), codes)
 
 
 def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:

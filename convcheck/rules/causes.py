@@ -12,8 +12,8 @@ from convcheck.numerics.format import Bool, Float, Text
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.context import Context
 from convcheck.rules.load import CAUSES, Catalog, data_dir
-from convcheck.rules.model import Case, Cell, Cite, DType, Outcome, Rounding, Row, Rule, Value
-from convcheck.rules.rule import read_condition, read_rule_of
+from convcheck.rules.model import Case, Cite, DType, Outcome, Rule, Value
+from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
 from convcheck.rules.types import Types
 
@@ -22,6 +22,7 @@ BEYOND = ("infinity", "clamp", "least", "wrap")
 NEAREST = "nearest-even"
 MOST_INSTANCES = 1000
 WHOLE = "whole"  # goes through the whole numbers
+MAGNITUDE = "magnitude"  # goes on without its sign
 When = tuple[tuple[str, frozenset[Value]], ...]
 
 
@@ -29,8 +30,8 @@ When = tuple[tuple[str, frozenset[Value]], ...]
 class Hop:
     """A type that a number goes through on its way to the destination."""
 
-    #: None for the whole numbers, of any size.
-    type: DType | None
+    #: A type, or WHOLE or MAGNITUDE, which hold numbers of any size.
+    type: DType | str
     #: The rounding mode by which it gets there.
     round: str
     #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
@@ -69,18 +70,11 @@ class Cause:
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with a case."""
-        source, target = case.inputs[0].name, case.outputs[0].name
-        facts = {"from": source, "to": target}
-        hops = list(self.hops)
-        if len(hops) == 1 and _is_idle(hops[0], source, target):
+        facts = {"from": case.inputs[0].name, "to": case.outputs[0].name}
+        hops = _hops(self.rules)
+        if len(hops) == 1 and _is_idle(hops[0], facts, last=bool(_hops(self.rules[-1:]))):
             return False
         return all(facts[key] in allowed for key, allowed in self.when)
-
-    @property
-    def hops(self) -> Iterator[Hop]:
-        """What x goes through."""
-        outcomes = (o for r in self.rules for row in r.rows for c in row.cells for o in c.outcomes)
-        return (outcome.hop for outcome in outcomes if isinstance(outcome, Through))
 
 
 @dataclass(frozen=True)
@@ -117,12 +111,20 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     return causes
 
 
-def _is_idle(hop: Hop, source: str, target: str) -> bool:
+def _hops(rules: Sequence[Rule]) -> list[Hop]:
+    """Return what x goes through by rules."""
+    outcomes = (o for rule in rules for row in rule.rows for c in row.cells for o in c.outcomes)
+    return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]
+
+
+def _is_idle(hop: Hop, facts: Mapping[str, str], *, last: bool) -> bool:
     """Return whether going through a type is the conversion itself, or changes nothing."""
-    if hop.type is None or hop.type.name not in (source, target):
+    if isinstance(hop.type, str):
         return False
+    if hop.type.name == facts["to"]:
+        return last
     clamps_infinities = isinstance(hop.type.format, Float) and hop.beyond == "clamp"
-    return hop.type.name == target or not (clamps_infinities or hop.hidden_bit)
+    return hop.type.name == facts["from"] and not (clamps_infinities or hop.hidden_bit)
 
 
 def _entries(file: CauseFile) -> list[Node]:
@@ -201,14 +203,7 @@ def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule
         elif key == "through":
             for number, hop in enumerate(node.listed("through"), start=1):
                 outcome = Through("through", hop=_hop(hop, context.types))
-                yield _by_way(f"{name} / through {number}", outcome, cite, hop.place)
-
-
-def _by_way(name: str, outcome: Through, cite: Cite, place: Place) -> Rule:
-    """Return the rule that every x goes through a type."""
-    cell = Cell((outcome,), "undefined", cite, place, "through")
-    rows = (Row("else", (cell,), place),)
-    return Rule(name, (), False, Rounding(), (), rows, "undefined", cite, place)
+                yield rule_of_all(f"{name} / through {number}", outcome, cite, hop.place)
 
 
 def _hop(node: Node, types: Types) -> Hop:
@@ -217,9 +212,9 @@ def _hop(node: Node, types: Types) -> Hop:
         said = "`through` has a type, `round`, `beyond` and `subnormals`"
         raise node.error(said, "through: float32")
     mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
-    name = entries["type"].word((*types.types, WHOLE), "type")
-    if name == WHOLE:
-        return Hop(None, mode, BEYOND[0])
+    name = entries["type"].word((*types.types, WHOLE, MAGNITUDE), "type")
+    if name in (WHOLE, MAGNITUDE):
+        return Hop(name, mode, BEYOND[0])
     fmt = types.types[name].format
     holds = isinstance(fmt, Float) and fmt.infinity
     if isinstance(fmt, Text | Bool) or ("beyond" not in entries and not holds):

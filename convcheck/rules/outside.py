@@ -20,19 +20,15 @@ from convcheck.rules.model import (
     DEFAULT,
     Attributes,
     Case,
-    Cell,
     DType,
     Outcome,
-    Rounding,
-    Row,
     Rule,
     Spec,
     Uncovered,
     Value,
 )
+from convcheck.rules.rule import rule_of_all
 from convcheck.rules.source import Node
-
-_UNDEFINED = "undefined"
 
 
 def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
@@ -77,11 +73,7 @@ def _value(kind: str, node: Node) -> Value:
 def _rule(node: Node, context: Context) -> Rule:
     """Return the rule that nothing is expected."""
     cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
-    outcome = Outcome(_UNDEFINED)
-    cell = Cell((outcome,), "undefined", cite, node.place, _UNDEFINED)
-    row = Row("else", (cell,), node.place)
-    name = node.need("name").text()
-    return Rule(name, (), False, Rounding(), (), (row,), "undefined", cite, node.place)
+    return rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
 
 
 def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from convcheck.errors import Place
 from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.model import (
     DEFAULT,
@@ -23,6 +24,7 @@ _RULE_KEYS = (
     "name", "level", "cite", "when", "round", "columns", "table", "before", "after",
 )  # fmt: skip
 _CELL_KEYS = ("gives", "readings", "level", "cite", "round")
+ELSE = "else"
 OTHER = "other"  # in `when`: a value of the attribute outside its list
 PAIR = "pair"  # in `when`: whether source and destination are one of the listed `pairs`
 
@@ -50,6 +52,13 @@ def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule
     rounding = _rounding(node.get("round"), context)
     name = node.need("name").text()
     return Rule(name, when, same, rounding, columns, rows, level, cite, node.place)
+
+
+def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
+    """Return a rule of one row, with one outcome for everything."""
+    cell = Cell((outcome,), "undefined", cite, place, outcome.word)
+    row = Row(ELSE, (cell,), place)
+    return Rule(name, (), False, Rounding(), (), (row,), "undefined", cite, place)
 
 
 def read_condition(

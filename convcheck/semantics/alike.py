@@ -47,7 +47,7 @@ def _looks_at_codes(program: Program) -> bool:
 
 
 def _word(compute: Computation | None) -> str:
-    return _WORDS[compute] if compute else ""
+    return _WORDS.get(compute, "") if compute else ""
 
 
 def _same_rows(one: tuple[CompiledRow, ...], other: tuple[CompiledRow, ...]) -> bool:

@@ -11,7 +11,7 @@ from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers, normalised
 from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.causes import BEYOND, Hop
+from convcheck.rules.causes import BEYOND, MAGNITUDE, WHOLE, Hop
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 
 
@@ -23,8 +23,8 @@ def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 
 def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    if hop.type is None:
-        return points.with_numbers(_as_whole(points.x, hop))
+    if isinstance(hop.type, str):
+        return points.with_numbers(_OF_ANY_SIZE[hop.type](points.x, hop))
     fmt = hop.type.format
     if isinstance(fmt, Float):
         codes = _as_float(points, fmt, hop)
@@ -38,8 +38,10 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 def keeps(hop: Hop, source: Format) -> bool:
     """Return whether every number of a format goes through a type unchanged."""
-    if hop.hidden_bit or isinstance(source, Text) or hop.type is None:
-        return not hop.hidden_bit and isinstance(source, Int | Bool)
+    if hop.hidden_bit or isinstance(source, Text):
+        return False
+    if isinstance(hop.type, str):
+        return isinstance(source, Int | Bool) if hop.type == WHOLE else not source.signed
     fmt = hop.type.format
     if isinstance(source, Float):
         return isinstance(fmt, Float) and _has_all(fmt, source, hop.beyond)
@@ -69,6 +71,15 @@ def _as_whole(x: Numbers, hop: Hop) -> Numbers:
         significand=np.where(fraction, significand, x.significand),
         sticky=None,
     )
+
+
+def _as_magnitude(x: Numbers, hop: Hop) -> Numbers:
+    """Return numbers without their sign."""
+    return replace(x, sign=np.zeros_like(x.sign))
+
+
+#: What a number may go through that is no type.
+_OF_ANY_SIZE = {WHOLE: _as_whole, MAGNITUDE: _as_magnitude}
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:

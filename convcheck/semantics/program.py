@@ -33,10 +33,10 @@ from convcheck.rules.model import (
     Value,
 )
 from convcheck.rules.outside import uncovered_by
-from convcheck.rules.rule import OTHER, PAIR
+from convcheck.rules.rule import ELSE, OTHER, PAIR
 from convcheck.semantics.alike import alike_of
 from convcheck.semantics.answers_at import differs_through
-from convcheck.semantics.expected import Decision, decision_of
+from convcheck.semantics.expected import EXACT, Decision, decision_of
 from convcheck.semantics.hops import keeps
 from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
@@ -46,9 +46,9 @@ from convcheck.semantics.vocabulary import (
     BY,
     COMPUTATIONS,
     CONSTANTS,
-    ELSE,
     PAYLOAD,
     ROUNDING_WORDS,
+    TEXT,
     THROUGH,
     CaseWord,
     Computation,
@@ -58,6 +58,7 @@ from convcheck.semantics.vocabulary import (
     known_cases,
     known_outcomes,
     possible,
+    saying,
 )
 from convcheck.wording import meant
 
@@ -260,10 +261,13 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
             return rest
         steps = (CompiledOutcome(0, program=rest),)
         entries.append(replace(entries[-1], test=None, mode="", steps=steps))
-    readings = max(len(d.readings) for d in decisions)
-    handed_on = (e.steps[0].program for e in entries if len(e.steps) == 1)
-    readings = max(readings, *(program.readings for program in handed_on if program), 0)
-    return Program(tuple(entries), tuple(decisions), readings)
+    return Program(tuple(entries), tuple(decisions), max(map(_readings, entries)))
+
+
+def _readings(entry: CompiledRow) -> int:
+    """Return how many readings a row has: of one that hands on alone, those of the rows there."""
+    [first, *more] = entry.steps
+    return len(entry.steps) if more or first.program is None else first.program.readings
 
 
 def _rows(subject: Subject, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Row, int]]:
@@ -295,10 +299,12 @@ def _entry(
     mode = _mode(subject, rule, row.label, cell)
     steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
     test = _test(subject, row, steps[0].program)
+    compiled = CompiledRow(test, mode, steps, first, rule, row, cell)
+    if not subject.told:
+        return compiled, []
     decision = _decision(subject, rule, row, cell)
-    handed_on = steps[0].program if len(steps) == 1 and subject.told else None
-    decisions = [decision] if handed_on is None else _handed_on(decision, handed_on)
-    return CompiledRow(test, mode, steps, first, rule, row, cell), decisions
+    handed_on = steps[0].program if len(steps) == 1 else None
+    return compiled, [decision] if handed_on is None else _handed_on(decision, handed_on)
 
 
 def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
@@ -360,6 +366,8 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
         compute, pattern = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
+    if word == TEXT and isinstance(subject.format, Text):
+        return CompiledOutcome(EXACT, compute=saying(outcome.argument))
     if word == AS_REAL:
         return CompiledOutcome(0, program=_as_real(subject, rule, cell))
     if word == AS_BELOW:
@@ -380,6 +388,8 @@ def _no_payload(subject: Subject, cell: Cell) -> SpecError:
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
     """Match again, from the number that the input denotes."""
+    if subject.source == REAL and not subject.told:
+        return _as_below(subject, rule.name)
     if subject.source == REAL:
         raise SpecError(
             "a real cannot go on as a real",
@@ -408,9 +418,9 @@ def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
     goes on as one has been there before.
     """
     below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format)
-    if subject.source == REAL or (kept and hop.type is None):
+    if subject.source == REAL or (kept and isinstance(hop.type, str)):
         return CompiledOutcome(0, program=below)
-    if hop.type is not None and not isinstance(subject.source_format, Text):
+    if not isinstance(hop.type, str) and not isinstance(subject.source_format, Text):
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):
             program = _as_below(there, rule.name)
@@ -464,7 +474,7 @@ def unknown_words_of(
     rules: Iterable[Rule], literals: Mapping[str, Spelling]
 ) -> Iterator[SpecError]:
     """Return an error for every word of rules that is not in the vocabulary."""
-    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS}
+    known = {*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, BY, AS, TEXT}
     for rule in rules:
         modes = (rule.rounding.mode, *(mode for _, mode in rule.rounding.modes))
         yield from (_unknown_mode(m, rule.place) for m in modes if m and m not in MODES)

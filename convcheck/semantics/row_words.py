@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from convcheck.rules.model import Outcome
-from convcheck.semantics.vocabulary import AS, AS_BELOW, AS_REAL, BY, DIGITS, ELSE, TEXT_IS, THROUGH
+from convcheck.rules.rule import ELSE
+from convcheck.semantics.vocabulary import (
+    AS,
+    AS_BELOW,
+    AS_REAL,
+    BY,
+    DIGITS,
+    EMPTY,
+    TEXT,
+    TEXT_IS,
+    THROUGH,
+)
 from convcheck.wording import plural
 
 HOLDS: Mapping[str, str] = {
@@ -31,6 +42,7 @@ HOLDS: Mapping[str, str] = {
     "x is tiny": "x is closer to zero than the least normal",
     "[x] is subnormal": "x, once rounded, is a subnormal",
     "[x] = x": "x is a value of the destination",
+    EMPTY: "the text is empty",
     ELSE: "no row before it holds",
 }
 GIVES: Mapping[str, str] = {
@@ -45,12 +57,16 @@ GIVES: Mapping[str, str] = {
     "min": "the lowest finite value",
     "true": "True",
     "false": "False",
+    "all-ones": "the code with all bits set",
+    "top-bit": "the code with its highest bit alone set",
     "undefined": "open",
     "refused": "a refusal",
     "[x]": "x rounded",
     "same": "the bits of x",
     "low-bits": "the low bits of x",
     "wrapped": "the low bits of x rounded",
+    "code": "the low bits of the code of x",
+    "high-code": "the high bits of the code of x",
     "payload": "a NaN with what the destination has room for of its payload",
     "plain-to-x": "plain notation that reads back as x",
     "plain": "plain notation",
@@ -87,5 +103,7 @@ def _gives(outcome: Outcome, mode: str) -> str:
         return f"that by {outcome.argument}"
     if outcome.word == AS:
         return f"that under {outcome.argument}"
+    if outcome.word == TEXT:
+        return f"the text {outcome.argument}"
     said = GIVES[outcome.word]
     return f"{said} ({mode})" if outcome.word in ("[x]", "wrapped") else said

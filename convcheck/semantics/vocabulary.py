@@ -23,6 +23,7 @@ from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Num
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, below, exceeds, normalised
 from convcheck.numerics.rounding import MODES, Rounded, round_to
 from convcheck.rules.model import Spelling
+from convcheck.rules.rule import ELSE
 from convcheck.semantics.expected import (
     ANY_NAN,
     EXACT,
@@ -194,6 +195,7 @@ def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
     return {label: CaseWord(nature, test) for label, test in tests.items()}
 
 
+EMPTY = "empty text"
 _GRID: Mapping[str, Test] = {
     "[x] = x": _exact,
 }
@@ -223,6 +225,7 @@ _THRESHOLD: Mapping[str, Test] = {
 }
 _ISOLATED: Mapping[str, Test] = {
     "[x] is subnormal": _rounds_to_subnormal,
+    EMPTY: lambda p, mode: np.asarray(p.bits == "", bool),
 }
 CASES: Mapping[str, CaseWord] = {
     **_words("isolated", _ISOLATED),
@@ -230,7 +233,6 @@ CASES: Mapping[str, CaseWord] = {
     **_words("special", _SPECIAL),
     **_words("threshold", _THRESHOLD),
 }
-ELSE = "else"
 THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x (<|>=|<=|>) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
@@ -285,7 +287,9 @@ def _no_zero(target: Format) -> bool:
 
 def possible(label: str, source: Format, target: Format) -> bool:
     """Return whether a word on special values could hold of a source, for a destination."""
-    if label == "[x] = -0" and _no_zero(target):
+    if (label == "[x] = -0" and _no_zero(target)) or (
+        label == EMPTY and not isinstance(source, Text)
+    ):
         return False
     if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
         return True
@@ -370,6 +374,15 @@ def _zero_code(target: Format) -> int:
     return 0
 
 
+def _bits_of(code: Callable[[Int], int]) -> Constant:
+    def constant(target: Format) -> int:
+        if not isinstance(target, Int):
+            raise NotInFormatError
+        return code(target)
+
+    return constant
+
+
 def _truth(value: int) -> Constant:
     def constant(target: Format) -> int:
         if not isinstance(target, Bool):
@@ -391,6 +404,8 @@ CONSTANTS: Mapping[str, tuple[Constant, int]] = {
     "min": (_min, EXACT),
     "true": (_truth(1), EXACT),
     "false": (_truth(0), EXACT),
+    "all-ones": (_bits_of(lambda t: t.mask), EXACT),
+    "top-bit": (_bits_of(lambda t: 1 << (t.bits - 1)), EXACT),
     "undefined": (lambda t: 0, UNDEFINED),
     "refused": (lambda t: 0, REFUSED),
 }
@@ -412,6 +427,14 @@ def _low_bits(p: Points, mode: str) -> Codes:
     if source.signed:
         wide -= np.where(p.x.sign, np.uint64((source.mask + 1) & (2**64 - 1)), np.uint64(0))
     return (wide & np.uint64(target.mask)).astype(target.storage)
+
+
+def _code_bits(p: Points, *, high: bool = False) -> Codes:
+    """The low (or the high) bits of the code of a number, whatever it denotes."""
+    source, target = cast(Numeric, p.source), cast(Numeric, p.target)
+    drop = max(source.bits - target.bits, 0) if high else 0
+    codes = cast(Codes, p.bits).astype(np.uint64) >> np.uint64(drop)
+    return (codes & np.uint64((1 << target.bits) - 1)).astype(target.storage)
 
 
 def _wrapped(p: Points, mode: str) -> Codes:
@@ -452,6 +475,8 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "same": (_same, EXACT),
     "low-bits": (_low_bits, EXACT),
     "wrapped": (_wrapped, EXACT),
+    "code": (lambda p, mode: _code_bits(p), EXACT),
+    "high-code": (lambda p, mode: _code_bits(p, high=True), EXACT),
     PAYLOAD: (_payload, EXACT),
     "plain-to-x": (_spelling, PLAIN_TO_X),
     "plain": (_spelling, PLAIN),
@@ -460,6 +485,7 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
 }
 AS_REAL, BY = "as-real", "by"  # go on as the number denoted; decide by the rule named
 AS_BELOW = "as-below"  # what the rules below say
+TEXT = "text"  # a text: "text True"
 AS = "as"  # match again under another value of an attribute: "as mode=CAST_RINT"
 ROUNDING_WORDS = frozenset(
     (
@@ -472,9 +498,15 @@ ROUNDING_WORDS = frozenset(
 
 
 # Words that look at the codes of inputs, and not only at the numbers that these denote.
-OF_CODES = frozenset(("x is subnormal", "same", PAYLOAD))
+OF_CODES = frozenset(("x is subnormal", EMPTY, "same", "code", "high-code", PAYLOAD))
 
 
 def known_outcomes() -> list[str]:
     """Return the names of the outcome words, for error messages."""
-    return [*CONSTANTS, *COMPUTATIONS, AS_REAL, AS_BELOW, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE"]
+    own = (AS_REAL, AS_BELOW, f"{BY} RULE", f"{AS} ATTRIBUTE=VALUE", f"{TEXT} WORDS")
+    return [*CONSTANTS, *COMPUTATIONS, *own]
+
+
+def saying(words: str) -> Computation:
+    """Return the computation that gives a text, whatever the input."""
+    return lambda p, mode: np.full(len(p.bits), words, object)

@@ -14,7 +14,8 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case, Cell, Rounding, Rule, Spec
+from convcheck.rules.model import Attributes, Case, Cell, Rounding, Rule, Spec
+from convcheck.rules.outside import uncovered_by
 from convcheck.semantics.alike import alike
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
@@ -34,7 +35,7 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
         given |= dict(cause.under)
     if given.keys() - {a.name for a in spec.attributes}:
         return None
-    (above, below), attributes = _edited(spec, tuple(causes)), tuple(given.items())
+    (above, below), attributes = _edited(_asked(spec, case), tuple(causes)), tuple(given.items())
     source, target = case.inputs[0], case.outputs[0]
     try:
         program = compile_untold(above, source, target, attributes, below)
@@ -46,7 +47,7 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
 def right_program(spec: Spec, case: Case) -> Program:
     """Return the program of a case without edits, which is made once. Raises SpecError."""
     given = tuple((name, str(value)) for name, value in case.attributes)
-    return compile_untold(spec, case.inputs[0], case.outputs[0], given)
+    return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], given)
 
 
 def may_differ(program: Program, right: Program, ends: Points) -> bool:
@@ -79,6 +80,33 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
     """Return what a program says of some points, under each reading."""
     _, answers = answers_at(program, points, points.target.storage)
     return [Reading(*each) for each in answers]
+
+
+def what_decides(spec: Spec, case: Case) -> object:
+    """Return what is the same object for cases of which causes make the same: the rules for their
+    destination are equal, and whatever these look at.
+    """
+    return _deciding(_asked(spec, case), case.outputs[0].name, case.attributes)
+
+
+@lru_cache(_KEPT)
+def _deciding(spec: Spec, target: str, attributes: Attributes) -> object:
+    rules = tuple(rule for rule in spec.rules if target in dict(rule.when).get("to", {target}))
+    literals, own = tuple(spec.literals.items()), spec if spec.pairs else None
+    return _one((rules, literals, own, spec.attributes, attributes))
+
+
+@lru_cache(_KEPT)
+def _one(content: tuple[object, ...]) -> object:
+    """Return one object for equal contents."""
+    return object()
+
+
+@lru_cache(_KEPT)
+def _asked(spec: Spec, case: Case) -> Spec:
+    """Return a spec with the rules that decide a case: of what a text leaves out, its own."""
+    entry = uncovered_by(spec, case)
+    return replace(spec, rules=(entry.rule,)) if entry else spec
 
 
 @lru_cache(_KEPT)

@@ -15,11 +15,17 @@ from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, CallA
 from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Strip
-from convcheck.numerics.format import Bits, Codes, Float, Format, is_nan
+from convcheck.numerics.format import Bits, Codes, Float, Format, is_nan, with_one_nan
 from convcheck.semantics.expected import Decision
-from convcheck.survey.law_words import with_one_nan
-from convcheck.survey.laws import Fits, Laws
-from convcheck.survey.model import EVERY_READING, EXAMPLES, OPEN, SOME_READING, Surveyed
+from convcheck.survey.model import (
+    EVERY_READING,
+    EXAMPLES,
+    OPEN,
+    SOME_READING,
+    Fits,
+    Laws,
+    Surveyed,
+)
 from convcheck.vectors.model import CallSet
 
 _SHOWN = 4  # elements of a tensor that are kept of an example

@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.causes.trial import Key, Trial, Tried
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
-from convcheck.judge.matching import matching
+from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.semantics.evaluate import points_of
+from convcheck.numerics.format import Text, with_one_nan
+from convcheck.numerics.number import FINITE, INFINITY, NAN
+from convcheck.rules.causes import Cause
+from convcheck.rules.load import Catalog
 from convcheck.semantics.expected import Decision
-from convcheck.survey.law_words import with_one_nan
-from convcheck.survey.laws import Fits, fits_of, fitting, kind_of
-from convcheck.survey.model import EVERY_READING, EXAMPLES, NO_READING, OPEN, Answered, Surveyed
+from convcheck.survey.model import (
+    EVERY_READING,
+    EXAMPLES,
+    NO_READING,
+    OPEN,
+    Answered,
+    Fits,
+    Laws,
+    Surveyed,
+)
 from convcheck.vectors.model import VectorSet
 
 Index = NDArray[np.intp]
+Told = tuple[Fits, Mask]  # the laws, and the answers that have none
+_KINDS = (("finite", FINITE), ("infinite", INFINITY), ("NaN", NAN))
 _SAMPLE = 4096  # answers kept of a row
 
 
-def surveyed_elements(vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
+@dataclass
+class Known:
+    """What answers are told by, and what was told of others like those at hand."""
+
+    catalog: Catalog
+    #: What the laws are of which undefined answers are told.
+    causes: Sequence[Cause]
+    #: What was asked and answered -> what is told of it.
+    told: dict[Key, Told] = field(default_factory=dict)
+
+    def of(self, trial: Trial) -> Told:
+        """Return the laws of answers to undefined inputs."""
+        if trial.key not in self.told:
+            self.told[trial.key] = _laws(trial, self.causes)
+        return self.told[trial.key]
+
+
+def surveyed_elements(known: Known, vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
     """Say what was answered in each undefined and disputed row of a case."""
     if answers.declined is not None and not cannot_be_put(answers.declined):
         answers = _refused(vectors, answers, answers.declined.message)
@@ -35,7 +65,7 @@ def surveyed_elements(vectors: VectorSet, answers: Answers) -> Iterator[Surveyed
             message = answers.declined.message
             yield Surveyed(decision, len(index), message=message, unsupported=True)
         else:
-            yield _row(vectors, answers, decision, index)
+            yield _row(known, vectors, answers, decision, index)
 
 
 def _refused(vectors: VectorSet, answers: Answers, message: str) -> Answers:
@@ -45,14 +75,18 @@ def _refused(vectors: VectorSet, answers: Answers, message: str) -> Answers:
     return replace(answers, state=state, messages=said, declined=None)
 
 
-def _row(vectors: VectorSet, answers: Answers, decision: Decision, index: Index) -> Surveyed:
+def _row(
+    known: Known, vectors: VectorSet, answers: Answers, decision: Decision, index: Index
+) -> Surveyed:
     state = answers.state[index]
     answered = index[state == ANSWERED]
     fits: Fits = ()
     odd = answered[:0]
     if len(answered):
-        found = _readings if decision.level == "disputed" else _laws
-        fits, odd = found(vectors, answers, decision, answered)
+        trial = Trial.of(known.catalog.specs[vectors.case.spec], vectors, answers, answered)
+        disputed = decision.level == "disputed"
+        fits, left = _readings(known, trial, decision) if disputed else known.of(trial)
+        odd = answered[left]
     shown = _sample(vectors, answers, odd, EXAMPLES)
     return Surveyed(
         decision,
@@ -76,37 +110,43 @@ def _said(answers: Answers, silent: Index) -> str:
     return next(words, "") or (next(faults, "") if len(silent) else "")
 
 
-def _laws(
-    vectors: VectorSet, answers: Answers, decision: Decision, index: Index
-) -> tuple[Fits, Index]:
-    """Return the laws of an undefined row, and the elements that have none."""
-    case = vectors.case
-    points = points_of(case, vectors.inputs[0][index])
-    fits = fits_of(points, with_one_nan(case.outputs[0].format, answers.got[index]))
-    odd = np.zeros(len(index), bool)
-    for kind, laws in fits:
-        odd |= kind_of(points, kind) & (not laws)
-    return fits, index[odd]
+def _laws(trial: Trial, causes: Sequence[Cause]) -> Told:
+    """Return the causes that give all answers to undefined inputs; where none does, those that
+    give all to each kind of input. And which answers have none.
+    """
+    tried, kinds = trial.tried(causes), trial.points.x.kind
+    every = np.ones(len(kinds), bool)
+    present = [(name, kinds == kind) for name, kind in _KINDS if (kinds == kind).any()]
+    whole = _fitting(tried, every)
+    if whole or len(present) < 2 or isinstance(trial.points.source, Text):
+        return (("", whole),), every & (not whole)
+    found = tuple((name, _fitting(tried, mask)) for name, mask in present)
+    if not any(laws for _, laws in found):
+        return (("", ()),), every
+    lawless = (mask for (_, mask), (_, laws) in zip(present, found, strict=True) if not laws)
+    return found, np.logical_or.reduce([~every, *lawless])
 
 
-def _readings(
-    vectors: VectorSet, answers: Answers, decision: Decision, index: Index
-) -> tuple[Fits, Index]:
+def _fitting(tried: Sequence[Tried], mask: Mask) -> Laws:
+    """Return what the causes do that give all of some answers, the plainest first."""
+    return tuple(cause.says for cause, given in tried if given[mask].all())
+
+
+def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
     """Return the readings of a disputed row that fit all answers.
 
-    Where none does, the laws that fit, and the elements that the best reading leaves over.
+    Where none does, the causes that do, and which answers the best reading leaves over.
     """
-    source, target = vectors.case.inputs[0].format, vectors.case.outputs[0].format
-    inputs, got = vectors.inputs[0][index], answers.got[index]
-    readings = vectors.expected.take(index).readings[: len(decision.readings)]
-    wrong = [~matching(reading, got, target, source, inputs) for reading in readings]
+    points, got = trial.points, trial.got
+    readings = trial.readings[: len(decision.readings)]
+    wrong = [~matching(each, got, points.target, points.source, points.bits) for each in readings]
     names = tuple(n for n, bad in zip(decision.readings, wrong, strict=True) if not bad.any())
     if len(names) == len(decision.readings):
         names = (EVERY_READING, *names)
+    odd = min(wrong, key=np.count_nonzero)
     if names:
-        return (("", names),), index[:0]
-    laws = fitting(points_of(vectors.case, inputs), with_one_nan(target, got))
-    odd = index[min(wrong, key=np.count_nonzero)]
+        return (("", names),), odd
+    laws = dict(known.of(trial)[0]).get("", ())
     return (("", tuple(NO_READING + law for law in laws)),), odd
 
 

@@ -13,7 +13,6 @@ from convcheck.judge.answers import ANSWERED
 from convcheck.judge.result import CallExample, CaseResult, Example, entry_word
 from convcheck.numerics.format import Bits
 from convcheck.semantics.expected import Decision
-from convcheck.survey.laws import Fits
 
 OPEN = frozenset(("undefined", "disputed"))
 EVERY_READING = "every reading"
@@ -21,6 +20,8 @@ SOME_READING = "one reading or another"  # of calls that no few readings explain
 NO_READING = "no reading, but: "  # before a law that fits where no reading does
 EXAMPLES = 3  # answers kept that no law fits
 Shown = Example | CallExample
+Laws = tuple[str, ...]  # what fits, in words, the plainest first
+Fits = tuple[tuple[str, Laws], ...]  # kinds of input ('' for all) with the laws that fit each
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,18 +14,18 @@ import numpy as np
 from convcheck.judge.answers import NOT_ASKED, Answers, CallAnswers
 from convcheck.pool.messages import VectorSource
 from convcheck.rules.model import Case
-from convcheck.survey import calls as survey_calls
-from convcheck.survey import elements as survey_elements
+from convcheck.survey.calls import surveyed_calls
+from convcheck.survey.elements import Known, surveyed_elements
 from convcheck.survey.model import OPEN, CaseSurvey
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 
-def survey(vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
+def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> CaseSurvey:
     """Say what was answered in a case's open rows. Nothing is held against it: no groups."""
     if isinstance(vectors, CallSet):
-        rows = survey_calls.surveyed_calls(vectors, cast(CallAnswers, answers))
+        rows = surveyed_calls(vectors, cast(CallAnswers, answers))
     else:
-        rows = survey_elements.surveyed_elements(vectors, cast(Answers, answers))
+        rows = surveyed_elements(known, vectors, cast(Answers, answers))
     asked = int((answers.state != NOT_ASKED).sum())
     return CaseSurvey(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
 

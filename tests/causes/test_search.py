@@ -12,6 +12,7 @@ from catalogue import CATALOG
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
+from convcheck.causes.trial import Trial
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
@@ -21,6 +22,7 @@ from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.survey.elements import Known
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
@@ -80,7 +82,31 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
         if found.wrong:
             assert (name,) in found.fits
             return
-    raise AssertionError(f"nothing asked here shows {name}")
+    assert cause.says in surveyed(cause), f"nothing asked here shows {name}"
+
+
+# cases in which nothing is expected, for the causes that show there alone
+OPEN = (
+    "onnx.Cast-1/float32-to-float4e2m1",
+    "onnx.Cast-1/complex64-to-bool",
+    "onnx.Cast-9/string-to-bool",
+    "onnx.Cast-9/bool-to-string",
+    "onnx.Cast-9/string-to-float16",
+)
+
+
+def surveyed(cause: Cause) -> set[str]:
+    """What a survey tells of a cause where nothing is expected, of inputs of any kind."""
+    found: set[str] = set()
+    for vectors in map(vectors_of, OPEN):
+        spec = CATALOG.specs[vectors.case.spec]
+        if cause.applies_to(vectors.case) and compile_wrong(spec, vectors.case, (cause,)):
+            answers = answered(vectors, cause)
+            index = np.flatnonzero(vectors.expected.readings[0].patterns == UNDEFINED)
+            trial = Trial.of(spec, vectors, answers, index)
+            fits, _ = Known(CATALOG, tuple(CAUSES.values())).of(trial)
+            found |= {law for _, laws in fits for law in laws}
+    return found
 
 
 MORE = (

@@ -12,7 +12,6 @@ from convcheck.report.examples import answer_in_words, question_in_words
 from convcheck.report.short_names import compact_specs, short_names
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
-from convcheck.survey.laws import MEANINGS
 from convcheck.survey.merge import (
     CRASHES,
     MALFORMED,
@@ -33,18 +32,15 @@ _SILENT: tuple[Told, ...] = ((("", UNSUPPORTED),), (("", REFUSES),))
 _MANY = 2  # names of silent cases; more are only counted
 _WORDS = frozenset((REFUSES, CRASHES, UNSUPPORTED, MALFORMED))
 _LABEL, _MESSAGE = 16, 110
-_Lines = list[str]
 
 
 def survey_lines(survey: Survey, types: Types, width: int) -> Iterator[StyledText]:
     """Yield the lines of a survey's report."""
     names = short_names([column.address for column in survey.columns])
     yield from _title(survey, names, width)
-    said: _Lines = []
     for row in survey.rows:
         yield StyledText()
-        yield from _block(row, names, types, width, said)
-    yield from _glossary(" ".join(said), width)
+        yield from _block(row, names, types, width)
     yield StyledText()
     yield from _summary(survey, width)
 
@@ -62,9 +58,7 @@ def _title(survey: Survey, names: Sequence[str], width: int) -> Iterator[StyledT
         yield from paragraph(f"note: {clean(note)}", width, indent=0, hang=6, style="yellow")
 
 
-def _block(
-    row: SurveyRow, names: Sequence[str], types: Types, width: int, said: _Lines
-) -> Iterator[StyledText]:
+def _block(row: SurveyRow, names: Sequence[str], types: Types, width: int) -> Iterator[StyledText]:
     """Yield a row: its name and place, what it quotes, where it was asked, and who does what."""
     by = row.decision
     *front, last = paragraph(by.name, width, indent=0, hang=2, style="bold")
@@ -81,7 +75,7 @@ def _block(
     specs = compact_specs(dict.fromkeys(case.spec for case in row.cases))
     count = plural(len(row.cases), "case").replace(" ", GLUE)
     yield from paragraph(f"asked of {specs}, {count}", width, indent=2, style="dim")
-    told = list(_told(row, names, types, said))
+    told = list(_told(row, names, types))
     told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
     room = max((len(label) for label, _ in told if len(label) <= _LABEL), default=2)
     for label, lines in told:
@@ -100,9 +94,7 @@ def _labelled(label: str, lines: Sequence[str], room: int, width: int) -> Iterat
     yield from texts
 
 
-def _told(
-    row: SurveyRow, names: Sequence[str], types: Types, said: _Lines
-) -> Iterator[tuple[str, list[str]]]:
+def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
     """Yield what each backend does; backends of which the same is told are told together."""
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
@@ -110,7 +102,6 @@ def _told(
         if told:
             together.setdefault(tuple(_lines(told, cases, row, types)), []).append(name)
     for lines, labels in together.items():
-        said += lines
         yield ", ".join(labels), list(lines)
 
 
@@ -200,16 +191,6 @@ def _differences(row: SurveyRow, names: Sequence[str]) -> list[str]:
     answers = [f"{name} {answer_in_words(shown.case, e)}" for name, e in pairs if e is not None]
     return [f"{said}, such as {shown.case.id}",
             f"{question_in_words(shown.case, asked)}: {', '.join(answers)}"]  # fmt: skip
-
-
-def _glossary(said: str, width: int) -> Iterator[StyledText]:
-    """Say what the words of the laws mean that were used."""
-    used = {word: meaning for word, meaning in MEANINGS.items() if word in said}
-    if used:
-        yield StyledText()
-    room = max(map(len, used), default=0)
-    for word, meaning in used.items():
-        yield from labelled(word.ljust(room), "dim", meaning, width)
 
 
 def _summary(survey: Survey, width: int) -> Iterator[StyledText]:
