@@ -1,0 +1,68 @@
+"""Planted bugs that are causes of the catalogue: the score plants these wherever they apply.
+
+The tests of every day plant the others, which the catalogue has no words for; the slow ones plant
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planted.bugs import Bug
+
+_MODES = {
+    "CAST_RINT": "ties-to-even",
+    "CAST_ROUND": "ties-away",
+    "CAST_FLOOR": "rounds-down",
+    "CAST_CEIL": "rounds-up",
+    "CAST_TRUNC": "truncates",
+    "CAST_ODD": "rounds-to-odd",
+}
+# The name of a bug -> the causes one of which does the same in each case.
+SUBSUMED: dict[str, tuple[str, ...]] = {
+    "truncation": ("truncates",),
+    "ties away": ("ties-away",),
+    "round up": ("rounds-up",),
+    "round down": ("rounds-down",),
+    "round away from zero": ("rounds-away",),
+    "round to odd": ("rounds-to-odd",),
+    "nearest where toward zero is right": ("ties-to-even",),
+    "flush of subnormal results": ("flushes-results",),
+    "flush of subnormal inputs": ("flushes-inputs",),
+    "-0 lost": ("loses-negative-zero", "loses-sign-of-zeros"),
+    "overflow tested on x instead of [x]": (
+        "compares-x-saturates", "compares-x-infinity", "compares-x-nan",
+    ),
+    "overflow to max instead of inf": ("saturates-numbers",),
+    "saturate ignored, always 1": ("saturate-is-1",),
+    "saturate ignored, always 0": ("saturate-is-0",),
+    "saturate inverted": ("saturate-is-0", "saturate-is-1"),
+    "NaN to max": ("nan-is-+max",),
+    "NaN to 0": ("nan-is-+0", "nan-is-min"),
+    "NaN to False": ("nan-is-false",),
+    "Inf to NaN": ("inf-is-nan",),
+    "Inf to 0": ("inf-is-+0",),
+    "double rounding through float64": ("through-float64",),
+    "double rounding through float32": ("through-float32",),
+    "double rounding through float16": ("through-float16",),
+    "double rounding through bfloat16": ("through-bfloat16",),
+    "integer clamp instead of wrap": ("clamps",),
+    "wrap instead of clamp": ("wraps",),
+    "integers printed through float32": ("through-float32",),
+    "integers printed through float64": ("through-float64",),
+    "halves up instead of away from zero": ("ties-up",),
+    "FLOOR and CEIL away from zero": ("rounds-away",),
+    "rounded to a whole number": tuple(
+        f"whole-{mode}" for mode in ("nearest-even", "nearest-away", "toward-zero", "floor", "ceil")
+    ),
+    **{
+        f"{mode} as {other}": (cause,)
+        for mode in _MODES for other, cause in _MODES.items() if other != mode
+    },
+    **{f"default is {other}": (cause,) for other, cause in _MODES.items()},
+}  # fmt: skip
+
+
+def left(bugs: Sequence[Bug]) -> tuple[Bug, ...]:
+    """The bugs that the catalogue has no words for."""
+    return tuple(bug for bug in bugs if bug.name not in SUBSUMED)
