@@ -75,7 +75,15 @@ class Trial:
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return which answers causes give together, None where they have no meaning here."""
         program = compile_wrong(self.spec, self.case, causes)
-        return None if program is None else self._best(readings_at(program, self.points))
+        if program is None:
+            return None
+        return self._best([self._firm(each) for each in readings_at(program, self.points)])
+
+    def _firm(self, reading: Reading) -> Reading:
+        """Return what a cause says, but for what any text is: that explains no wrong answer."""
+        loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
+        patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
+        return Reading(reading.codes, patterns)
 
     def tried(self, causes: Iterable[Cause]) -> list[Tried]:
         """Return the causes that may be that of a case, with the answers that each gives."""

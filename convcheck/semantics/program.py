@@ -50,6 +50,7 @@ from convcheck.semantics.vocabulary import (
     ROUNDING_WORDS,
     TEXT,
     THROUGH,
+    ZERO,
     CaseWord,
     Computation,
     NotInFormatError,
@@ -359,10 +360,7 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
             hint = "give the destination a column or a rule of its own"
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
-        if word == PAYLOAD and not (
-            has_payload(subject.source_format) and has_payload(subject.format)
-        ):
-            raise _no_payload(subject, cell)
+        _check_computable(subject, word, cell)
         compute, pattern = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
@@ -381,9 +379,15 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     raise _unknown_outcome(outcome, cell)
 
 
-def _no_payload(subject: Subject, cell: Cell) -> SpecError:
-    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
-    return SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
+def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
+    """Raise SpecError for a word that has no meaning between two formats."""
+    what = ""
+    if word == ZERO and isinstance(subject.format, Text):
+        what = f"{subject.target} has no zero"
+    if word == PAYLOAD and not (has_payload(subject.source_format) and has_payload(subject.format)):
+        what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+    if what:
+        raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
 
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:

@@ -68,6 +68,7 @@ GIVES: Mapping[str, str] = {
     "code": "the low bits of the code of x",
     "high-code": "the high bits of the code of x",
     "payload": "a NaN with what the destination has room for of its payload",
+    "zero": "a zero with the sign of x",
     "plain-to-x": "plain notation that reads back as x",
     "plain": "plain notation",
     "parses-to-x": "a text that reads back as x",

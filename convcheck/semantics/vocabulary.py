@@ -446,6 +446,13 @@ def _wrapped(p: Points, mode: str) -> Codes:
     return (wide & np.uint64(cast(Int, p.target).mask)).astype(p.target.storage)
 
 
+def _signed_zero(p: Points, mode: str) -> Codes:
+    """A zero with the sign of x where the destination has one, the code 0 where it has none."""
+    signed = isinstance(p.target, Float) and p.target.zero and p.target.negative_zero
+    sign = p.x.sign if signed else np.zeros(len(p.bits), bool)
+    return encode(cast(Numeric, p.target), np.zeros(len(sign), np.uint64), sign)
+
+
 def has_payload(fmt: Format) -> bool:
     """Return whether the NaNs of a format are told apart by bits below an exponent of all ones."""
     return isinstance(fmt, Float) and fmt.nan == "ieee"
@@ -469,7 +476,7 @@ def _spelling(p: Points, mode: str) -> Texts:
     return p.spelled
 
 
-PAYLOAD = "payload"
+PAYLOAD, ZERO = "payload", "zero"
 COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "[x]": (_rounded_codes, EXACT),
     "same": (_same, EXACT),
@@ -478,6 +485,7 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "code": (lambda p, mode: _code_bits(p), EXACT),
     "high-code": (lambda p, mode: _code_bits(p, high=True), EXACT),
     PAYLOAD: (_payload, EXACT),
+    ZERO: (_signed_zero, EXACT),
     "plain-to-x": (_spelling, PLAIN_TO_X),
     "plain": (_spelling, PLAIN),
     "parses-to-x": (_spelling, PARSES_TO_X),

@@ -133,6 +133,11 @@ MORE = (
     "onnx.Cast-25/float16-to-float8e8m0/saturate=0/round_mode=up",
     "onnx.BitCast-26/bfloat16-to-uint16",
     "pypto.cast-0.2/float32-to-float16/mode=CAST_ODD",
+    "onnx.Cast-23/float32-to-float4e2m1",
+    "onnx.Cast-24/float64-to-float8e8m0/saturate=1/round_mode=up",
+    "onnx.Cast-21/float8e5m2-to-float32",
+    "onnx.Cast-21/float8e4m3fn-to-float32",
+    "onnx.Cast-21/float64-to-bfloat16",
 )
 
 
@@ -228,6 +233,14 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
         assert found
         assert found.fits == (("through-float32",),)
     assert len(search.found) == 1
+
+
+def test_what_any_text_is_explains_no_wrong_text() -> None:
+    """Of a float, of which a text may say little, any text would do; of an integer it is wrong."""
+    vectors = vectors_of("onnx.Cast-21/int64-to-string")
+    texts = np.array([f"{-int(code)}1" for code in vectors.inputs[0].view(np.int64)], object)
+    found = told(vectors, Answers(texts, np.full(len(texts), ANSWERED, np.uint8), {}))
+    assert (found.wrong > 30, found.fits) == (True, ())
 
 
 def test_what_is_right_is_not_searched() -> None:

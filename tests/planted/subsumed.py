@@ -27,8 +27,8 @@ SUBSUMED: dict[str, tuple[str, ...]] = {
     "round away from zero": ("rounds-away",),
     "round to odd": ("rounds-to-odd",),
     "nearest where toward zero is right": ("ties-to-even",),
-    "flush of subnormal results": ("flushes-results",),
-    "flush of subnormal inputs": ("flushes-inputs",),
+    "flush of subnormal results": ("flushes-results-with-sign",),
+    "flush of subnormal inputs": ("flushes-inputs-with-sign", "flushes-inputs"),
     "-0 lost": ("loses-negative-zero", "loses-sign-of-zeros"),
     "overflow tested on x instead of [x]": (
         "compares-x-saturates", "compares-x-infinity", "compares-x-nan",
