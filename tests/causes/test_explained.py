@@ -31,7 +31,7 @@ from convcheck.vectors.model import Tier, VectorSet
 Convert = Callable[[Bits], Bits]
 # The bug -> the causes that say what its report says, of each report that the catalogue explains.
 OF_FIELD: dict[str, tuple[str, ...]] = {
-    "bfloat16 is the upper half of float32": ("truncates", "adds-half-of-the-last-bit-to-nan"),
+    "bfloat16 is the upper half of float32": ("the-high-code",),
     "NaN cut to its upper half": ("cuts-nan",),
     "NaN rounded as a number": ("rounds-nan",),
     "subnormals flushed on the way to bfloat16": ("flushes-inputs-with-sign",),

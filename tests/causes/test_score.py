@@ -52,7 +52,7 @@ GAPS = {
     ("cut-to-float16", "", "float8e8m0"),  # between 1.5 and 2 times 2^-24
 }
 SPECS = ("onnx.Cast-25", "pypto.cast-0.2")
-THIRD = 3
+TENTH = 10
 
 
 def missed(found: Sequence[Mutant]) -> list[tuple[str, str, Word | None]]:
@@ -74,20 +74,18 @@ def asked(spec: str) -> list[Case]:
     return [*select(CATALOG, Selection((spec,))), *(later if spec == SPECS[0] else [])]
 
 
-@pytest.mark.parametrize("part", range(THIRD))
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_edge_vectors_catch_every_cause_that_can_be_observed(
-    spec: str, part: int, record_property: Callable[[str, object], None]
+    spec: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """A third of the causes in each pair of types, in turns; the slow tests plant all in all."""
+    """In the cases of every tenth pair of types; the slow tests look at all."""
     cases = asked(spec)
     pairs = list(dict.fromkeys((case.inputs[0].name, case.outputs[0].name) for case in cases))
-    turn = {pair: number % THIRD for number, pair in enumerate(pairs)}
-    mine = [c for c in cases if turn[c.inputs[0].name, c.outputs[0].name] == part]
-    found = planted(mine, CAUSES[part::THIRD])
+    mine = [c for c in cases if (c.inputs[0].name, c.outputs[0].name) in pairs[1::TENTH]]
+    found = planted(mine, CAUSES)
     record_property(f"planted ({spec}, causes)", (len(found), sum(m.caught > 0 for m in found)))
     assert missed(found) == []
-    assert len(found) > 300
+    assert len(found) > 100
 
 
 @pytest.mark.slow
