@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from convcheck.judge.words import GLUE
 from convcheck.report.document import ToldCause
 from convcheck.report.draw.finding import evidence_lines
-from convcheck.report.draw.layout import INDENT, cut, paragraph, to_margins
+from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.wording import number, plural
 
@@ -44,7 +45,9 @@ def cause_lines(
         return
     most = max(len(one.cases) for one in causes)
     for one in causes:
-        yield from _weighed(one, _in_short(one, width, len(one.cases) * _MINOR < most))
+        if one.says:
+            yield from _weighed(one, _in_short(one, width, len(one.cases) * _MINOR < most))
+    yield from _together([one for one in causes if not one.says], width)
 
 
 def _weighed(one: ToldCause, lines: Iterator[StyledText]) -> Iterator[StyledText]:
@@ -68,14 +71,8 @@ def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterat
 
 
 def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
-    """Yield two to four lines; where a cause has no sentence that is new, one."""
+    """Yield two to five lines: what it does, where, a wrong answer, how to see that again."""
     counts = _counts(one)
-    if not one.says:
-        title = StyledText(_title(one), "bold red")
-        room = width - title.cell_len - counts.cell_len - 4
-        where = StyledText.assemble(title, "  ", cut(_where(one), room))
-        yield from to_margins(where, counts, width)
-        return
     *front, last = paragraph(_title(one), width, 0, 3, "bold red")
     yield from front
     beside = last.cell_len + counts.cell_len + 2 <= width
@@ -90,15 +87,29 @@ def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
     if not minor and one.finding.explain:
         command = " ".join(("convcheck explain", *one.finding.explain[1:]))
         yield StyledText(" " * INDENT + command, "cyan")
-    yield from _others(one, width, False)
+    if one.others:
+        more = f"; {len(one.others) - 1} more" if len(one.others) > 1 else ""
+        said = f"no input asked tells it from: {one.others[0]}{more}"
+        yield StyledText(" " * INDENT + cut(said, width - INDENT), "dim")
+
+
+def _together(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
+    """Yield the causes that are at work together and stand above, each with its cases."""
+    told = (f"{_letters(one)} {plural(len(one.cases), 'case')}" for one in causes)
+    if said := ", ".join(told):
+        glued = said.replace(" with ", f"{GLUE}with{GLUE}").replace(" case", f"{GLUE}case")
+        yield from labelled("together", "bold red", f"{glued} (-v)", width)
+
+
+def _letters(one: ToldCause) -> str:
+    return one.letter.replace("+", " with ")
 
 
 def _title(one: ToldCause) -> str:
     """Return 'A  rounds twice'; of two together 'A with C', and what of them is new."""
-    letter = one.letter.replace("+", " with ")
     between = ":  " if len(one.names) > 1 and one.says else "  "
     gate = "" if one.gated else " (below the gate)"
-    return f"{letter}{between}{one.says}".rstrip() + gate
+    return f"{_letters(one)}{between}{one.says}".rstrip() + gate
 
 
 def _counts(one: ToldCause) -> StyledText:

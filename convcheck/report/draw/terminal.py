@@ -244,10 +244,10 @@ def _rest(
 
 
 def _tolerated(rules: Sequence[RuleRemark], width: int) -> Iterator[StyledText]:
-    """Yield the names of the rules of which a reading is tolerated."""
+    """Yield how many rules there are of which a reading is tolerated."""
     names = dict.fromkeys(rule.rule for rule in rules if rule.verdict == "tolerated")
     if names:
-        said = f"{', '.join(names)} (-v says which readings)"
+        said = f"{plural(len(names), 'disputed rule')} (-v says which readings)"
         yield from labelled("tolerated", _RULES["tolerated"], said, width)
 
 
