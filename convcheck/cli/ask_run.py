@@ -75,7 +75,7 @@ def ask_run(
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
         ended_early=heard.ended_early, consistency=options.consistency, timing=timing,
-        causes=_named(results, setup.causes, sent.catalog),
+        causes=_named(results, setup.causes, sent.catalog), without_causes=not setup.causes,
     )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def command(
     if len(set(backends)) > 1:
         _one_only(reports, files)
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
-    known = _known(reports.known, options.inputs, fail_fast, max_failures)
+    known = _known(reports.known, options, fail_fast, max_failures)
     certified = begin_certificate(files, backends[0], corpus, cases, options)
     journal = _journal(files.resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
@@ -145,20 +145,23 @@ def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None
 
 
 def _known(
-    path: str | None, inputs: str | None, fail_fast: bool, most: int | None
+    path: str | None, options: RunOptions, fail_fast: bool, most: int | None
 ) -> KnownList | None:
     """Read the list before the run, and once: what is wrong in it is better said at once, and a
     pipe has it only once.
     """
     if path is None:
         return None
-    given = {"--inputs": inputs, "--fail-fast": fail_fast, "--max-failures": most}
+    given = {"--inputs": options.inputs, "--fail-fast": fail_fast, "--max-failures": most}
     if other := next((name for name, value in given.items() if value), None):
         hint = f"leave out {other}: a list is for all inputs of a tier"
         raise UsageError(f"--known does not go with {other}", hint=hint)
-    from convcheck.gate.known import read_known
+    from convcheck.gate.known import read_known, refuse_causes
 
-    return read_known(path)
+    known = read_known(path)
+    if options.causes == "none":
+        refuse_causes(known, options.tier)
+    return known
 
 
 def _claims(path: str | None, loaded: Catalog) -> Claims | None:

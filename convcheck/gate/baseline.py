@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from convcheck.causes.gather import gathered
 from convcheck.errors import Place
 from convcheck.gate.compare import CheckedEntry, Comparison, compare
-from convcheck.gate.entry_text import fresh
-from convcheck.gate.failures import Every, Key
+from convcheck.gate.entry_text import fresh, fresh_of_cause
+from convcheck.gate.failures import Every, Key, predicted_by
 from convcheck.gate.glob_match import Index
 from convcheck.gate.globs import globs_of
 from convcheck.gate.judged import HEAD, judged_now, judged_table
 from convcheck.gate.known import released
 from convcheck.gate.known_file import KnownList
 from convcheck.gate.toml import Table, lines_of
-from convcheck.judge.result import RunResult, gates
+from convcheck.judge.result import CauseInWords, RunResult, gates
 
 
 @dataclass(frozen=True)
@@ -112,14 +113,15 @@ def _edit(finding: CheckedEntry, comparison: Comparison, prune: bool) -> _Edit |
     """Return what becomes of an entry, None where it stays as it is."""
     if finding.fault == "stale" or len(finding.unmatched) == len(finding.entry.globs):
         return _Edit(finding.entry.table, "")
-    if not finding.now.ids and not finding.unmatched:
+    if not (finding.now.ids or finding.unmatched or finding.otherwise):
         return None
-    if finding.fault not in _NARROWER and prune:
+    narrows = finding.fault in _NARROWER or bool(finding.otherwise)
+    if prune and not narrows:
         return None
     text = comparison.repaired(finding)
     table = finding.entry.table
     same = text == "\n".join(table.lines) + "\n"
-    return None if same else _Edit(table, text, finding.fault in _NARROWER)
+    return None if same else _Edit(table, text, narrows)
 
 
 def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
@@ -139,11 +141,15 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
 
 
 def _new(result: RunResult, comparison: Comparison, every: Every) -> list[str]:
-    """Write the entries of what fails the run and is in no entry."""
-    index: Index | None = None
+    """Write the entries of what fails the run and is in no entry: by its cause where it has one."""
     failures, entries = comparison.failures, []
-    for key, names in _unlisted(result, comparison):
-        index = index or Index((*failures.cases, *every(("",))))
+    explained = _explained(result, comparison)
+    unlisted = list(_unlisted(result, comparison, {n for _, ids in explained for n in ids}))
+    index = Index((*failures.cases, *every(("",))) if explained or unlisted else ())
+    for causes, names in explained:
+        globs = globs_of(names, failures.unsupported.union(names), index)
+        entries.append(fresh_of_cause(causes, globs, result.tier))
+    for key, names in unlisted:
         globs = globs_of(names, failures.unsupported.union(names), index)
         matched = frozenset[str]().union(*(index.matches(glob) for glob in globs))
         corpus = failures.corpus(matched & failures.cases.keys())
@@ -151,13 +157,33 @@ def _new(result: RunResult, comparison: Comparison, every: Every) -> list[str]:
     return entries
 
 
-def _unlisted(result: RunResult, comparison: Comparison) -> Iterator[tuple[Key, list[str]]]:
-    """Yield each failure with the cases that have it, an operator at a time."""
+def _explained(
+    result: RunResult, comparison: Comparison
+) -> list[tuple[Sequence[CauseInWords], list[str]]]:
+    """Return the causes of what is in no entry, each with its cases."""
+    keys = comparison.failures.keys
+    new = (
+        case
+        for case in result.cases
+        if predicted_by(case)
+        and case.gates(result.level)
+        and any((case.case.id, key) not in comparison.taken for key in keys[case.case.id])
+    )
+    found = gathered(list(new), result.causes).explanations
+    return [(one.causes, [case.case.id for case in one.cases]) for one in found]
+
+
+def _unlisted(
+    result: RunResult, comparison: Comparison, explained: Container[str]
+) -> Iterator[tuple[Key, list[str]]]:
+    """Yield each failure with the cases that have it, an operator at a time; not of cases that
+    are explained.
+    """
     every = comparison.failures.cases
     for key, cases in comparison.failures.by_key.items():
         found: dict[str, list[str]] = {}
         for name, groups in cases.items():
             counts = not key[0] or any(gates(group, result.level) for group in groups)
-            if counts and (name, key) not in comparison.taken:
+            if counts and name not in explained and (name, key) not in comparison.taken:
                 found.setdefault(every[name].case.op, []).append(name)
         yield from ((key, names) for names in found.values())

@@ -19,6 +19,7 @@ from convcheck.judge.result import Fault, RunResult
 if TYPE_CHECKING:
     from packaging.version import Version
 
+Taken = tuple[str, Key]  # a case, and a failure of it
 _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d+)*)")
 
 
@@ -28,8 +29,9 @@ class CheckedEntry:
 
     `here` are its cases in the run, `corpus` is of their specs, and `now` is what of it failed
     there. `partly` tells that the run has not all its cases. `unmatched` are globs that match no
-    case at all, `free` the cases that were judged and do not fail so. `by` is an entry before it
-    that takes what it lists. `excused` tells whether its failures are, whatever its `fault`.
+    case at all, `free` the cases that were judged and do not fail so, `otherwise` those that fail
+    and are not as its cause predicts. `by` is an entry before it that takes what it lists.
+    `excused` tells whether its failures are, whatever its `fault`.
     """
 
     entry: KnownEntry
@@ -39,14 +41,12 @@ class CheckedEntry:
     partly: bool
     unmatched: tuple[str, ...]
     free: tuple[str, ...]
+    otherwise: tuple[str, ...]
     by: KnownEntry | None
+    #: Its failures in the run, each with its case.
+    takes: tuple[Taken, ...]
     fault: Fault | None = None
     excused: bool = False
-
-    @property
-    def key(self) -> Key:
-        """What the entry lists."""
-        return (self.entry.rule, self.entry.verdict)
 
     @property
     def over(self) -> bool:
@@ -76,7 +76,7 @@ class Comparison:
     index: Index
     #: What became of each entry.
     findings: tuple[CheckedEntry, ...]
-    taken: Mapping[tuple[str, Key], KnownEntry]
+    taken: Mapping[Taken, KnownEntry]
 
     def corpus(self, globs: Iterable[str]) -> str:
         """Hash the vectors of the specs of the run's cases that globs match."""
@@ -88,7 +88,7 @@ class Comparison:
         without globs that match nothing. `late` marks its date.
         """
         globs = self.narrowed(finding)
-        if finding.partly:
+        if finding.partly or finding.entry.cause:
             return rewritten(finding.entry, globs, None, "", late)
         return rewritten(finding.entry, globs, finding.now, self.corpus(globs), late)
 
@@ -96,13 +96,16 @@ class Comparison:
         """Return the globs that an entry ought to have: of its own those that fit, and others for
         the cases that these leave.
         """
-        found = {glob: self.index.matches(glob) for glob in finding.entry.globs}
-        if finding.partly or finding.entry.count is None:
+        entry = finding.entry
+        found = {glob: self.index.matches(glob) for glob in entry.globs}
+        if not entry.narrow or (finding.partly and not entry.cause):
             return tuple(glob for glob, names in found.items() if names)
-        free, wanted = self.failures.unsupported, frozenset(finding.now.ids)
+        away = sorted(frozenset[str]().union(*found.values()).difference(finding.here))
+        free, ids = self.failures.unsupported, (*finding.now.ids, *away)
+        wanted = frozenset(ids)
         fitting = [g for g, names in found.items() if names & wanted and names - free <= wanted]
         covered = frozenset[str]().union(*(found[glob] for glob in fitting))
-        left = [name for name in finding.now.ids if name not in covered]
+        left = [name for name in ids if name not in covered]
         return (*fitting, *globs_of(left, free | wanted, self.index))
 
 
@@ -118,7 +121,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     entries = [entry for entry in known.entries if entry.concerns(result.tier, version)]
     failures = Failures(result)
     index = _index(entries, failures, every) if entries else Index(())
-    taken: dict[tuple[str, Key], KnownEntry] = {}
+    taken: dict[Taken, KnownEntry] = {}
     findings = [_judged(_find(entry, failures, index, taken), today) for entry in entries]
     return Comparison(failures, index, tuple(findings), taken)
 
@@ -142,29 +145,45 @@ def _index(entries: Iterable[KnownEntry], failures: Failures, every: Every) -> I
 
 
 def _find(
-    entry: KnownEntry, failures: Failures, index: Index, taken: dict[tuple[str, Key], KnownEntry]
+    entry: KnownEntry, failures: Failures, index: Index, taken: dict[Taken, KnownEntry]
 ) -> CheckedEntry:
     """Find an entry's failures among those that no entry before it has taken."""
     found = {glob: index.matches(glob) for glob in entry.globs}
     matched = frozenset[str]().union(*found.values())
-    here = sorted(matched & failures.order.keys(), key=failures.order.__getitem__)
+    whole = matched - failures.unfinished if entry.cause else matched
+    here = sorted(whole & failures.order.keys(), key=failures.order.__getitem__)
     key = (entry.rule, entry.verdict)
-    having = failures.by_key.get(key, {})
-    failing = [name for name in here if name in having]
-    now = failures.tally(key, [name for name in failing if (name, key) not in taken])
-    by = next((taken[name, key] for name in failing if (name, key) in taken), None)
-    taken.update({(name, key): entry for name in now.ids})
+    having = {name: keys for name in here if (keys := failures.listed(name, key, entry.cause))}
+    listed = [(name, each) for name, keys in having.items() for each in keys]
+    takes = tuple(pair for pair in listed if pair not in taken)
+    by = next((taken[pair] for pair in listed if pair in taken), None)
+    taken.update(dict.fromkeys(takes, entry))
+    others = [name for name in here if name not in having and name not in failures.unsupported]
+    otherwise = _otherwise(others, failures, taken) if entry.cause else ()
+    ids = tuple(dict.fromkeys(name for name, _ in takes))
     return CheckedEntry(
-        entry, tuple(here), failures.corpus(here), now, len(here) < len(matched),
-        tuple(glob for glob, names in found.items() if not names),
-        tuple(name for name in here if name not in having and name not in failures.unsupported),
-        by,
+        entry, tuple(here), failures.corpus(here),
+        FailureCounts(ids, len(ids), "", ()) if entry.cause else failures.tally(key, ids),
+        len(here) < len(matched), tuple(glob for glob, names in found.items() if not names),
+        tuple(name for name in others if name not in otherwise), otherwise, by, takes,
     )  # fmt: skip
 
 
+def _otherwise(
+    names: Iterable[str], failures: Failures, taken: Mapping[Taken, KnownEntry]
+) -> tuple[str, ...]:
+    """Return which of some cases fail, and not as entries before have it."""
+    keys = failures.keys
+    return tuple(n for n in names if any((n, key) not in taken for key in keys.get(n, ())))
+
+
 def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
+    """Return what became of an entry with its fault. What its cause predicts is excused, though
+    other cases of it have changed.
+    """
     fault = _fault(finding, today)
-    excused = bool(finding.now.ids) and not finding.over and fault not in ("expired", "changed")
+    void = fault == "expired" or (fault == "changed" and not finding.entry.cause)
+    excused = bool(finding.now.ids) and not finding.over and not void
     return replace(finding, fault=fault, excused=excused)
 
 
@@ -179,10 +198,10 @@ def _fault(finding: CheckedEntry, today: date) -> Fault | None:
         return "stale"
     if now.ids and entry.until is not None and entry.until < today:
         return "expired"
-    if not (finding.partly or finding.same):
+    if (finding.otherwise and entry.narrow) or not (finding.partly or finding.same):
         return "changed"
     if finding.unmatched:
         return "unmatched"
-    if finding.free and not finding.partly and entry.count is not None:
+    if finding.free and not finding.partly and entry.narrow:
         return "too broad"
     return None

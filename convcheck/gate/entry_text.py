@@ -10,7 +10,7 @@ from typing import Any
 from convcheck.gate.failures import FailureCounts, Key
 from convcheck.gate.inputs import failing_inputs
 from convcheck.gate.known_file import KNOWN, KnownEntry
-from convcheck.judge.result import EVER
+from convcheck.judge.result import EVER, CauseInWords
 
 UNSEEN = "not yet looked into"
 LATE = "this date is past: fix it, or set another"
@@ -35,6 +35,20 @@ def fresh(key: Key, globs: Sequence[str], tier: str, corpus: str, now: FailureCo
         if inputs := failing_inputs(now.failing):
             lines.append(f"inputs = {_globs(inputs)}")
     return "\n".join([*lines, f'reason = "{UNSEEN}"', ""])
+
+
+def fresh_of_cause(causes: Sequence[CauseInWords], globs: Sequence[str], tier: str) -> str:
+    """Write the entry of a cause, or of some together."""
+    names, said = [cause.name for cause in causes], "; and ".join(cause.says for cause in causes)
+    cause = _quoted(names[0]) if len(names) == 1 else json.dumps(names, ensure_ascii=False)
+    lines = (
+        f"[[{KNOWN}]]",
+        f"case = {_globs(globs)}",
+        f"cause = {cause}  # {_ways([said])}",
+        f'tier = "{tier}"',
+        f'reason = "{UNSEEN}"',
+    )
+    return "\n".join([*lines, ""])
 
 
 def _ways(kinds: Sequence[str]) -> str:

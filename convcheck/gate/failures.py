@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from convcheck.gate.inputs import Failing
 from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.failure import fails_whole, failure_key
-from convcheck.judge.result import FAILURES, CaseResult, Group, RunResult, Verdict, corpus_of
+from convcheck.judge.result import (
+    EVER,
+    FAILURES,
+    CaseResult,
+    Group,
+    Names,
+    RunResult,
+    Verdict,
+    corpus_of,
+)
 
 Every = Callable[[tuple[str, ...]], Iterable[str]]
-Key = tuple[str, Verdict]  # the rule's name, '' for a case that failed as a whole
+# the rule's name, '' for a case that failed as a whole; no verdict in an entry of a cause
+Key = tuple[str, Verdict | None]
 _DIGITS = 16  # of a corpus, in a list
 
 
@@ -68,9 +78,29 @@ class Failures:
         return found
 
     @cached_property
+    def keys(self) -> dict[str, list[Key]]:
+        """The failures of each case that fails."""
+        found: dict[str, list[Key]] = {}
+        for key, cases in self.by_key.items():
+            for name in cases:
+                found.setdefault(name, []).append(key)
+        return found
+
+    @cached_property
+    def unfinished(self) -> frozenset[str]:
+        """The cases of which the run has a part."""
+        return frozenset(part.case.id for part in self.result.parts)
+
+    @cached_property
     def unsupported(self) -> frozenset[str]:
         """The cases that were declined: they neither fail nor pass."""
         return frozenset(i for i, case in self.cases.items() if case.verdict == "unsupported")
+
+    def listed(self, name: str, key: Key, causes: Names) -> Sequence[Key]:
+        """Return which failures of a case are those of a key, or what some causes predict."""
+        if causes:
+            return self.keys.get(name, ()) if is_given_by(self.cases[name], causes) else ()
+        return (key,) if name in self.by_key.get(key, ()) else ()
 
     def tally(self, key: Key, ids: Iterable[str]) -> FailureCounts:
         """Merge a failure over some of its cases."""
@@ -109,6 +139,24 @@ class Failures:
 def _kind(group: Group) -> str:
     said = next((example.message for example in group.examples), "")
     return said if group.verdict == "refused" and said else group.kind
+
+
+def is_given_by(case: CaseResult, causes: Names) -> bool:
+    """Return whether all that fails in a case is what some causes predict together: they give
+    every answer, and it depends on no placement.
+    """
+    return causes in predicted_by(case)
+
+
+def predicted_by(case: CaseResult) -> tuple[Names, ...]:
+    """Return the causes that predict all that fails in a case; () where it depends on a placement
+    as well.
+    """
+    failing = [group for group in case.groups if group.verdict in FAILURES]
+    if case.diagnosis is None or fails_whole(case):
+        return ()
+    elsewhere = any(group.placement or group.verdict in EVER for group in failing)
+    return () if elsewhere else case.diagnosis.fits
 
 
 def key_of(verdict: Verdict, group: Group | None) -> Key:

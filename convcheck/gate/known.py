@@ -25,14 +25,17 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
 
     `every` gives the ids of all cases that begin with one of some texts: with them, an entry of
     which the run has not all cases is told from one that is not true any more. What an earlier
-    list said of the result is dropped.
+    list said of the result is dropped. Raises UsageError for a list that names causes, where none
+    were tried.
     """
     free = released(result)
+    if free.without_causes:
+        refuse_causes(known, free.tier)
     comparison = compare(free, known, every, today)
     excuses: dict[str, dict[Key, Excuse]] = {}
     for finding in comparison.findings:
-        for name in finding.now.ids if finding.excused else ():
-            excuses.setdefault(name, {})[finding.key] = _excuse(finding.entry)
+        for name, key in finding.takes if finding.excused else ():
+            excuses.setdefault(name, {})[key] = _excuse(finding.entry)
     return replace(
         free,
         cases=tuple(_excused(case, excuses.get(case.case.id)) for case in free.cases),
@@ -47,6 +50,15 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
             *vanished(known.judged, free, every),
         ),
     )
+
+
+def refuse_causes(known: KnownList, tier: str) -> None:
+    """Refuse a list that names causes, for a run of a tier that tries none. Raises UsageError."""
+    for entry in known.entries:
+        if entry.cause and entry.tier in ("", tier):
+            said = "an entry of a cause, and a run in which no causes were tried"
+            hint = "run it without --causes none, or with a list of rules"
+            raise entry.table.wrong("cause", said, hint)
 
 
 def _not_held(result: RunResult, known: KnownList) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, cast
@@ -11,7 +12,7 @@ from convcheck.errors import Place
 from convcheck.gate.inputs import WRITTEN
 from convcheck.gate.judged import JUDGED, JudgedTable, read_judged
 from convcheck.gate.toml import Table, check_keys, read_tables, text_of, texts_of
-from convcheck.judge.result import FAILURES, Tolerance, Verdict
+from convcheck.judge.result import FAILURES, Names, Tolerance, Verdict
 from convcheck.wording import meant, plural
 
 if TYPE_CHECKING:
@@ -24,13 +25,16 @@ REQUIRED = ("case", "rule", "verdict", "tier", "corpus", "count", "reason")
 OPTIONAL = ("digest", "inputs", "issue", "until", "backend")
 WAIVER_REQUIRED = ("case", "rule", "verdict", "reason")
 WAIVER_OPTIONAL = ("tier", "corpus", "count", "digest", "inputs", "issue", "backend")
+CAUSE_REQUIRED = ("case", "cause", "reason")
+CAUSE_OPTIONAL = ("tier", "issue", "until", "backend")
+_OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest", "inputs")
 _WRITES = "`convcheck baseline` writes it"
 _CORPUS, _DIGEST = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
 class KnownEntry:
-    """A listed failure. What the file leaves out is '' or None.
+    """A listed failure, by its rule or by its cause. What the file leaves out is '' or None.
 
     `globs` are of case ids. `rule` is rule and row as reports print them, '' for a case that
     failed as a whole. `corpus` has 16 hexadecimal digits, `digest` 32.
@@ -39,7 +43,7 @@ class KnownEntry:
     table: Table
     globs: tuple[str, ...]
     rule: str
-    verdict: Verdict
+    verdict: Verdict | None
     #: The tier that it is of; '' for all.
     tier: str
     corpus: str
@@ -56,6 +60,13 @@ class KnownEntry:
     backend: SpecifierSet | None
     #: Ranges that hold every input that failed when it was written.
     inputs: tuple[str, ...] = ()
+    #: The causes that give every answer of its cases together; () of what a rule names.
+    cause: Names = ()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it may cover no case that does not fail so."""
+        return self.count is not None or bool(self.cause and self.table.name == KNOWN)
 
     @property
     def tolerance(self) -> Tolerance:
@@ -100,13 +111,12 @@ def _entry(table: Table) -> KnownEntry:
     if table.name == WAIVER and "until" in table.values:
         hint = "a waiver is for good; what is to be fixed is [[known]]"
         raise table.wrong("until", "a waiver has no 'until'", hint)
-    known = table.name == KNOWN
-    check_keys(table, *(REQUIRED, OPTIONAL) if known else (WAIVER_REQUIRED, WAIVER_OPTIONAL))
+    check_keys(table, *_keys(table))
     return KnownEntry(
         table,
         texts_of(table, "case", "ids or globs of cases, as `convcheck list cases` prints them"),
         _rule(table),
-        cast(Verdict, _one_of(table, "verdict", tuple(sorted(FAILURES)))),
+        cast(Verdict | None, _one_of(table, "verdict", tuple(sorted(FAILURES))) or None),
         _one_of(table, "tier", TIERS),
         _digits(table, "corpus", _CORPUS, 16),
         _count(table),
@@ -116,7 +126,20 @@ def _entry(table: Table) -> KnownEntry:
         _until(table),
         _versions(table),
         _inputs(table),
+        texts_of(table, "cause", "names of causes, as `convcheck baseline` writes them"),
     )
+
+
+def _keys(table: Table) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the keys that a table needs, and those that it may have."""
+    if "cause" in table.values:
+        if other := next((key for key in _OF_A_RULE if key in table.values), None):
+            hint = "a cause says what fails, and how: leave it out"
+            raise table.wrong(other, f"no {other!r} beside a 'cause'", hint)
+        return CAUSE_REQUIRED, CAUSE_OPTIONAL
+    if table.name == KNOWN:
+        return REQUIRED, OPTIONAL
+    return WAIVER_REQUIRED, WAIVER_OPTIONAL
 
 
 def _rule(table: Table) -> str:

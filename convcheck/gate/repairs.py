@@ -67,6 +67,8 @@ def _expired(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
 
 def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
     entry, now = finding.entry, finding.now
+    if entry.cause:
+        return _changed_cause(finding), comparison.repaired(finding)
     if entry.count == now.count:
         said = f"{plural(now.count, 'failure')} as listed, but other inputs or other answers"
     else:
@@ -82,6 +84,13 @@ def _changed(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:
         said += "; leave the digest out where answers depend on the processor"
     said += f"; if this is intended, replace {entry.table.span} with:"
     return said, comparison.repaired(finding)
+
+
+def _changed_cause(finding: CheckedEntry) -> str:
+    ids, cause = finding.otherwise, " with ".join(finding.entry.cause)
+    fails = "case fails" if len(ids) == 1 else "cases fail"
+    return (f"{len(ids):,} {fails} otherwise than {cause} predicts: {_few(ids)}; "
+            f"if this is intended, replace {finding.entry.table.span} with:")  # fmt: skip
 
 
 def _too_broad(finding: CheckedEntry, comparison: Comparison) -> tuple[str, str]:

@@ -300,6 +300,8 @@ class RunResult:
     timing: Timing | None = field(default=None, compare=False)
     #: The causes that the diagnoses of cases name.
     causes: tuple[CauseInWords, ...] = ()
+    #: Whether no causes were tried on what fails.
+    without_causes: bool = False
 
     @property
     def corpus(self) -> str:

@@ -135,6 +135,7 @@ def _run(report: form.ReportJson, types: Types) -> RunResult:
         ended_early=report.ended_early,
         consistency=report.consistency,
         causes=tuple(judged.CauseInWords(c.name, c.says, c.order) for c in report.catalogue),
+        without_causes=report.without_causes,
     )
 
 

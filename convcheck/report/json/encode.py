@@ -58,6 +58,7 @@ def report(result: RunResult) -> form.ReportJson:
         summary=summary(result),
         causes=causes_json(gathered(result.cases, result.causes)),
         catalogue=tuple(map(cause_in_words, result.causes)),
+        without_causes=result.without_causes,
         cases=tuple(map(case, result.cases)),
         parts=tuple(map(encoded_part, result.parts)),
     )

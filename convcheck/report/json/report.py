@@ -480,6 +480,8 @@ class ReportJson(Shape, frozen=True, kw_only=True):
     causes: tuple[CauseJson, ...] = ()
     #: The causes that diagnoses of cases name; absent for none.
     catalogue: tuple[CauseInWordsJson, ...] = ()
+    #: Whether no causes were tried on what fails; absent where they were.
+    without_causes: bool = False
     #: In the order of the plan.
     cases: tuple[CaseJson, ...]
     #: Of a shard: what there is of cases of which others have the rest; absent for none.

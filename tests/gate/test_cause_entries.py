@@ -1,0 +1,204 @@
+"""Entries of a list that name a cause: they excuse what it predicts, and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from known_runs import IDS, TODAY, found, wrong
+from places import ROOT
+from report_runs import TABLE
+
+from convcheck.errors import Place, UsageError
+from convcheck.gate.baseline import baseline, updated
+from convcheck.gate.known import hold, read_known
+from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
+
+NARROW, TRUNCATES = ("through-float32",), ("truncates",)
+BOTH = ("through-float32", "truncates")
+CAUSES = (
+    CauseInWords("through-float32", "rounds twice, through float32", 0),
+    CauseInWords("truncates", "truncates", 5),
+)
+FIRST, SECOND, THIRD = IDS[2], IDS[6], IDS[3]  # to float16, both versions; to bfloat16
+ENTRY = """\
+[[known]]
+case = "onnx.Cast-*/float64-to-float16"
+cause = "through-float32"  # a remark
+tier = "edge"
+reason = "as the hardware does it"
+issue = "https://example.org/1"
+"""
+
+
+def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
+    """Make a run in which these cases fail, each with what gives all of its answers."""
+    result = found({name: wrong(10, 1) for name in fits}, **more)  # type: ignore[arg-type]
+    cases = (
+        replace(c, diagnosis=CaseDiagnosis(100, 10, tuple(fits[c.case.id])))
+        if c.case.id in fits
+        else c
+        for c in result.cases
+    )
+    return replace(result, cases=tuple(cases), causes=CAUSES)
+
+
+def held(text: str, result: RunResult, tmp_path: Path, today: date = TODAY) -> RunResult:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    return hold(result, read_known(str(path)), lambda starts: IDS, today)
+
+
+def excused(result: RunResult) -> list[str]:
+    return [c.case.id for c in result.cases if any(g.excuse for g in c.groups)]
+
+
+def fault(result: RunResult) -> tuple[str, str, str]:
+    """Return what is wrong with the only entry, in words, and the cases of its repair."""
+    [problem] = result.problems
+    repair = tomllib.loads(problem.repair)["known"][0]["case"] if problem.repair else ""
+    return problem.kind, problem.message.replace(str(problem.place.file), "known.toml"), repair
+
+
+TWO = {FIRST: [NARROW], SECOND: [TRUNCATES, NARROW]}  # two causes fit the second alike
+
+
+def test_what_the_cause_predicts_is_excused(tmp_path: Path) -> None:
+    result = held(ENTRY, explained(TWO), tmp_path)
+    assert (result.outcome, result.problems, excused(result)) == ("pass", (), [FIRST, SECOND])
+    whole = held(ENTRY.replace('tier = "edge"\n', ""), explained(TWO), tmp_path)
+    assert (whole.outcome, excused(whole)) == ("pass", [FIRST, SECOND])
+
+
+def test_a_listed_case_with_other_answers_fails(tmp_path: Path) -> None:
+    for other in ([TRUNCATES], [BOTH], []):
+        result = held(ENTRY, explained({FIRST: [NARROW], SECOND: other}), tmp_path)
+        assert (result.outcome, excused(result)) == ("fail", [FIRST])
+        assert fault(result) == (
+            "changed",
+            f"1 case fails otherwise than through-float32 predicts: {SECOND}; if this is intended, "
+            "replace known.toml:1-6 with:",
+            FIRST,
+        )
+        [problem] = result.problems
+        assert "# a remark" in problem.repair
+    untried = explained({FIRST: [NARROW], SECOND: [NARROW]})
+    cases = [replace(c, diagnosis=None) if c.case.id == SECOND else c for c in untried.cases]
+    assert excused(held(ENTRY, replace(untried, cases=tuple(cases)), tmp_path)) == [FIRST]
+
+
+def test_what_depends_on_a_placement_is_no_prediction(tmp_path: Path) -> None:
+    result = explained(TWO)
+    elsewhere = replace(wrong(1, 2, TABLE), placement="odd tail")
+    cases = [
+        replace(c, groups=(*c.groups, elsewhere)) if c.case.id == SECOND else c
+        for c in result.cases
+    ]
+    assert excused(held(ENTRY, replace(result, cases=tuple(cases)), tmp_path)) == [FIRST]
+
+
+def test_stale_expired_and_too_broad(tmp_path: Path) -> None:
+    assert fault(held(ENTRY, explained({}), tmp_path)) == (
+        "stale", "passes now, in all 2 cases; remove the entry, known.toml:1-6", "",
+    )  # fmt: skip
+    both = explained({FIRST: [TRUNCATES], SECOND: [TRUNCATES]})
+    stale = held(ENTRY, both, tmp_path)
+    assert (fault(stale)[0], excused(stale)) == ("stale", [])
+    assert "fail differently" in fault(stale)[1]
+    late = held(ENTRY + "until = 2026-05-01\n", explained(TWO), tmp_path)
+    assert (fault(late)[0], excused(late)) == ("expired", [])
+    broad = held(ENTRY, explained({FIRST: [NARROW]}), tmp_path)
+    assert (fault(broad)[0], fault(broad)[2], excused(broad)) == ("too broad", FIRST, [FIRST])
+
+
+def test_a_part_of_a_run(tmp_path: Path) -> None:
+    """What the other cases cannot change is said: a case that the cause does not explain."""
+    alone = held(ENTRY, explained({FIRST: [NARROW]}, left_out=[SECOND]), tmp_path)
+    assert (alone.outcome, alone.problems, excused(alone)) == ("pass", (), [FIRST])
+    none = held(ENTRY, explained({}, left_out=[SECOND]), tmp_path)
+    assert none.problems == ()
+    other = held(ENTRY, explained({FIRST: [TRUNCATES]}, left_out=[SECOND]), tmp_path)
+    assert (fault(other)[0], fault(other)[2], excused(other)) == ("changed", SECOND, [])
+
+
+def test_a_waiver_of_a_cause_may_cover_more(tmp_path: Path) -> None:
+    waiver = ENTRY.replace("known", "waiver").replace('-float16"', '-*"', 1)
+    result = held(waiver, explained({FIRST: [NARROW], THIRD: [TRUNCATES]}), tmp_path)
+    assert (result.outcome, result.problems, excused(result)) == ("fail", (), [FIRST])
+
+
+def test_a_baseline_has_an_entry_a_cause(tmp_path: Path) -> None:
+    fits = {**TWO, THIRD: [BOTH], IDS[0]: []}
+    written = baseline(explained(fits), lambda starts: IDS)
+    by_cause = [each.get("cause") for each in tomllib.loads(written.text)["known"]]
+    assert by_cause == ["through-float32", list(BOTH), None]
+    assert 'cause = "through-float32"  # rounds twice, through float32\n' in written.text
+    assert held(written.text, explained(fits), tmp_path).outcome == "pass"
+
+
+def test_an_update_narrows_and_adds(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY, encoding="utf-8")
+    now = explained({FIRST: [NARROW], SECOND: [TRUNCATES]})
+    pruned = updated(now, read_known(str(path)), lambda starts: IDS, TODAY, prune=True)
+    assert [e["case"] for e in tomllib.loads(pruned.text)["known"]] == [FIRST]
+    written = updated(now, read_known(str(path)), lambda starts: IDS, TODAY)
+    assert (written.new, written.narrowed, written.changed) == (1, 1, 0)
+    assert held(written.text, now, tmp_path).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        ("count = 3\n", 7, "no 'count' beside a 'cause'"),
+        ('rule = "a / b"\n', 7, "no 'rule' beside a 'cause'"),
+        ("", 3, "an entry of a cause, and a run in which no causes were tried"),
+    ],
+)
+def test_what_does_not_go_with_a_cause(more: str, line: int, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        held(ENTRY + more, replace(explained(TWO), without_causes=True), tmp_path)
+    assert caught.value.message == said
+    assert caught.value.place == Place(str(tmp_path / "known.toml"), line)
+
+
+ASTRAY = """
+import os
+
+from tests.planted.rounding_backends import Truncating
+
+
+class Astray(Truncating):
+    def answer(self, case, inputs):
+        answer = super().answer(case, inputs)
+        answer.arrays[0][inputs[0] == 0x3F808001] ^= int(os.environ.get("ASTRAY", 0))
+        return answer
+"""
+
+
+def test_a_bug_that_changes_within_a_listed_case_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backend truncates, and then gives another wrong answer to one of the inputs that failed."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "gated").mkdir()
+    (tmp_path / "gated/astray.py").write_text(ASTRAY, encoding="utf-8")
+    known, mine = tmp_path / "known.toml", "gated.astray:Astray"
+    choice = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
+    listed = convcheck("baseline", "--backend", mine, *choice, "--out", known, cwd=ROOT)
+    assert listed.returncode == 0, listed.stderr
+    assert [e.get("cause") for e in tomllib.loads(known.read_text())["known"]] == ["truncates"]
+    run = ("run", *choice, "--known", known)
+    assert convcheck(*run, "--backend", mine, cwd=ROOT).returncode == 0
+    astray = convcheck(*run, "--backend", mine, cwd=ROOT, ASTRAY="4")
+    assert astray.returncode == 1
+    assert "no case fails like this now" in " ".join(astray.stdout.split())
+    untried = convcheck(*run, "--backend", mine, "--causes", "none", cwd=ROOT)
+    assert (untried.returncode, untried.stdout) == (2, "")
+    assert "known.toml:" in untried.stderr
+    assert "without --causes none" in untried.stderr
