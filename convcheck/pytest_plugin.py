@@ -224,7 +224,9 @@ class Asker:
         self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
     ) -> None:
         from convcheck.plan.units import later_versions
+        from convcheck.rules.causes import cause_files
 
+        self.causes = cause_files(corpus.catalog)
         self.config, self.address, self.corpus, self.gate = config, address, corpus, gate
         self.later = later_versions(cases)
         self.found: list[CaseResult] = []
@@ -238,7 +240,7 @@ class Asker:
 
         if self.standing is None:
             timeout = self.config.getoption("convcheck_timeout")
-            self.standing = Standing(self.address, self.corpus, timeout)
+            self.standing = Standing(self.address, self.corpus, timeout, self.causes)
             self.config.add_cleanup(self.end)
             opened = self.standing.open(self.config.get_terminal_writer().line)
             self.info = replace(opened, address=self.address)
@@ -258,11 +260,15 @@ class Asker:
         return [one for one in self._held(self.found).problems if one not in self.told]
 
     def _held(self, found: Sequence[CaseResult]) -> RunResult:
+        from convcheck.causes.gather import named_of
         from convcheck.judge.result import RunResult
 
         assert self.info is not None  # noqa: S101
         corpora = self.corpus.digests([one.case for one in found])
-        run = RunResult(self.info, self.corpus.tier, "disputed", corpora, tuple(found))
+        causes = named_of(found, self.causes, self.corpus.catalog.types)
+        run = RunResult(
+            self.info, self.corpus.tier, "disputed", corpora, tuple(found), causes=causes
+        )
         return self.gate.held(run)
 
     def end(self) -> None:
@@ -339,8 +345,8 @@ def _problem(problem: Problem) -> str:
 
 
 def _text(run: RunResult, config: pytest.Config) -> str:
-    """Return first what is wrong, in a line for pytest's summary, then what the terminal report
-    shows of it, with our name of the option that a time-out tells.
+    """Return first the cause, or else what is wrong, in a line for pytest's summary, then what the
+    terminal report shows of it, with our name of the option that a time-out tells.
     """
     from convcheck.report.draw.finding import plain_lines
     from convcheck.report.draw.layout import MAX_WIDTH
@@ -348,8 +354,11 @@ def _text(run: RunResult, config: pytest.Config) -> str:
 
     width = min(config.get_terminal_writer().fullwidth, MAX_WIDTH)
     verbose = config.get_verbosity() > 0
-    found = [one for one in document(run).findings if one.gated]
+    report = document(run)
+    found = [one for one in report.findings if one.gated]
     said = [f"{one.labelled_line} ({one.count or '1 case'})" for one in found[:1]]
+    if causes := report.causes:
+        said = [f"{one.whole} ({one.count})" for one in causes]
     shown = ("\n".join(plain_lines(one, width, verbose)) for one in found)
     parts = [*said, *shown, *map(_problem, run.problems)]
     return "\n\n".join(parts).replace("--timeout", "--convcheck-timeout")

@@ -8,10 +8,13 @@ from convcheck.errors import Place
 from convcheck.judge.result import (
     BackendInfo,
     CallExample,
+    CaseDiagnosis,
     CaseResult,
+    CauseInWords,
     Example,
     Excuse,
     Group,
+    Near,
     Problem,
     RunResult,
     Shard,
@@ -408,10 +411,45 @@ def many() -> RunResult:
     return run(*found, *excused, known=KNOWN_FILE, problems=problems)
 
 
+# Causes --------------------------------------------------------------------------------------
+
+
+CAUSES = (
+    CauseInWords("truncates", "truncates", 0),
+    CauseInWords("toward-zero", "rounds towards zero", 3),
+    CauseInWords("nan-at-max", "gives NaN where <rounding> carries past the largest value", 7),
+)
+
+
+def diagnosed(case: Case, answers: int, *fits: tuple[str, ...]) -> CaseResult:
+    """Return a case of which 312 answers are wrong, and causes give all."""
+    return replace(answered(case, TRUNCATED), diagnosis=CaseDiagnosis(answers, 312, fits))
+
+
+def explained() -> RunResult:
+    """Causes alone and together, a finding that none explains, one that is known."""
+    specs, wide = ("onnx.Cast-19", "onnx.Cast-21"), [("truncates",), ("toward-zero",)]
+    diagnosis = CaseDiagnosis(44, 40, (), (Near("truncates", 31),))
+    other = answered(case("onnx.Cast-21", "float32", "float8e4m3fn"), WRAPPED)
+    known = excused_by(excuse(12, issue=ISSUE), answered(case(specs[1], "int8", "int4"), TURNED))
+    return run(
+        *(diagnosed(case(spec, "float32", "bfloat16"), 980, *wide) for spec in specs),
+        *(diagnosed(case(spec, "float64", "bfloat16"), 1212, *wide) for spec in specs),
+        diagnosed(case(specs[1], "float32", "float16"), 1001, ("truncates", "nan-at-max")),
+        diagnosed(case(specs[1], "float64", "float16"), 733, ("nan-at-max",)),
+        replace(other, diagnosis=diagnosis),
+        passed(case(specs[1], "float32", "uint8")),
+        known,
+        known=KNOWN_FILE,
+        causes=CAUSES,
+    )
+
+
 RUNS = {
     f.__name__: f
     for f in (
         all_pass, failing, kinds, below, interrupted, nothing, calls, known, stale, listed,
+        explained,
     )
 }  # fmt: skip
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, CauseFile
+from convcheck.rules.types import Types
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,17 @@ def causes_named(
     named |= {near.name for one in found for near in one.near}
     words = (CauseInWords(c.name, c.says, i) for i, c in enumerate(catalogue))
     return tuple(one for one in words if one.name in named)
+
+
+def named_of(
+    results: Sequence[CaseResult], files: Sequence[CauseFile], types: Types
+) -> tuple[CauseInWords, ...]:
+    """Return the causes in files that diagnoses name: none are read where they name none.
+
+    Raises SpecError for what cannot be read.
+    """
+    if not any(result.diagnosis for result in results):
+        return ()
+    from convcheck.causes.catalogue import causes_in
+
+    return causes_named(results, causes_in(files, types))

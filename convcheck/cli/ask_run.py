@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from convcheck.cli.progress import Advance
     from convcheck.judge.result import (
         BackendInfo,
-        CaseResult,
-        CauseInWords,
         RunResult,
         Shard,
     )
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     from convcheck.pool.messages import Setup
     from convcheck.report.json.decode import Types
     from convcheck.report.json.journal import Journal
-    from convcheck.rules.causes import CauseFile
-    from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
@@ -53,6 +49,7 @@ def ask_run(
     `most` failing cases. Raises UnavailableError or UsageError where the backend cannot
     be opened.
     """
+    from convcheck.causes.gather import named_of
     from convcheck.judge.result import BackendInfo, RunResult, Timing
     from convcheck.plan.runner import Workers, run
     from convcheck.plan.units import Gathering, units
@@ -62,11 +59,10 @@ def ask_run(
     notes = corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
     sent = corpus.only(unit.case for unit in plan)
     setup = _setup(backend, sent, options)
-    events = run(setup, plan, Workers(options.jobs, options.executor), journal)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
     began, begun = datetime.now(UTC), time.monotonic()
-    heard.all(events, backend)
+    heard.all(run(setup, plan, Workers(options.jobs, options.executor), journal), backend)
     timing = Timing(began, time.monotonic() - begun, heard.seconds)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     info, results = replace(info, address=backend), gathering.results()
@@ -75,7 +71,7 @@ def ask_run(
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
         own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
         ended_early=heard.ended_early, consistency=options.consistency, timing=timing,
-        causes=_named(results, setup.causes, sent.catalog), without_causes=not setup.causes,
+        causes=named_of(results, setup.causes, sent.catalog.types), without_causes=not setup.causes,
     )  # fmt: skip
 
 
@@ -86,18 +82,6 @@ def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:
 
     files = cause_files(sent.catalog) if options.causes == "all" else ()
     return Setup(backend, sent, None, options.timeout, options.consistency, sent.catalog, files)
-
-
-def _named(
-    results: Sequence[CaseResult], files: tuple[CauseFile, ...], loaded: Catalog
-) -> tuple[CauseInWords, ...]:
-    """Return the causes that results name: none are read where they name none."""
-    if not any(result.diagnosis for result in results):
-        return ()
-    from convcheck.causes.catalogue import causes_in
-    from convcheck.causes.gather import causes_named
-
-    return causes_named(results, causes_in(files, loaded.types))
 
 
 def opened_journal(

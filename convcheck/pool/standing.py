@@ -12,6 +12,7 @@ from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Lane, Reported, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING, WorkerProcess
+from convcheck.rules.causes import CauseFile
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Vectors
@@ -39,11 +40,15 @@ def introduced(address: str) -> BackendInfo:
 class Standing:
     """A backend in a worker process that is kept between cases, and replaced when it dies.
 
-    Not to be used by several threads. Whoever makes one has to `close` it.
+    The causes in `causes` are tried on cases that fail. Not to be used by several threads. Whoever
+    makes one has to `close` it.
     """
 
-    def __init__(self, address: str, corpus: Corpus, timeout: float) -> None:
-        setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog)
+    def __init__(
+        self, address: str, corpus: Corpus, timeout: float, causes: tuple[CauseFile, ...]
+    ) -> None:
+        catalog = corpus.catalog
+        setup = Setup(address, corpus, None, timeout, catalog=catalog, causes=causes)
         self._queue = WorkQueue(setup, timeout, deque())
         self._lane = Lane(self._queue)  # never started: this thread does its work
         self._asked = 0

@@ -492,6 +492,33 @@ class ToldCause:
     #: Whether one of the cases fails the run.
     gated: bool
 
+    @property
+    def label(self) -> str:
+        """The letter in words: A; of several together A with C."""
+        return self.letter.replace("+", " with ")
+
+    @property
+    def line(self) -> str:
+        """The letter, and all that the causes do."""
+        return f"{self.label}: {self.whole}"
+
+    @property
+    def count(self) -> str:
+        """How many cases it explains, and answers of these: 4 cases, 680 of 680 answers."""
+        answers = number(self.answers)
+        return f"{plural(len(self.cases), 'case')}, {answers} of {plural(self.answers, 'answer')}"
+
+    @property
+    def scope(self) -> str:
+        """The cases, shortly."""
+        several = self.where and len(self.cases) > 1
+        return f"{self.families}: {'; '.join(self.where)}" if several else self.families
+
+    @property
+    def wrong_answer(self) -> str:
+        """A wrong answer in a line; of a whole call, in which way it is wrong."""
+        return self.instance or self.finding.gist
+
 
 @dataclass(frozen=True)
 class Document:
@@ -544,6 +571,11 @@ class Document:
     wrong_types_that_count: tuple[WrongTypes, ...]
     #: The cases with their findings, by spec, in plan order.
     cases: dict[str, tuple[CaseReport, ...]]
+
+    @cached_property
+    def explained_by(self) -> Mapping[str, ToldCause]:
+        """The cause of each case that is explained, by the id of the case."""
+        return {case.id: one for one in self.causes for case in one.cases}
 
     @cached_property
     def statuses(self) -> tuple[Status, ...]:

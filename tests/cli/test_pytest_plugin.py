@@ -104,6 +104,32 @@ def _report_of_int32(project: Path) -> str:
     return block
 
 
+CAUSED = '''
+import numpy as np
+from convcheck.backends.protocol import Outputs
+
+
+class Mine:
+    """Takes int8 to int16 as if it were unsigned."""
+
+    name, version = "mine", "3"
+
+    def support(self, case):
+        return None
+
+    def answer(self, case, inputs):
+        return Outputs((inputs[0].astype(np.uint16),), ("int16",))
+'''
+
+
+def test_a_failure_begins_with_its_cause(project: Path) -> None:
+    (project / "mymodule" / "backend.py").write_text(CAUSED)
+    found, shown = verdicts(project, *MINE, "-k", "Cast-21/int8-to-int16")
+    assert found == {f"{LINE}int16": "failure"}
+    said = "goes through uint8; what that cannot hold: wrap (1 case, 256 of 256 answers)"
+    assert f"\n{said}\n\nFAIL  " in shown
+
+
 def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
     words = "Cast-21/int8-to-int32 or Cast-21/int8-to-int16"
     found, shown = verdicts(project, *MINE, "-k", words, "-n", "2")

@@ -69,7 +69,7 @@ def test_wide_golden(name: str) -> None:
     check_golden(f"report-{name}-200.txt", shown(RUNS[name](), 200), 200)
 
 
-@pytest.mark.parametrize("name", ["known", "stale", "listed", "failing", "all_pass"])
+@pytest.mark.parametrize("name", ["known", "stale", "listed", "failing", "all_pass", "explained"])
 def test_quiet_golden(name: str) -> None:
     check_golden(f"report-{name}-quiet.txt", shown(RUNS[name](), quiet=True))
 

@@ -18,6 +18,7 @@ from report_runs import (
     TRUNCATED,
     answered,
     case,
+    explained,
     known,
     listed,
     many,
@@ -52,7 +53,7 @@ def commands(result: RunResult) -> list[tuple[str, dict[str, str], str]]:
     return [read(line) for line in annotated(result)]
 
 
-@pytest.mark.parametrize("name", ["listed", "kinds"])
+@pytest.mark.parametrize("name", ["listed", "kinds", "explained"])
 def test_golden(name: str) -> None:
     check_golden(f"github-{name}.txt", "".join(f"{x}\n" for x in annotated(RUNS[name]())), None)
 
@@ -67,6 +68,19 @@ def test_a_finding_is_an_error_with_the_block_as_its_message() -> None:
     assert first[:2] == ("error", {"title": "FAIL db8eefcc: overflow gives NaN, not max (4 cases)"})
     assert second[1]["title"] == "FAIL ea9d4294: one ulp too small in magnitude (2 cases)"
     assert "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 0x3f808001\n" in second[2]
+
+
+def test_a_cause_is_an_error_and_what_it_explains_is_none() -> None:
+    first, second, third, fourth = (read[1]["title"] for read in commands(explained()))
+    assert first == "A: truncates (4 cases, 4,384 of 4,384 answers)"
+    assert second.startswith(
+        "B: gives NaN where <rounding> carries past the largest value (1 case,"
+    )
+    assert third == "FAIL db8eefcc: overflow gives NaN, not max (1 case)"
+    assert fourth.startswith("A with B: truncates; and gives NaN")  # no cause that is not told
+    assert (
+        "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in commands(explained())[0][2]
+    )
 
 
 def test_what_is_wrong_with_the_list_is_shown_at_its_line() -> None:

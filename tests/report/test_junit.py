@@ -27,6 +27,7 @@ from report_runs import (
     answered,
     case,
     excuse,
+    explained,
     listed,
     many,
     passed,
@@ -58,7 +59,7 @@ def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
     return tags[0] if tags else ("", "")
 
 
-@pytest.mark.parametrize("name", ["listed", "failing", "kinds", "all_pass", "calls"])
+@pytest.mark.parametrize("name", ["listed", "failing", "kinds", "all_pass", "calls", "explained"])
 def test_golden(name: str) -> None:
     text = in_junit(RUNS[name]())
     SCHEMA.validate(text)
@@ -103,6 +104,21 @@ def test_the_outcome_of_a_case() -> None:
     assert outcome(gone("error", "IndexError")) == ("error", "IndexError")
     assert outcome(gone("unsupported", "no kernel")) == ("skipped", "unsupported: no kernel")
     assert outcome(gone("undefined"))[0] == "skipped"
+
+
+def test_the_cause_stands_before_what_is_wrong() -> None:
+    root = rendered(explained())
+    failures = list(root.iter("failure"))
+    why = "cause A: truncates"
+    caused = [one for one in failures if str(one.get("message")).startswith(f"{why}; one ulp")]
+    assert len(caused) == 4
+    assert all(str(one.text).startswith(f"\n{why}\n\nFAIL  ") for one in caused)
+    [plain] = [one for one in failures if "cause" not in str(one.get("message"))]
+    assert "FAIL  onnx.Cast-21/float32-to-float8e4m3fn" in str(plain.text)
+    named = {one.get("name"): one.get("value") for one in root[1].iter("property")}
+    assert named["cause A"] == "truncates: truncates"
+    assert str(named["cause A+B"]).startswith("truncates+nan-at-max: truncates; and gives NaN")
+    assert "cause B" not in {one.get("name") for one in root[0].iter("property")}
 
 
 def test_below_the_gate_passes_and_says_so() -> None:

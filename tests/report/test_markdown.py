@@ -23,9 +23,11 @@ from report_runs import (
     WRAPPED,
     answered,
     case,
+    diagnosed,
     dtype,
     excuse,
     excused_by,
+    explained,
     known,
     listed,
     many,
@@ -36,7 +38,7 @@ from report_runs import (
 )
 
 from convcheck.errors import Place
-from convcheck.judge.result import BackendInfo, Problem, RunResult
+from convcheck.judge.result import BackendInfo, CauseInWords, Problem, RunResult
 from convcheck.report.draw import markdown
 
 LIMIT = 1 << 16
@@ -80,7 +82,9 @@ def check(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["listed", "known", "failing", "kinds", "calls", "nothing"])
+@pytest.mark.parametrize(
+    "name", ["listed", "known", "failing", "kinds", "calls", "nothing", "explained"]
+)
 def test_golden(name: str) -> None:
     check_golden(f"markdown-{name}.md", in_markdown(RUNS[name]()), None)
 
@@ -114,6 +118,29 @@ def test_a_finding_has_its_rule_its_citation_its_bits_and_the_command() -> None:
     assert "convcheck explain onnx.Cast-19/float32-to-bfloat16 0x3f808001\n" in blocks(text)
     bits, _ = [block for block in blocks(text) if "0x3f81" in block]  # of either operator
     assert bits.startswith("input     0 01111111 00000001000000000000001  1.0039064\n")
+
+
+def test_causes_come_first_in_a_table_and_what_they_explain_is_no_finding() -> None:
+    lines = in_markdown(explained()).splitlines()
+    assert lines[6].startswith("**7 of 9 cases fail; 2 causes explain 6 of them, every answer")
+    assert lines[10].startswith("| **A** | truncates | 4 | 4,384 of 4,384 | `0x")
+    assert lines[12].startswith("| **A with B** | both | 1 | 1,001 of 1,001 | `0x")
+    rest = in_markdown(explained()).partition("not explained: 1 case, 1 finding")[2]
+    assert "overflow gives NaN, not max" in rest
+    assert "one ulp too small" not in rest
+    unfolded = [line for line in lines if line and not line.startswith(("|", ">"))]
+    assert len(unfolded) < 100
+
+
+def test_many_causes_stay_small() -> None:
+    made = [
+        diagnosed(case(f"onnx.Cast-{i}", "float32", "bfloat16"), 980, (f"c{i}",))
+        for i in range(100, 200)
+    ]
+    said = tuple(CauseInWords(f"c{i}", f"does {i} " * 99, i) for i in range(100, 200))
+    text = in_markdown(run(*made, causes=said))
+    check(text)
+    assert "… and 70 more causes." in text
 
 
 def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:

@@ -24,6 +24,7 @@ from report_runs import (
     answered,
     case,
     excuse,
+    explained,
     group,
     hostile,
     run,
@@ -122,7 +123,7 @@ def only(result: RunResult) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["listed", "failing"])
+@pytest.mark.parametrize("name", ["listed", "failing", "explained"])
 def test_golden(name: str) -> None:
     text = sarif.render(document(RUNS[name]()), "convcheck run --backend ort")
     version = f'"version": "{convcheck.__version__}"'
@@ -130,10 +131,12 @@ def test_golden(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_result_a_finding_and_a_problem_of_the_list(name: str) -> None:
+def test_a_result_a_cause_what_none_explains_and_a_problem_of_the_list(name: str) -> None:
     result = RUNS[name]()
     made, found = document(result), rendered(result)
-    assert len(found["results"]) == len(made.findings) + len(made.problems)
+    excused = sum(finding.excuse is not None for finding in made.findings)
+    shown = len(made.causes) + len(made.unexplained) + excused + len(made.problems)
+    assert len(found["results"]) == shown
     ids = [rule["id"] for rule in found["tool"]["driver"]["rules"]]
     assert len(ids) == len(set(ids))
     assert set(ids) == {one["ruleId"] for one in found["results"]}
@@ -151,6 +154,19 @@ def test_a_result_is_at_the_line_of_the_spec_with_the_sentence_and_the_id() -> N
     [rule] = rendered(result)["tool"]["driver"]["rules"]
     assert ELSE.cite in rule["help"]["text"]
     assert "specs/onnx/cast-13.yaml:27" in rule["help"]["text"]
+
+
+def test_a_cause_is_a_rule_with_one_result_of_all_its_cases() -> None:
+    found = rendered(explained())
+    [rule] = [one for one in found["tool"]["driver"]["rules"] if one["id"] == "cause/truncates"]
+    assert rule["fullDescription"] == {"text": "truncates"}
+    [one] = [one for one in found["results"] if one["ruleId"] == rule["id"]]
+    assert one["level"] == "error"
+    assert one["message"]["text"].startswith("A: truncates (4 cases, 4,384 of 4,384 answers)\n")
+    assert len(one["locations"][0]["logicalLocations"]) == 4
+    assert one["partialFingerprints"]["convcheckFinding/v1"] == "truncates"
+    below = rendered(replace(explained(), level="normative"))["results"]
+    assert [one["level"] for one in below if one["ruleId"] == rule["id"]] == ["note"]
 
 
 def test_the_level_is_that_of_rule_and_verdict() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import GLUE
-from convcheck.report.document import ToldCause
+from convcheck.report.document import Document, ToldCause
 from convcheck.report.draw.finding import evidence_lines
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
@@ -32,6 +32,30 @@ def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
     return f"{said}{count} {does} {explained} of them, every answer of each"
 
 
+def causes_summary(document: Document) -> str:
+    """Say how many cases of a run fail, and how many of these its causes explain."""
+    failing, judged = _failing(document), 0
+    for some in document.cases.values():
+        judged += sum(one.judged > 0 or one.fails for one in some)
+    return summary_line(failing, judged, document.causes)
+
+
+def unexplained_summary(document: Document) -> str:
+    """Say how many cases no cause explains, and in how many findings."""
+    left = _failing(document) - len(document.explained_by)
+    findings = plural(len(document.unexplained), "finding")
+    return f"not explained: {plural(left, 'case')}, {findings}"
+
+
+def _failing(document: Document) -> int:
+    return sum(one.fails for some in document.cases.values() for one in some)
+
+
+def plain_cause_lines(one: ToldCause, width: int) -> list[str]:
+    """Return the lines of a cause without colours, its wrong answer bit by bit."""
+    return [line.plain.rstrip() for line in _at_length(one, width, verbose=False, whole=False)]
+
+
 def cause_lines(
     causes: Sequence[ToldCause], width: int, verbose: bool, whole: bool = False
 ) -> Iterator[StyledText]:
@@ -50,6 +74,19 @@ def cause_lines(
     yield from _together([one for one in causes if not one.says], width)
 
 
+def cause_per_line(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
+    """Yield a line a cause: its cases, its letter, and what it does."""
+    letters = max((len(one.letter) for one in causes), default=0)
+    for one in causes:
+        count = f"{plural(len(one.cases), 'case'):>10}  "
+        answers = number(one.answers)
+        said = f"{one.whole}, {answers} of {answers}: {one.scope}"
+        room = width - len(count) - letters - 2
+        yield StyledText.assemble(
+            count, (one.letter.ljust(letters), "bold red"), f"  {cut(said, room)}"
+        )
+
+
 def _weighed(one: ToldCause, lines: Iterator[StyledText]) -> Iterator[StyledText]:
     """Yield lines, dim where the cause fails no run."""
     for line in lines:
@@ -62,7 +99,7 @@ def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterat
     *front, last = paragraph(_title(one), width, 0, 3, "bold red")
     yield from front
     yield from to_margins(last, _counts(one), width)
-    lines = list(paragraph(_where(one), width, hang=2))
+    lines = list(paragraph(one.scope, width, hang=2))
     *front, last = lines if verbose or len(lines) <= _LINES else [*lines[:_LINES], _more()]
     yield from front
     yield from to_margins(last, StyledText(one.finding.id, "dim"), width)
@@ -78,10 +115,10 @@ def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
     beside = last.cell_len + counts.cell_len + 2 <= width
     if beside:
         yield from to_margins(last, counts, width)
-        yield StyledText(" " * INDENT + cut(_where(one), width - INDENT))
+        yield StyledText(" " * INDENT + cut(one.scope, width - INDENT))
     else:
         yield last
-        said = cut(_where(one), width - INDENT - counts.cell_len - 2)
+        said = cut(one.scope, width - INDENT - counts.cell_len - 2)
         yield from to_margins(StyledText(" " * INDENT + said), counts, width)
     yield from _instance(one, width)
     if not minor and one.finding.explain:
@@ -95,32 +132,22 @@ def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
 
 def _together(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
     """Yield the causes that are at work together and stand above, each with its cases."""
-    told = (f"{_letters(one)} {plural(len(one.cases), 'case')}" for one in causes)
+    told = (f"{one.label} {plural(len(one.cases), 'case')}" for one in causes)
     if said := ", ".join(told):
         glued = said.replace(" with ", f"{GLUE}with{GLUE}").replace(" case", f"{GLUE}case")
         yield from labelled("together", "bold red", f"{glued} (-v)", width)
-
-
-def _letters(one: ToldCause) -> str:
-    return one.letter.replace("+", " with ")
 
 
 def _title(one: ToldCause) -> str:
     """Return 'A  rounds twice'; of two together 'A with C', and what of them is new."""
     between = ":  " if len(one.names) > 1 and one.says else "  "
     gate = "" if one.gated else " (below the gate)"
-    return f"{_letters(one)}{between}{one.says}".rstrip() + gate
+    return f"{one.label}{between}{one.says}".rstrip() + gate
 
 
 def _counts(one: ToldCause) -> StyledText:
     cases, answers = plural(len(one.cases), "case"), number(one.answers)
     return StyledText(f"{cases}  {answers} of {answers}", "dim")
-
-
-def _where(one: ToldCause) -> str:
-    """Return the cases, shortly."""
-    several = one.where and len(one.cases) > 1
-    return f"{one.families}: {'; '.join(one.where)}" if several else one.families
 
 
 def _more() -> StyledText:
@@ -129,7 +156,7 @@ def _more() -> StyledText:
 
 def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
     """Yield a wrong answer in a line, and what it departs from, in as much as there is room for."""
-    said = one.instance or one.finding.gist
+    said = one.wrong_answer
     by = one.finding.decisions[0] if one.finding.decisions else None
     room = width - INDENT - len(said) - 2
     rests = [f"{by.source}, {by.level}", by.level] if by else []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.report.document import Document, Finding, ProblemInWords
+from convcheck.report.document import Document, Finding, ProblemInWords, ToldCause
+from convcheck.report.draw.causes import plain_cause_lines
 from convcheck.report.draw.finding import plain_lines
 from convcheck.report.draw.layout import cut
 from convcheck.streams import no_commands, visible
@@ -17,12 +18,13 @@ _NEW_LINE = "\n"
 
 
 def annotation_lines(document: Document) -> Iterator[str]:
-    """Yield a line an annotation: what is wrong with the list of known failures, then the findings.
+    """Yield a line an annotation: what is wrong with the list of known failures, then the causes,
+    then the findings that none explains. Causes that others of them consist of come last.
 
     Of more than are shown, the last says how many are left out. A run that has nothing to say
     gives nothing.
     """
-    found = [_finding(finding) for finding in document.findings if finding.gated]
+    found = list(_found(document))
     wrong = [_problem(problem) for problem in document.problems]
     total, most = len(found) + len(wrong), _MOST
     if total > _MOST:
@@ -37,6 +39,19 @@ def annotation_lines(document: Document) -> Iterator[str]:
         yield _command("error", reasons, title=f"convcheck: {word.lower()}")
     elif document.head.interrupted:
         yield _command("warning", "results are partial", title="convcheck: interrupted")
+
+
+def _found(document: Document) -> Iterator[str]:
+    causes = [one for one in document.causes if one.gated]
+    yield from (_cause(one) for one in causes if one.says)
+    yield from (_finding(finding) for finding in document.unexplained if finding.gated)
+    yield from (_cause(one) for one in causes if not one.says)
+
+
+def _cause(one: ToldCause) -> str:
+    """Return what it does, and as the message the lines that the terminal prints."""
+    title = f"{cut(one.line, _LONG)} ({one.count})"
+    return _command("error", _NEW_LINE.join(plain_cause_lines(one, _WIDTH)), title=title)
 
 
 def _problem(one: ProblemInWords) -> str:

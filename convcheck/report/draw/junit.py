@@ -1,14 +1,15 @@
 """The report of a run as JUnit XML, for programs that show the results of tests.
 
-A suite a spec, a test a case. A failure that does not fail the run is a skipped test if a list
-excuses it, else a test that passes and says so. Times are those that workers took; of a report that
-was read they are not known.
+A suite a spec, a test a case. What explains a case stands before what is wrong with it; the causes
+of a suite are properties of it, since the schema has none of a test. A failure that does not fail
+the run is a skipped test if a list excuses it, else a test that passes and says so. Times are those
+that workers took; of a report that was read they are not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
@@ -45,7 +46,7 @@ def _sums(suites: Iterable[Element]) -> dict[str, str]:
 
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
-    tests = [_test(case, document.head.address) for case in cases]
+    tests = [_test(case, document) for case in cases]
     began = {"timestamp": document.head.began} if document.head.began else {}
     return _suite_of(name, _properties(name, document), tests, {**_time(cases), **began})
 
@@ -85,26 +86,37 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
         "convcheck": __version__,
         **({"known": head.known} if head.known else {}),
         **({"shard": "/".join(map(str, head.shard))} if head.shard else {}),
+        **dict(_causes(spec, document)),
     }
+
+
+def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
+    """Yield the causes of failures of a spec: letter, then name and sentence."""
+    for one in document.causes:
+        if any(case.spec == spec for case in one.cases):
+            yield f"cause {one.letter}", f"{'+'.join(one.names)}: {one.whole}"
 
 
 # A case --------------------------------------------------------------------------------------
 
 
-def _test(case: CaseReport, address: str) -> Element:
-    found = findings_of(case.failures, address)
+def _test(case: CaseReport, document: Document) -> Element:
+    found = findings_of(case.failures, document.head.address)
+    cause = document.explained_by.get(case.case.id)
+    why = f"cause {cause.line}" if cause else ""
     test = _named(case.case.spec, case.case.name, _time([case]))
     gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
-        _say(test, tag, _gist(gated), gated[0].verdict, found)
+        said = "; ".join(filter(None, (why, _gist(gated))))
+        _say(test, tag, said, gated[0].verdict, _body(found, why))
     elif excuses := _excuses(found):
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
     elif case.verdict in ("unsupported", "undefined"):
         _say(test, "skipped", _why_not(case), case.verdict)
     elif found:
-        SubElement(test, "system-out").text = _legal(_body(found))
+        SubElement(test, "system-out").text = _legal(_body(found, why))
     elif case.verdict == "tolerated":
         SubElement(test, "system-out").text = _legal(_tolerated(case.row_counts))
     return test
@@ -126,11 +138,11 @@ def _named(classname: str, name: str, time: Mapping[str, str] = _UNTIMED) -> Ele
     return Element("testcase", {"classname": _legal(classname), "name": _legal(name), **time})
 
 
-def _say(test: Element, tag: str, message: str, kind: str, found: Sequence[Finding] = ()) -> None:
-    """Add the outcome of a test; the body has what was found."""
+def _say(test: Element, tag: str, message: str, kind: str, body: str = "") -> None:
+    """Add the outcome of a test; the body says what was found."""
     outcome = SubElement(test, tag, {"type": kind, "message": _legal(clean(message))})
-    if found:
-        outcome.text = _legal(_body(found))
+    if body:
+        outcome.text = _legal(body)
 
 
 def _gist(found: Sequence[Finding]) -> str:
@@ -140,10 +152,10 @@ def _gist(found: Sequence[Finding]) -> str:
     return "; ".join(filter(None, (finding.gist, finding.count, finding.row, more)))
 
 
-def _body(found: Sequence[Finding]) -> str:
-    """Return the findings as the terminal prints them."""
+def _body(found: Sequence[Finding], why: str) -> str:
+    """Return what explains a case, '' for nothing, and the findings as the terminal prints them."""
     shown = ("\n".join(plain_lines(finding, _WIDTH)) for finding in found)
-    return "\n" + "\n\n".join(shown) + "\n"
+    return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
 
 
 def _why_not(case: CaseReport) -> str:

@@ -1,20 +1,22 @@
 """The report of a run as Markdown, for the summary page of a job: GitHub's, and others'.
 
 It stays under 64 KB, of which the findings have what the rest leaves; whole findings are left out
-from the end, and the report says how many.
+from the end, and the report says how many. Causes come first, in a table that fits a screen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from textwrap import dedent
 
 from convcheck.judge.words import GLUE, clean
-from convcheck.report.document import Document, Finding, Listed, ProblemInWords
+from convcheck.report.document import Document, Finding, Listed, ProblemInWords, ToldCause
+from convcheck.report.draw.causes import causes_summary, unexplained_summary
 from convcheck.report.draw.finding import command_lines, example_lines
 from convcheck.report.draw.layout import cut
+from convcheck.report.draw.matrix import LETTERS
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES
@@ -24,7 +26,10 @@ LIMIT = 64_000  # bytes
 _WIDTH = 90  # of what stands in code blocks
 _OPEN = 3  # findings that are not folded
 _LONG = 300
-_SHARES = {"problems": 20_000, "counts": 6_000, "matrices": 12_000, "known": 6_000}  # at most
+_ROWS = 30  # of the table of causes
+_SHARES = {  # at most, in bytes
+    "problems": 20_000, "causes": 16_000, "counts": 6_000, "matrices": 12_000, "known": 6_000,
+}  # fmt: skip
 _MARKS = re.compile(r"([\\`*_\[\]<>#~$&])")
 _LINK = re.compile(r"https?://[^\s<>]+")
 _REFERENCE = re.compile(r"([@#])(?=\w)")
@@ -34,14 +39,17 @@ def render(document: Document, command: str = "") -> str:
     """Return the report: the verdict, what is wrong, then the counts."""
     head = _head(document)
     problems = [_problem(one) for one in document.problems]
-    before = _fit(problems, _SHARES["problems"], "more entry", "more entries")
+    before = [
+        *_fit(problems, _SHARES["problems"], "more entry", "more entries"),
+        *(_causes(document) if document.causes else ()),
+    ]
     after = [
         *_fit(list(_matrices(document)), _SHARES["matrices"], "more matrix", "more matrices"),
         *_fit(_counts(document), _SHARES["counts"], "table", "tables"),
         *_known(document.listed),
     ]
     left = LIMIT - _size([head, *before, *after])
-    findings = list(_findings([one for one in document.findings if not one.excuse]))
+    findings = list(_findings(document.unexplained, opened=0 if document.causes else _OPEN))
     shown = _fit(findings, left, "more finding", "more findings")
     page = "\n\n".join([head, *before, *shown, *after]) + "\n"
     return page.encode(errors="backslashreplace").decode()  # a path need not be of Unicode
@@ -82,12 +90,50 @@ def _problem(one: ProblemInWords) -> str:
     return "\n\n".join([said, *([fence(one.repair, "toml")] if one.repair else [])])
 
 
-def _findings(found: Sequence[Finding]) -> Iterator[str]:
+def _causes(document: Document) -> Iterator[str]:
+    """Yield a row a cause, then folded what there is to say of each."""
+    causes = document.causes
+    yield f"**{escaped(causes_summary(document))}**"
+    heads = ("", "what it does", "cases", "answers", "such as")
+    yield table(heads, map(_row, causes[:_ROWS]), words=(0, 1, 4))
+    if left := causes[_ROWS:]:
+        yield f"… and {plural(len(left), 'more cause')}."
+    pieces = [_cause(one) for one in causes]
+    shown = _fit(pieces, _SHARES["causes"], "more cause", "more causes")
+    yield folded("The causes: where, by which rule, and how to see it", shown)
+    if document.unexplained:
+        yield f"**{escaped(unexplained_summary(document))}**"
+
+
+def _row(one: ToldCause) -> list[str]:
+    answers = number(one.answers)
+    gate = "" if one.gated else " (below the gate)"
+    return [
+        f"**{one.label}**",
+        escaped(cut(one.says or "both", _LONG) + gate),
+        number(len(one.cases)),
+        f"{answers} of {answers}",
+        code(cut(one.wrong_answer, _LONG)),
+    ]
+
+
+def _cause(one: ToldCause) -> str:
+    others = escaped(cut("; ".join(one.others), _LONG))
+    _, *shown = _finding(one.finding)  # the first names the example's case alone
+    return "\n\n".join([
+        f"**{escaped(cut(one.line, _LONG))}** ({one.count})",
+        f"- {code(cut(one.scope, _LONG))}",
+        *([f"No input asked tells it from: {others}"] if others else []),
+        *shown,
+    ])  # fmt: skip
+
+
+def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
     """Yield the findings, the first in full and the others folded; below the gate all are."""
     for i, finding in enumerate(found):
         title = f"{finding.label} {finding.id}: {cut(finding.line, _LONG)}"
         count = finding.count or "1 case"
-        if i < _OPEN and finding.gated:
+        if i < opened and finding.gated:
             yield "\n\n".join([f"### {escaped(title)} ({count})", *_finding(finding)])
         else:
             yield folded(f"{title} ({count})", _finding(finding))
@@ -119,8 +165,11 @@ def _example(finding: Finding) -> list[str]:
 
 
 def _matrices(document: Document) -> Iterator[str]:
-    """Yield the rows and columns with failures of each spec's matrix; of equal ones one."""
-    every = document.failing
+    """Yield the rows and columns with failures of each spec's matrix, of equal ones one; where
+    there are causes, that of one version of each operator.
+    """
+    lettered = {spec: one for bundle in document.letters for spec, one in bundle.items()}
+    every = lettered if document.causes else document.failing
     for one in dict.fromkeys(every.values()):
         specs = compact_specs(spec for spec, other in every.items() if other == one)
         yield folded(f"{specs}: where it fails", [_grid(one), _legend(one)])
@@ -142,7 +191,8 @@ def _cell(symbol: str) -> str:
 def _legend(one: StatusMatrix) -> str:
     present = {status for *_, status in one.cells}
     said = ", ".join(f"{s.symbol} {s.word}" for s in STATUSES if s in present)
-    return escaped(f"{said}. Rows and columns without a failure are left out.")
+    letters = f"; {LETTERS}" if present - set(STATUSES) else ""
+    return escaped(f"{said}{letters}. Rows and columns without a failure are left out.")
 
 
 def _counts(document: Document) -> list[str]:
@@ -215,8 +265,11 @@ def folded(title: str, pieces: Iterable[str]) -> str:
     return "\n\n".join([head, *pieces, "</details>"])
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells that are Markdown."""
-    lines = [heads, ["---", *["--:"] * (len(heads) - 1)], *rows]
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)
+) -> str:
+    """Return a table of cells that are Markdown; columns that are not of words are to the right."""
+    sides = ["---" if i in words else "--:" for i in range(len(heads))]
+    lines = [heads, sides, *rows]
     cells = ((cell.replace("|", "\\|") for cell in line) for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -12,6 +12,7 @@ from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES, Status
 
 NOT_ASKED = "_"
+LETTERS = "a letter: what explains the cell, of several causes that of most cases"
 _INDENT = 2
 
 
@@ -31,8 +32,7 @@ def letter_lines(bundles: Sequence[Mapping[str, StatusMatrix]], width: int) -> I
     if bundles:
         shown = {status for b in bundles for one in b.values() for *_, status in one.cells}
         yield from legend_lines({one for one in shown if one in STATUSES}, width)
-        said = "a letter: what explains the cell, of several causes that of most cases"
-        yield from paragraph(said, width, indent=_INDENT, style="dim")
+        yield from paragraph(LETTERS, width, indent=_INDENT, style="dim")
         yield StyledText()
 
 

@@ -1,5 +1,6 @@
 """What a run found as SARIF 2.1.0, for programs that show the findings of analysers: GitHub's code
-scanning, and others'. A result a finding, at the line of the spec that decided.
+scanning, and others'. A result a cause, and one a finding that none explains, at the line of the
+spec that decided.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ from urllib.parse import quote
 from convcheck import __version__
 from convcheck.errors import Place
 from convcheck.judge.words import GLUE
-from convcheck.report.document import Document, Finding, ProblemInWords
+from convcheck.report.document import Document, Finding, ProblemInWords, ToldCause
+from convcheck.report.draw.causes import plain_cause_lines
 from convcheck.report.draw.finding import plain_lines
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _WIDTH = 100
+_LEVELS = ("error", "warning", "note")  # the worst first
 _LIST = "known-failures"  # of what is wrong with the list of them
 Json = dict[str, Any]
 
 
 def render(document: Document, command: str = "") -> str:
     """Return the report, a whole JSON document."""
-    found = [*_findings(document), *map(_problem, document.problems)]
+    found = [*_causes(document), *_findings(document), *map(_problem, document.problems)]
     rules = list({result["ruleId"]: rule for rule, result in reversed(found)}.values())[::-1]
     index = {rule["id"]: at for at, rule in enumerate(rules)}
     results = [{**result, "ruleIndex": index[result["ruleId"]]} for _, result in found]
@@ -55,12 +58,47 @@ def _invocation(document: Document, command: str) -> Json:
     }
 
 
+# Causes ----------------------------------------------------------------------------------------
+
+
+def _causes(document: Document) -> Iterator[tuple[Json, Json]]:
+    for one in document.causes:
+        name = "+".join(one.names)
+        rule = _rule(
+            f"cause/{name}",
+            f"cause: {name}",
+            one.whole,
+            "A wrong conversion that gives every answer of the cases that it explains, the right "
+            "answers and the wrong ones.",
+        )
+        yield rule, _caused(document, one, rule["id"])
+
+
+def _caused(document: Document, one: ToldCause, rule: str) -> Json:
+    explained = {case.id for case in one.cases}
+    levels = {
+        _level(finding)
+        for finding in document.findings
+        if any(member.case.id in explained for member in finding.members)
+    }
+    text = "\n".join([f"{one.line} ({one.count})", "", *plain_cause_lines(one, _WIDTH)])
+    place = one.finding.decisions[0].place
+    return {
+        "ruleId": rule,
+        "level": next(level for level in _LEVELS if level in levels),
+        "message": {"text": _text(text)},
+        "locations": [_location(place, [case.id for case in one.cases])],
+        "partialFingerprints": _fingerprints("+".join(one.names)),
+    }
+
+
 # Findings ------------------------------------------------------------------------------------
 
 
 def _findings(document: Document) -> Iterator[tuple[Json, Json]]:
     places = _places(document)
-    for finding in document.findings:
+    excused = [finding for finding in document.findings if finding.excuse]
+    for finding in (*document.unexplained, *excused):
         case = finding.members[0].case
         by = finding.decisions[0] if finding.decisions else None
         name = by.rule if by else finding.verdict

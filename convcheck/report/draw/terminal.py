@@ -15,7 +15,12 @@ from convcheck.report.document import (
     RuleRemark,
     SpecCounts,
 )
-from convcheck.report.draw.causes import cause_lines, summary_line
+from convcheck.report.draw.causes import (
+    cause_lines,
+    cause_per_line,
+    causes_summary,
+    unexplained_summary,
+)
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import INDENT, MAX_WIDTH, cut, labelled, paragraph
 from convcheck.report.draw.matrix import letter_lines, matrix_lines
@@ -46,8 +51,9 @@ def report_lines(
     document: Document, width: int, verbose: bool, quiet: bool = False, whole: bool = False
 ) -> Iterator[StyledText]:
     """Yield the lines of a report, as wide as `width`; `verbose` shows every matrix, case and
-    message, `quiet` what is wrong with a list of known failures, a line a finding, and the verdict.
-    What is long is cut to the width unless it is to be shown `whole`, as in a file.
+    message, `quiet` what is wrong with a list of known failures, a line a cause, one a finding that
+    none explains, and the verdict. What is long is cut to the width unless it is to be shown
+    `whole`, as in a file.
     """
     return _brief(document, width, whole) if quiet else _lines(document, width, verbose, whole)
 
@@ -55,8 +61,10 @@ def report_lines(
 def _brief(document: Document, width: int, whole: bool) -> Iterator[StyledText]:
     text_width = min(width, MAX_WIDTH)
     yield from _problems(document.problems, text_width)
-    gated = [finding for finding in document.findings if finding.gated]
-    yield from _a_line_each(gated, WHOLE if whole else text_width, whole, named=True)
+    room = WHOLE if whole else text_width
+    yield from cause_per_line([one for one in document.causes if one.gated], room)
+    gated = [finding for finding in document.unexplained if finding.gated]
+    yield from _a_line_each(gated, room, whole, named=True)
     yield from verdict_lines(document, text_width)
 
 
@@ -93,16 +101,11 @@ def _lines(document: Document, width: int, verbose: bool, whole: bool) -> Iterat
 def _causes(document: Document, width: int, verbose: bool, whole: bool) -> Iterator[StyledText]:
     if not document.causes:
         return
-    failing = [one for some in document.cases.values() for one in some if one.fails]
-    judged = sum(one.judged > 0 or one.fails for some in document.cases.values() for one in some)
-    said = summary_line(len(failing), judged, document.causes)
+    said = causes_summary(document)
     yield from (StyledText(), *paragraph(said, width, indent=0, hang=2, style="bold"), StyledText())
     yield from (*cause_lines(document.causes, width, verbose, whole), StyledText())
     if document.unexplained and not verbose:
-        left = len(failing) - sum(len(one.cases) for one in document.causes)
-        findings = plural(len(document.unexplained), "finding")
-        said = f"not explained: {plural(left, 'case')}, {findings}"
-        yield from (StyledText(said, "bold"), StyledText())
+        yield from (StyledText(unexplained_summary(document), "bold"), StyledText())
 
 
 def _matrices(document: Document, width: int, verbose: bool) -> Iterator[StyledText]:
