@@ -33,9 +33,10 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes
     for codes in _chunks(case) if left else ():
         points = points_of(case, codes)
         given = [readings_at(program, points)[0] for program in programs]
+        decided = _decided(spec, case, codes)
         for pair in tuple(left):
-            differing = codes[_differ(*(given[each] for each in pair))]
-            if len(telling := differing[_decided(spec, case, differing)]):
+            differing = _differ(*(given[each] for each in pair))
+            if len(telling := codes[differing & decided]):
                 found.append(telling[np.linspace(0, len(telling) - 1, _EACH).astype(np.intp)])
                 left.remove(pair)
         if not left:
@@ -63,8 +64,8 @@ def _every(source: Numeric, target: Numeric) -> Codes:
 
 def _decided(spec: Spec, case: Case, codes: Codes) -> Mask:
     """Return which inputs a rule decides."""
-    readings = evaluate(spec, case, codes).readings if len(codes) else ()
-    return reduce(np.logical_and, map(_decides, readings), np.ones(len(codes), bool))
+    readings = evaluate(spec, case, codes).readings
+    return reduce(np.logical_and, map(_decides, readings))
 
 
 def _decides(reading: Reading) -> Mask:

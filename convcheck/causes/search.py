@@ -23,7 +23,7 @@ from convcheck.numerics.format import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
-from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -141,7 +141,8 @@ def _more(search: Search, trial: Trial, fits: tuple[Names, ...], ask: Ask | None
     if got is None:
         return trial
     none = np.zeros(len(inputs), bool)
-    return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, ())
+    due = evaluate(trial.spec, trial.case, inputs).readings
+    return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
 
 
 def _near(trial: Trial, tried: Sequence[Tried]) -> tuple[Near, ...]:
