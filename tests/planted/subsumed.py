@@ -1,8 +1,4 @@
-"""Planted bugs that are causes of the catalogue: the score plants these wherever they apply.
-
-The tests of every day plant the others, which the catalogue has no words for; the slow ones plant
-all.
-"""
+"""Planted bugs that are causes of the catalogue, too."""
 
 from __future__ import annotations
 

@@ -36,21 +36,6 @@ from convcheck.rules.model import Case
 Record = Callable[[str, object], None]
 
 
-def test_bugs_without_a_cause_are_caught_wherever_they_are_observable(
-    record_property: Record,
-) -> None:
-    """Those of the old tables in the versions before 24 too, those of places in every fourth case.
-    The rest is planted as causes, in test_score.
-    """
-    of_values = tuple(bug for bug in left(BUGS) if bug.avoided)
-    planted = [
-        (case, of_values if number % 4 else left(BUGS)) for number, case in enumerate(most_cases())
-    ]
-    old = [(case, left(OF_OLD_TABLES)) for case in all_cases(21)]
-    hold_to_the_proof(tally([*planted, *old]), record_property, "planted")
-
-
-@pytest.mark.slow
 def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: Record) -> None:
     """All of them in every case, those that are causes as well."""
     planted = [(case, BUGS) for case in most_cases()]
