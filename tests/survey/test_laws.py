@@ -20,6 +20,7 @@ from convcheck.numerics.codec import decode as numbers
 from convcheck.numerics.format import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
+from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.vocabulary import Points
 from convcheck.survey.elements import Known
 from convcheck.survey.model import Fits, Laws
@@ -44,10 +45,17 @@ def points(source: str, target: str, codes: Any) -> Points:
     return Points(fmt, TYPES[target].format, bits, numbers(fmt, bits))
 
 
+def nothing_due(got: Bits) -> tuple[Reading]:
+    """The only reading of a rule that leaves everything open."""
+    return (Reading(got, np.full(len(got), UNDEFINED, np.uint8)),)
+
+
 def fits_of(source: str, target: str, codes: Any, got: Bits) -> Fits:
     """What a survey tells of answers, by the names of the causes."""
     case, asked = case_of(source, target), points(source, target, codes)
-    trial = Trial(CATALOG.specs[case.spec], case, asked, got, np.zeros(len(got), bool), ())
+    trial = Trial(
+        CATALOG.specs[case.spec], case, asked, got, np.zeros(len(got), bool), nothing_due(got)
+    )
     fits, _ = KNOWN.of(trial)
     return tuple((kind, tuple(CAUSES[law] for law in laws)) for kind, laws in fits)
 
@@ -293,7 +301,7 @@ def test_what_a_text_leaves_out_has_laws_too() -> None:
     case = find_case(CATALOG, "onnx.Cast-1", "float32", "float8e5m2", ())
     asked = points("float32", "float8e5m2", [0x3F800000, 0x47800000, 0x7FC00000])
     got = np.array([0x3C, 0x7B, 0x7F], np.uint8)
-    trial = Trial(CATALOG.specs[case.spec], case, asked, got, np.zeros(3, bool), ())
+    trial = Trial(CATALOG.specs[case.spec], case, asked, got, np.zeros(3, bool), nothing_due(got))
     [(_, laws)], _ = KNOWN.of(trial)
     assert "rounds-nearest-even-max" in [CAUSES[law] for law in laws]
 
