@@ -170,7 +170,7 @@ def _of_pair(
         assert isinstance(vectors, VectorSet)  # noqa: S101
         bits = vectors.inputs[0]
         content = tuple(bits) if bits.dtype.hasobject else bits.tobytes()
-        keys.append((content, _meaning(spec, case)))
+        keys.append((content, _depends_on(spec, case)))
         if keys[-1] not in planted:
             there = points.setdefault(content, points_of(case, bits))
             planted[keys[-1]] = _plant(Asked.of(spec, case, there), causes)
@@ -270,7 +270,7 @@ def _observe(planted: _Planted, asked: Asked) -> None:
             del planted.left[cause]
 
 
-def _meaning(spec: Spec, case: Case) -> Hashable:
+def _depends_on(spec: Spec, case: Case) -> Hashable:
     """Return all that the answers of a case and of its mutants depend on, but for its types."""
     facts = {"from": {case.inputs[0].name, REAL}, "to": {case.outputs[0].name}}
     rules = tuple(

@@ -8,14 +8,14 @@ tried, of those that come closest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from typing import cast
 
 import numpy as np
 
 from convcheck.causes.apart import telling_inputs
-from convcheck.causes.trial import Key, Trial, Tried
+from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseDiagnosis, Names, Near
@@ -33,6 +33,16 @@ Ask = Callable[[Codes], Codes | None]  # answers to inputs; None where there are
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
 
+@dataclass(frozen=True)
+class Found:
+    """What explains the answers to a case before the backend is asked further."""
+
+    #: What explains them.
+    diagnosis: CaseDiagnosis
+    #: Inputs that tell apart what fits; none where nothing does, or nothing is to be told apart.
+    inputs: Codes
+
+
 @dataclass
 class Search:
     """The causes that are tried, and what was found of cases like the one at hand."""
@@ -40,12 +50,20 @@ class Search:
     causes: tuple[Cause, ...]
     catalog: Catalog
     #: What was asked and answered -> what explains it.
-    found: dict[Key, CaseDiagnosis] = field(default_factory=dict)
+    found: dict[Key, Found] = field(default_factory=dict)
+
+    @cached_property
+    def tries(self) -> Tries:
+        """The causes, as they are tried."""
+        return Tries(self.causes)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Cause]:
+        return {cause.name: cause for cause in self.causes}
 
     def named(self, names: Names) -> tuple[Cause, ...]:
         """Return causes by their names."""
-        by_name = {cause.name: cause for cause in self.causes}
-        return tuple(by_name[name] for name in names)
+        return tuple(self._by_name[name] for name in names)
 
 
 def diagnose(
@@ -58,24 +76,45 @@ def diagnose(
     if isinstance(vectors, CallSet):
         return None
     spec = search.catalog.specs[vectors.case.spec]
-    trial = _trial(spec, vectors, cast(Answers, answers))
+    trial = _trial(search, spec, vectors, cast(Answers, answers))
     if trial is None:
         return None
-    if trial.key not in search.found:
-        search.found[trial.key] = _diagnosed(search, trial, ask)
-    return search.found[trial.key]
+    key = search.tries.key(trial)
+    if key not in search.found:
+        search.found[key] = _found(search, trial)
+    return _asked_further(search, trial, search.found[key], ask)
 
 
-def _diagnosed(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    tried = trial.tried(search.causes)
+def _found(search: Search, trial: Trial) -> Found:
+    """Return what explains the answers of a trial: one cause, or if none does, two."""
+    tried = search.tries.of(trial)
     alone = _alone(tried)
-    more = _more(search, trial, alone, ask)
-    fits = _left(search, more, alone) or _left(search, more, _together(trial, tried))
+    fits = alone or _together(trial, tried)
     near = () if fits else _near(trial, tried)
-    return CaseDiagnosis(len(trial.points.bits), int((~trial.right).sum()), fits, near)
+    wrong = int(np.count_nonzero(~trial.right))
+    diagnosis = CaseDiagnosis(len(trial.right), wrong, fits, near)
+    return Found(diagnosis, _telling(search, trial, alone))
 
 
-def _trial(spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
+def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) -> CaseDiagnosis:
+    """Return what still fits after the backend was asked what tells apart. If no cause does, two
+    that fit together are looked for.
+    """
+    inputs, told = found.inputs, found.diagnosis
+    got = ask(inputs) if ask and len(inputs) else None
+    if got is None:
+        return told
+    none = np.zeros(len(inputs), bool)
+    due = evaluate(trial.spec, trial.case, inputs).readings
+    more = Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
+    if left := _left(search, more, told.fits):
+        return replace(told, fits=left)
+    tried = search.tries.of(trial)
+    fits = _left(search, more, _together(trial, tried))
+    return replace(told, fits=fits, near=() if fits else _near(trial, tried))
+
+
+def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
     """Return what a cause has to give: None where nothing is wrong, an input was deadly, or other
     placements were answered otherwise, which no conversion of values does.
     """
@@ -88,7 +127,7 @@ def _trial(spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
     elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
     if elsewhere or (answers.state[index] == CRASHED).any():
         return None
-    trial = Trial.of(spec, vectors, answers, index)
+    trial = search.tries.shared(Trial.of(spec, vectors, answers, index))
     return None if trial.right.all() else trial
 
 
@@ -131,18 +170,10 @@ def _together(trial: Trial, tried: Sequence[Tried]) -> tuple[Names, ...]:
     return ()
 
 
-def _more(search: Search, trial: Trial, fits: tuple[Names, ...], ask: Ask | None) -> Trial:
-    """Return what a backend answers to inputs that tell apart what fits; without such inputs, or
-    without an answer, the trial that it was.
-    """
+def _telling(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Codes:
+    """Return inputs that tell apart what fits."""
     programs = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
-    inputs = telling_inputs(trial.spec, trial.case, [each for each in programs if each])
-    got = ask(inputs) if ask and len(inputs) else None
-    if got is None:
-        return trial
-    none = np.zeros(len(inputs), bool)
-    due = evaluate(trial.spec, trial.case, inputs).readings
-    return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
+    return telling_inputs(trial.spec, trial.case, [each for each in programs if each])
 
 
 def _near(trial: Trial, tried: Sequence[Tried]) -> tuple[Near, ...]:

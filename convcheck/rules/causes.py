@@ -71,8 +71,8 @@ class Cause:
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with a case."""
         facts = {"from": case.inputs[0].name, "to": case.outputs[0].name}
-        hops = _hops(self.rules)
-        if len(hops) == 1 and _is_idle(hops[0], facts, last=bool(_hops(self.rules[-1:]))):
+        hops = hops_of(self.rules)
+        if len(hops) == 1 and _is_idle(hops[0], facts, last=bool(hops_of(self.rules[-1:]))):
             return False
         return all(facts[key] in allowed for key, allowed in self.when)
 
@@ -111,7 +111,7 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     return causes
 
 
-def _hops(rules: Sequence[Rule]) -> list[Hop]:
+def hops_of(rules: Sequence[Rule]) -> list[Hop]:
     """Return what x goes through by rules."""
     outcomes = (o for rule in rules for row in rule.rows for c in row.cells for o in c.outcomes)
     return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]

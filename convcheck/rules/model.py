@@ -52,6 +52,9 @@ class DType:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:  # it is a key of what is kept, and is looked up often
+        return hash(self.name)
+
 
 @dataclass(frozen=True)
 class Cite:

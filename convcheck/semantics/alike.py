@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Hashable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from convcheck.numerics.format import Format
@@ -22,7 +23,7 @@ _WORDS = {compute: word for word, (compute, _) in COMPUTATIONS.items()}
 
 def alike(one: Program, other: Program) -> bool:
     """Return whether programs differ in nothing, but for modes where nothing is rounded."""
-    return one is other or _same_rows(one.entries, other.entries)
+    return one is other or one.meaning == other.meaning
 
 
 def alike_of(one: Program, other: Program, source: Format, target: Format) -> bool:
@@ -30,42 +31,50 @@ def alike_of(one: Program, other: Program, source: Format, target: Format) -> bo
     another type for one of them.
     """
     parts = (
-        tuple(e for e in program.entries if possible(e.row.label, source, target))
+        meaning_of(e for e in program.entries if possible(e.row.label, source, target))
         for program in (one, other)
     )
-    return _same_rows(*parts) and not _looks_at_codes(one)
+    return next(parts) == next(parts) and not _looks_at_codes(one)
+
+
+class Meaning(tuple[Hashable, ...]):
+    """What is equal for programs that say the same: their rows, without where these stand and what
+    they rest on, and without modes where nothing is rounded. Its hash is worked out once.
+    """
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def meaning_of(entries: Iterable[CompiledRow]) -> Meaning:
+    """Return what rows say."""
+    return Meaning(map(_of_row, entries))
+
+
+def _of_row(entry: CompiledRow) -> Hashable:
+    mode = entry.mode if entry.row.label in ROUNDING_WORDS else ""
+    return entry.test, mode, tuple(map(_of_step, entry.steps))
+
+
+def _of_step(step: CompiledOutcome) -> Hashable:
+    if step.program is not None:
+        return step.hop, step.retyped, step.program.meaning
+    return step.pattern, step.code, step.compute, step.mode if _rounds(step.compute) else ""
+
+
+def _rounds(compute: Computation | None) -> bool:
+    return _WORDS.get(compute, "") in ROUNDING_WORDS if compute else False
 
 
 def _looks_at_codes(program: Program) -> bool:
     return any(
         entry.row.label in OF_CODES
-        or _word(step.compute) in OF_CODES
+        or (step.compute is not None and _WORDS.get(step.compute, "") in OF_CODES)
         or (step.program is not None and _looks_at_codes(step.program))
         for entry in program.entries
         for step in entry.steps
     )
-
-
-def _word(compute: Computation | None) -> str:
-    return _WORDS.get(compute, "") if compute else ""
-
-
-def _same_rows(one: tuple[CompiledRow, ...], other: tuple[CompiledRow, ...]) -> bool:
-    return len(one) == len(other) and all(map(_same_row, one, other))
-
-
-def _same_row(one: CompiledRow, other: CompiledRow) -> bool:
-    rounds = one.row.label in ROUNDING_WORDS
-    same = one.test == other.test and (one.mode == other.mode or not rounds)
-    same = same and len(one.steps) == len(other.steps)
-    return same and all(map(_same_step, one.steps, other.steps))
-
-
-def _same_step(one: CompiledOutcome, other: CompiledOutcome) -> bool:
-    if one.program is not None and other.program is not None:
-        return (one.hop, one.retyped) == (other.hop, other.retyped) and alike(
-            one.program, other.program
-        )
-    rounds = _word(one.compute) in ROUNDING_WORDS
-    first, second = (replace(step, mode=step.mode if rounds else "") for step in (one, other))
-    return first == second

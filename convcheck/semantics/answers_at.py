@@ -30,19 +30,31 @@ def answers_at(
     program: Program, points: Points, storage: np.dtype[np.generic]
 ) -> tuple[Rows, Answers]:
     """Return the row that decides each point, and the codes and patterns of each reading."""
-    entries, which = program.entries, deciding(program, points)
-    rows = np.array([entry.first for entry in entries], np.int16)[which]
+    entries = program.entries
 
     @cache
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
         there = points if hop is None else gone_through(points, hop, retyped)
-        return there.kept(program, lambda: answers_at(program, there, storage))
+        return there.kept(program.kept_by, lambda: answers_at(program, there, storage))
 
+    if (onward := _hands_on(program)) is not None:
+        return handed_on(*onward)
+    which = deciding(program, points)
+    rows = np.array([entry.first for entry in entries], np.int16)[which]
     answers = [
         _reading(entries, points, which, rows, reading, (storage, handed_on))
         for reading in range(program.readings)
     ]
     return rows, answers
+
+
+def _hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
+    """Return to what a program hands everything on, as a number that goes through a type alone."""
+    [entry, *more] = program.entries
+    [step, *others] = entry.steps
+    if more or others or step.program is None or program.decisions:
+        return None
+    return step.program, step.hop, step.retyped
 
 
 def deciding(program: Program, points: Points) -> NDArray[np.uint8]:
@@ -99,12 +111,11 @@ def _reading(
     steps = [entry.steps[min(reading, len(entry.steps) - 1)] for entry in entries]
     patterns = np.array([step.pattern for step in steps], np.uint8)[which]
     codes: Bits = _constants(steps, storage)[which]
+    decides = np.bincount(which, minlength=len(entries)).tolist()
     for index, (entry, step) in enumerate(zip(entries, steps, strict=True)):
-        if step.compute is None and step.program is None:
+        if not decides[index] or (step.compute is None and step.program is None):
             continue
         here = which == index
-        if not here.any():
-            continue
         if step.compute is not None:
             np.copyto(codes, of_word(points, step.compute, step.mode), where=here)
         elif step.program is not None:

@@ -6,7 +6,7 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -34,7 +34,7 @@ from convcheck.rules.model import (
 )
 from convcheck.rules.outside import uncovered_by
 from convcheck.rules.rule import ELSE, OTHER, PAIR
-from convcheck.semantics.alike import alike_of
+from convcheck.semantics.alike import Meaning, alike_of, meaning_of
 from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import EXACT, Decision, decision_of
 from convcheck.semantics.hops import keeps
@@ -111,6 +111,18 @@ class Program:
     decisions: tuple[Decision, ...]
     #: The largest number of readings of any row.
     readings: int
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What it says, which another program may say as well."""
+        return meaning_of(self.entries)
+
+    @property
+    def kept_by(self) -> Hashable:
+        """What its answers are kept by: those of programs that say the same are the same, but where
+        it is told which row decides.
+        """
+        return self if self.decisions else self.meaning
 
 
 @dataclass(frozen=True)

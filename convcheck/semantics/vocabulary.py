@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -248,7 +248,7 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
     return _power(label) or CASES.get(label)
 
 
-@lru_cache
+@cache
 def _power(label: str) -> CaseWord | None:
     """Return the function of a comparison with a power of two."""
     power = _POWER.fullmatch(label)
@@ -272,10 +272,12 @@ def _of_texts(test: Callable[[str], bool]) -> CaseWord:
     return CaseWord("isolated", holds)
 
 
+@cache
 def _spelled(pattern: str) -> CaseWord:
     return CaseWord("isolated", lambda p, mode: p.matching(pattern))
 
 
+@cache
 def _longer(digits: int) -> CaseWord:
     return _of_texts(lambda text: significant_digits(text) > digits)
 
@@ -515,6 +517,7 @@ def known_outcomes() -> list[str]:
     return [*CONSTANTS, *COMPUTATIONS, *own]
 
 
+@cache
 def saying(words: str) -> Computation:
     """Return the computation that gives a text, whatever the input."""
     return lambda p, mode: np.full(len(p.bits), words, object)

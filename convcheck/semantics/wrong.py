@@ -6,36 +6,33 @@ computed by the very words that define the right one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.rules.causes import Cause
-from convcheck.rules.model import Attributes, Case, Cell, Rounding, Rule, Spec
+from convcheck.rules.causes import Cause, hops_of
+from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import uncovered_by
-from convcheck.semantics.alike import alike
+from convcheck.semantics.alike import Meaning, alike
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import CompiledRow, Program, compile_untold
 from convcheck.semantics.vocabulary import Mask, Points
 
 _KEPT = 4096  # edited specs
+Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
     """Return what a case becomes with the edits of causes, None where they change nothing, or have
-    no meaning for it: the destination cannot hold what they give, or the operator has no such
-    attribute.
+    no meaning for it: the destination cannot hold what they give.
     """
-    given = {name: str(value) for name, value in case.attributes}
-    for cause in causes:
-        given |= dict(cause.under)
-    if given.keys() - {a.name for a in spec.attributes}:
-        return None
-    (above, below), attributes = _edited(_asked(spec, case), tuple(causes)), tuple(given.items())
+    (above, below) = _edited(_asked(spec, case), tuple(causes))
+    attributes = _given(spec, case, *(cause.under for cause in causes))
     source, target = case.inputs[0], case.outputs[0]
     try:
         program = compile_untold(above, source, target, attributes, below)
@@ -46,8 +43,15 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
 
 def right_program(spec: Spec, case: Case) -> Program:
     """Return the program of a case without edits, which is made once. Raises SpecError."""
-    given = tuple((name, str(value)) for name, value in case.attributes)
-    return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], given)
+    return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], _given(spec, case))
+
+
+def _given(spec: Spec, case: Case, *under: Words) -> Words:
+    """Return the attributes of a case, with the values that causes set of those that there are."""
+    names = {a.name for a in spec.attributes}
+    given = {name: str(value) for name, value in case.attributes}
+    given |= {name: value for words in under for name, value in words if name in names}
+    return tuple(given.items())
 
 
 def may_differ(program: Program, right: Program, ends: Points) -> bool:
@@ -78,28 +82,49 @@ def _acts(entry: CompiledRow, ends: Points) -> bool:
 
 def readings_at(program: Program, points: Points) -> list[Reading]:
     """Return what a program says of some points, under each reading."""
-    _, answers = answers_at(program, points, points.target.storage)
+    storage = points.target.storage
+    _, answers = points.kept(program.kept_by, lambda: answers_at(program, points, storage))
     return [Reading(*each) for each in answers]
 
 
-def what_decides(spec: Spec, case: Case) -> object:
-    """Return what is the same object for cases of which causes make the same: the rules for their
-    destination are equal, and whatever these look at.
+def what_decides(spec: Spec, case: Case, causes: tuple[Cause, ...]) -> Hashable:
+    """Return what is equal for cases of the same types of which each cause makes the same: what
+    the rules say of every type that a number may come from, and under every value of an attribute.
     """
-    return _deciding(_asked(spec, case), case.outputs[0].name, case.attributes)
+    asked, target = _asked(spec, case), case.outputs[0]
+    between = _types_between(causes)
+    given = (_given(spec, case, words) for words in _values_set(causes))
+    return tuple(
+        (_meaning(asked, case.inputs[0], target, each), _meanings(asked, between, target, each))
+        for each in given
+    )
+
+
+@lru_cache
+def _types_between(causes: tuple[Cause, ...]) -> tuple[DType, ...]:
+    """Return the types that x goes through by causes."""
+    hops = (hop.type for cause in causes for hop in hops_of(cause.rules))
+    return tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
+
+
+@lru_cache
+def _values_set(causes: tuple[Cause, ...]) -> tuple[Words, ...]:
+    """Return the values of attributes that causes set; none are set by most."""
+    return tuple(dict.fromkeys(((), *(cause.under for cause in causes))))
 
 
 @lru_cache(_KEPT)
-def _deciding(spec: Spec, target: str, attributes: Attributes) -> object:
-    rules = tuple(rule for rule in spec.rules if target in dict(rule.when).get("to", {target}))
-    literals, own = tuple(spec.literals.items()), spec if spec.pairs else None
-    return _one((rules, literals, own, spec.attributes, attributes))
+def _meanings(spec: Spec, sources: tuple[DType, ...], target: DType, given: Words) -> Hashable:
+    """Return what rules say of each of some types."""
+    return tuple(_meaning(spec, each, target, given) for each in sources)
 
 
 @lru_cache(_KEPT)
-def _one(content: tuple[object, ...]) -> object:
-    """Return one object for equal contents."""
-    return object()
+def _meaning(spec: Spec, source: DType, target: DType, given: Words) -> Meaning | None:
+    """Return what rules say of a type; None where they do not decide it."""
+    with suppress(SpecError):
+        return compile_untold(spec, source, target, given).meaning
+    return None
 
 
 @lru_cache(_KEPT)

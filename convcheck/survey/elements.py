@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.causes.trial import Key, Trial, Tried
+from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import cannot_be_put
@@ -46,11 +47,17 @@ class Known:
     #: What was asked and answered -> what is told of it.
     told: dict[Key, Told] = field(default_factory=dict)
 
+    @cached_property
+    def tries(self) -> Tries:
+        """The causes, as they are tried."""
+        return Tries(self.causes)
+
     def of(self, trial: Trial) -> Told:
         """Return the laws of answers to undefined inputs."""
-        if trial.key not in self.told:
-            self.told[trial.key] = _laws(trial, self.causes)
-        return self.told[trial.key]
+        key = self.tries.key(trial)
+        if key not in self.told:
+            self.told[key] = _laws(trial, self.tries.of(trial))
+        return self.told[key]
 
 
 def surveyed_elements(known: Known, vectors: VectorSet, answers: Answers) -> Iterator[Surveyed]:
@@ -83,7 +90,8 @@ def _row(
     fits: Fits = ()
     odd = answered[:0]
     if len(answered):
-        trial = Trial.of(known.catalog.specs[vectors.case.spec], vectors, answers, answered)
+        spec = known.catalog.specs[vectors.case.spec]
+        trial = known.tries.shared(Trial.of(spec, vectors, answers, answered))
         disputed = decision.level == "disputed"
         fits, left = _readings(known, trial, decision) if disputed else known.of(trial)
         odd = answered[left]
@@ -110,11 +118,11 @@ def _said(answers: Answers, silent: Index) -> str:
     return next(words, "") or (next(faults, "") if len(silent) else "")
 
 
-def _laws(trial: Trial, causes: Sequence[Cause]) -> Told:
+def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
     """Return the causes that give all answers to undefined inputs; where none does, those that
     give all to each kind of input. And which answers have none.
     """
-    tried, kinds = trial.tried(causes), trial.points.x.kind
+    kinds = trial.points.x.kind
     every = np.ones(len(kinds), bool)
     present = [(name, kinds == kind) for name, kind in _KINDS if (kinds == kind).any()]
     whole = _fitting(tried, every)

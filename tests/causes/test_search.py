@@ -232,7 +232,7 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
         found = diagnose(search, vectors, answers)
         assert found
         assert found.fits == (("through-float32",),)
-    assert len(search.found) == 1
+    assert len(search.found) == 1  # asked and answered the same, by rules that say the same
 
 
 def test_what_any_text_is_explains_no_wrong_text() -> None:
