@@ -207,7 +207,7 @@ def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Ga
 
     given = {name: config.getoption(f"convcheck_{name}") for name in (*OF_A_BACKEND, "tier")}
     loaded = catalog(())
-    known = read_known(given["known"]) if given["known"] else None
+    known = read_known(given["known"], loaded) if given["known"] else None
     claims = read_claims(given["claims"], loaded) if given["claims"] else None
     cases = selected(loaded, Selection(tuple(given["spec"])), [address])
     if claims and not (cases := claimed(claims, cases)):

@@ -72,7 +72,7 @@ def command(
     """
     loaded = catalog(specs)
     _check(backend, report, options)
-    _check_out(out, update, prune)
+    _check_out(loaded, out, update, prune)
     check_outputs({"--out": out, "--claims": claims}, {"--report": report})
     result = _result(loaded, selection, backend, report, options)
     if result.interrupted:
@@ -112,7 +112,7 @@ def _options_of_a_run() -> str:
     return ""
 
 
-def _check_out(out: str, update: bool, prune: bool) -> None:
+def _check_out(loaded: Catalog, out: str, update: bool, prune: bool) -> None:
     """Refuse before the run what cannot be written after it, and a list that cannot be read."""
     from convcheck.gate.known_file import read_known
 
@@ -120,7 +120,7 @@ def _check_out(out: str, update: bool, prune: bool) -> None:
         hint = "--update includes what --prune does"
         raise UsageError("--update and --prune", hint=hint)
     if update or prune:
-        read_known(out)
+        read_known(out, loaded)
     elif out != "-" and os.path.isfile(out):  # no error of a name too long
         hint = "--update brings it up to date; --prune removes what no longer holds"
         raise UsageError(f"{out} already exists", hint=hint)
@@ -156,7 +156,7 @@ def _write(result: RunResult, loaded: Catalog, out: str, update: bool, prune: bo
     from convcheck.gate.known_file import read_known
 
     if update or prune:
-        written = updated(result, read_known(out), every_id(loaded), date.today(), prune)
+        written = updated(result, read_known(out, loaded), every_id(loaded), date.today(), prune)
     else:
         written = baseline(result, every_id(loaded))
     write_text(written.text, out)

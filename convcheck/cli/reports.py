@@ -95,7 +95,7 @@ def hold_to_known(result: RunResult, loaded: Catalog, known: str | KnownList | N
 
     from convcheck.gate.known import hold, read_known
 
-    listed = read_known(known) if isinstance(known, str) else known
+    listed = read_known(known, loaded) if isinstance(known, str) else known
     return hold(result, listed, every_id(loaded), date.today())
 
 

@@ -123,7 +123,7 @@ def command(
     if len(set(backends)) > 1:
         _one_only(reports, files)
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
-    known = _known(reports.known, options, fail_fast, max_failures)
+    known = _known(reports.known, loaded, options, fail_fast, max_failures)
     certified = begin_certificate(files, backends[0], corpus, cases, options)
     journal = _journal(files.resume, backends[0], cases, corpus, options, part, loaded)
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
@@ -145,7 +145,7 @@ def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None
 
 
 def _known(
-    path: str | None, options: RunOptions, fail_fast: bool, most: int | None
+    path: str | None, loaded: Catalog, options: RunOptions, fail_fast: bool, most: int | None
 ) -> KnownList | None:
     """Read the list before the run, and once: what is wrong in it is better said at once, and a
     pipe has it only once.
@@ -158,7 +158,7 @@ def _known(
         raise UsageError(f"--known does not go with {other}", hint=hint)
     from convcheck.gate.known import read_known, refuse_causes
 
-    known = read_known(path)
+    known = read_known(path, loaded)
     if options.causes == "none":
         refuse_causes(known, options.tier)
     return known

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
+    from convcheck.rules.load import Catalog
+
 KNOWN, WAIVER = "known", "waiver"
 TIERS = ("edge", "boundary", "exhaustive")
 REQUIRED = ("case", "rule", "verdict", "tier", "corpus", "count", "reason")
@@ -29,6 +31,7 @@ CAUSE_REQUIRED = ("case", "cause", "reason")
 CAUSE_OPTIONAL = ("tier", "issue", "until", "backend")
 _OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest", "inputs")
 _WRITES = "`convcheck baseline` writes it"
+_OWN_CAUSE = "a cause of your own needs its folder: --specs DIR"
 _CORPUS, _DIGEST = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
 
 
@@ -98,13 +101,30 @@ class KnownList:
     judged: tuple[JudgedTable, ...] = ()
 
 
-def read_known(path: str) -> KnownList:
-    """Read a list of known failures. Raises UsageError with file and line."""
+def read_known(path: str, catalog: Catalog) -> KnownList:
+    """Read a list of known failures, which may name causes of a catalogue.
+
+    Raises UsageError with file and line; SpecError where the causes themselves cannot be read.
+    """
     kinds = (KNOWN, WAIVER, JUDGED)
     text, tables = read_tables(path, kinds, "a list of known failures, in TOML")
-    entries = (_entry(table) for table in tables if table.name != JUDGED)
+    entries = tuple(_entry(table) for table in tables if table.name != JUDGED)
     judged = (read_judged(table) for table in tables if table.name == JUDGED)
-    return KnownList(path, text, tuple(entries), tuple(judged))
+    _check_causes([entry for entry in entries if entry.cause], catalog)
+    return KnownList(path, text, entries, tuple(judged))
+
+
+def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
+    """Refuse a cause that a catalogue does not have. It is read only where entries name causes."""
+    if not entries:
+        return
+    from convcheck.causes.catalogue import causes_of
+
+    known = [cause.name for cause in causes_of(catalog)]
+    for entry in entries:
+        if unknown := next((name for name in entry.cause if name not in known), None):
+            hint = meant(unknown, known, _OWN_CAUSE)
+            raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
 
 
 def _entry(table: Table) -> KnownEntry:

@@ -66,18 +66,48 @@ def test_verbose_has_both(whole: tuple[str, Path]) -> None:
     assert "\nFAIL  onnx.Cast-21/float32-to-" in done.stdout
 
 
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("shards")
+    paths = [folder / f"{i}.json" for i in (1, 2)]
+    for i, path in enumerate(paths, 1):
+        done = convcheck(*RUN, "--shard", f"{i}/2", "--json", path, cwd=ROOT)
+        assert done.returncode == 1, done.stderr
+    return paths
+
+
 def test_shards_and_a_resumed_run_have_the_same_causes(
-    whole: tuple[str, Path], tmp_path: Path
+    whole: tuple[str, Path], shards: list[Path], tmp_path: Path
 ) -> None:
-    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
-    for i, path in enumerate(shards, 1):
-        convcheck(*RUN, "--shard", f"{i}/2", "--json", path)
     merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
     assert convcheck("merge", *shards, "--json", merged).returncode == 1
     assert merged.read_bytes() == whole[1].read_bytes()
     convcheck(*RUN, "--max-failures", "1", "--resume", journal, "--json", tmp_path / "part.json")
     convcheck(*RUN, "--resume", journal, "--json", resumed)
     assert resumed.read_bytes() == whole[1].read_bytes()
+
+
+def test_merged_shards_are_held_to_a_list_of_causes(
+    whole: tuple[str, Path], shards: list[Path], tmp_path: Path
+) -> None:
+    known = tmp_path / "known.toml"
+    listed = convcheck("baseline", "--report", whole[1], "--out", known)
+    assert listed.returncode == 0, listed.stderr
+    text = known.read_text()
+    assert text.count("[[known]]") == text.count('cause = "truncates"') == 1
+    merge = ("merge", *shards, "--known", known)
+    assert convcheck(*merge).returncode == 0
+    [part, _] = [convcheck("report", shard, "--known", known) for shard in shards]
+    assert part.returncode == 0
+    assert "1 entry of" in " ".join(part.stdout.split())  # compared in part
+    known.write_text(text.replace('"truncates"', '"ties-away"'))
+    other = convcheck(*merge)
+    assert other.returncode == 1
+    assert "no case fails like this now (4 of 4 fail differently)" in " ".join(other.stdout.split())
+    known.write_text(text.replace('"truncates"', '"trancates"'))
+    misspelled = convcheck(*merge)
+    assert (misspelled.returncode, misspelled.stdout) == (2, "")
+    assert "did you mean truncates" in misspelled.stderr
 
 
 def test_a_report_that_names_no_such_cause_is_damaged(

@@ -200,6 +200,23 @@ def test_a_known_failure_is_expected(project: Path) -> None:
     assert "known: not yet looked into" in done.stdout
 
 
+def test_a_failure_listed_by_its_cause_is_expected(project: Path) -> None:
+    """An entry of a cause excuses what it predicts; a misspelled one ends the session."""
+    (project / "mymodule" / "backend.py").write_text(CAUSED)
+    asked = (*MINE, "-rx", "-k", "Cast-21/int8-to-int16", "--convcheck-known", "known.toml")
+    entry = f'[[known]]\ncase = "{LINE[11:]}int16"\ncause = "CAUSE"\nreason = "unsigned"\n'
+    ends = {"through-uint8-wrap": 0, "through-uint16-wrap": 1, "through-uint8-warp": 4}
+    said = []
+    for cause, code in ends.items():
+        (project / "known.toml").write_text(entry.replace("CAUSE", cause))
+        done = run_pytest(project, *asked)
+        assert done.returncode == code, done.stdout + done.stderr
+        said.append(done.stdout + done.stderr)
+    assert "known: unsigned" in said[0]
+    assert "STALE known.toml:1: " in said[1]
+    assert "known.toml:3: no cause is named 'through-uint8-warp'" in said[2]
+
+
 def test_a_list_that_is_not_true_fails(project: Path) -> None:
     stale = ("--convcheck-known", listed(project, '"onnx.Cast-21/int8-to-int16"'))
     done = run_pytest(project, *MINE, "-k", "Cast-21/int8-to-int16", *stale)

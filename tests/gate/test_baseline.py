@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from click.testing import CliRunner
 from command import convcheck
 from known_runs import CORPUS, ENTRY, FAILING, HERE, IDS, THERE, TODAY, WAIVER, found, whole, wrong
@@ -54,14 +55,16 @@ def update(
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     every = [*IDS, *there]
-    return without_judged(updated(result, read_known(str(path)), lambda _: every, TODAY, prune))
+    return without_judged(
+        updated(result, read_known(str(path), CATALOG), lambda _: every, TODAY, prune)
+    )
 
 
 def passes(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()) -> bool:
     """Tell whether a run passes with a list."""
     path = tmp_path / "held.toml"
     path.write_text(text, encoding="utf-8")
-    held = hold(result, read_known(str(path)), lambda starts: [*IDS, *there], TODAY)
+    held = hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], TODAY)
     said = [note for note in held.notes if "does not say what was judged" not in note]
     return (held.outcome, held.problems, said) == ("pass", (), [])
 

@@ -9,15 +9,18 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from known_runs import IDS, TODAY, found, wrong
 from places import ROOT
+from report_json import document, render
 from report_runs import TABLE
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import baseline, updated
 from convcheck.gate.known import hold, read_known
 from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
+from convcheck.rules.load import load
 
 NARROW, TRUNCATES = ("through-float32",), ("truncates",)
 BOTH = ("through-float32", "truncates")
@@ -51,7 +54,7 @@ def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
 def held(text: str, result: RunResult, tmp_path: Path, today: date = TODAY) -> RunResult:
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
-    return hold(result, read_known(str(path)), lambda starts: IDS, today)
+    return hold(result, read_known(str(path), CATALOG), lambda starts: IDS, today)
 
 
 def excused(result: RunResult) -> list[str]:
@@ -145,9 +148,9 @@ def test_an_update_narrows_and_adds(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text(ENTRY, encoding="utf-8")
     now = explained({FIRST: [NARROW], SECOND: [TRUNCATES]})
-    pruned = updated(now, read_known(str(path)), lambda starts: IDS, TODAY, prune=True)
+    pruned = updated(now, read_known(str(path), CATALOG), lambda starts: IDS, TODAY, prune=True)
     assert [e["case"] for e in tomllib.loads(pruned.text)["known"]] == [FIRST]
-    written = updated(now, read_known(str(path)), lambda starts: IDS, TODAY)
+    written = updated(now, read_known(str(path), CATALOG), lambda starts: IDS, TODAY)
     assert (written.new, written.narrowed, written.changed) == (1, 1, 0)
     assert held(written.text, now, tmp_path).outcome == "pass"
 
@@ -165,6 +168,36 @@ def test_what_does_not_go_with_a_cause(more: str, line: int, said: str, tmp_path
         held(ENTRY + more, replace(explained(TWO), without_causes=True), tmp_path)
     assert caught.value.message == said
     assert caught.value.place == Place(str(tmp_path / "known.toml"), line)
+
+
+READ_A_LIST = [
+    ("run", "onnx.Cast-21", "--backend", "reference", "--known", "known.toml"),
+    ("report", "run.json", "--known", "known.toml"),
+    ("baseline", "--report", "run.json", "--out", "known.toml", "--update"),
+]
+
+
+@pytest.mark.parametrize("command", READ_A_LIST, ids=lambda words: words[0])
+def test_a_cause_that_does_not_exist_is_an_error(command: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(render(document(found({}))))
+    text = ENTRY.replace("through-float32", "thruogh-float32")
+    (tmp_path / "known.toml").write_text(text)
+    done = convcheck(*command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    said = "known.toml:3: no cause is named 'thruogh-float32'\n  hint: did you mean through-float32"
+    assert said in done.stderr
+    assert (tmp_path / "known.toml").read_text() == text
+
+
+def test_a_folder_may_have_the_cause(tmp_path: Path) -> None:
+    path, mine = tmp_path / "known.toml", tmp_path / "mine/causes/mine.yaml"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("causes: [{name: qwertz, says: rounds down, rounds: floor}]\n")
+    path.write_text(ENTRY.replace('"through-float32"', '["through-float32", "qwertz"]'))
+    assert read_known(str(path), load([tmp_path / "mine"])).entries[0].cause[1] == "qwertz"
+    with pytest.raises(UsageError, match="'qwertz'") as caught:
+        read_known(str(path), CATALOG)
+    assert (caught.value.place, "--specs DIR" in caught.value.hint) == (Place(str(path), 3), True)
 
 
 ASTRAY = """

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from known_runs import IDS, TODAY, found, wrong
 from report_runs import case
 
@@ -84,7 +85,7 @@ def test_a_run_says_which_inputs_are_new(tmp_path: Path) -> None:
     before = failing((1, 1), (5, 9))
     path = tmp_path / "known.toml"
     path.write_text(baseline(before, everything).text, encoding="utf-8")
-    known = read_known(str(path))
+    known = read_known(str(path), CATALOG)
     [entry] = known.entries
     width = 16 if NAME.split("/")[1].startswith("float64") else 8
     dtype = NAME.split("/")[1].partition("-")[0]
@@ -99,7 +100,7 @@ def test_a_run_says_which_inputs_are_new(tmp_path: Path) -> None:
     assert f"0x{77:0{width}x}" in problem.repair, "the entry to have has it"
 
     path.write_text(updated(after, known, everything, date.max).text, encoding="utf-8")
-    assert hold(after, read_known(str(path)), everything, TODAY).problems == ()
+    assert hold(after, read_known(str(path), CATALOG), everything, TODAY).problems == ()
     fewer = hold(failing((1, 1)), known, everything, TODAY).problems[0].message
     assert "not among" not in fewer
 
@@ -110,4 +111,4 @@ def test_what_is_no_range_is_refused(tmp_path: Path) -> None:
     start = text.index("inputs = ")
     path.write_text(text[:start] + 'inputs = "0x01"\n' + text[text.index("reason") :])
     with pytest.raises(UsageError, match="'0x01' is not a range of inputs"):
-        read_known(str(path))
+        read_known(str(path), CATALOG)

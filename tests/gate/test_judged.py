@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from known_runs import FAILING, HERE, IDS, THERE, TODAY, found, whole
 from places import KERNELS
@@ -34,7 +35,7 @@ def list_of(result: RunResult, folder: Path) -> KnownList:
     """Write the list of a run, and read it."""
     path = folder / "known.toml"
     path.write_text(baseline(result, every).text, encoding="utf-8")
-    return read_known(str(path))
+    return read_known(str(path), CATALOG)
 
 
 def declining(*names: str, result: RunResult | None = None) -> RunResult:
@@ -106,7 +107,7 @@ def test_a_list_is_brought_up_to_date(tmp_path: Path) -> None:
         declining(IDS[0], result=found(FAILING, left_out=IDS[1:2])), known, every, TODAY
     )
     (tmp_path / "known.toml").write_text(fewer.text)
-    again = read_known(str(tmp_path / "known.toml"))
+    again = read_known(str(tmp_path / "known.toml"), CATALOG)
     assert {*again.judged[0].ids} == {*IDS[1:]}, "one was declined, another was not asked"
     more = updated(found(FAILING), again, every, TODAY, prune=True)
     assert more.text == fewer.text, "pruning adds nothing"
@@ -136,7 +137,7 @@ def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_known(str(path))
+        read_known(str(path), CATALOG)
     assert (caught.value.place, caught.value.message) == (Place(str(path), line), message)
 
 
@@ -149,7 +150,7 @@ def test_a_long_table_is_quick_and_each_name_has_its_line(tmp_path: Path) -> Non
     )
     path.write_text(f"# mine\n[[judged]]\ncase = [\n{lines}]\n", encoding="utf-8")
     start = time.process_time()
-    [table] = read_known(str(path)).judged
+    [table] = read_known(str(path), CATALOG).judged
     spent = time.process_time() - start
     assert [one.place.line for one in table.names] == list(range(4, 30_004))
     assert spent < 8

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from catalogue import CATALOG
 from known_runs import (
     CORPUS,
     ENTRY,
@@ -44,7 +45,7 @@ def held(text: str, result: RunResult, tmp_path: Path, there: Sequence[str] = ()
     """Hold a run against the text of a list; what exists is here and `there`."""
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
-    known = read_known(str(path))
+    known = read_known(str(path), CATALOG)
     known = replace(known, path="known.toml", entries=tuple(
         replace(e, table=replace(e.table, place=Place("known.toml", e.place.line)))
         for e in known.entries
@@ -310,7 +311,7 @@ def test_what_exists_is_asked_for_once_at_most(tmp_path: Path) -> None:
     for text, times in ((ENTRY * 3, 1), ("", 0), (ENTRY.replace('"edge"', '"boundary"'), 0)):
         path.write_text(text)
         asked.clear()
-        hold(found(FAILING), read_known(str(path)), every, TODAY)
+        hold(found(FAILING), read_known(str(path), CATALOG), every, TODAY)
         assert len(asked) == times
 
 
@@ -421,7 +422,7 @@ def test_a_bad_list(tmp_path: Path, text: str, line: int, message: str, hint: st
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_known(str(path))
+        read_known(str(path), CATALOG)
     assert caught.value.place == Place(str(path), line)
     assert caught.value.message.startswith(message)
     assert hint in caught.value.hint
@@ -448,23 +449,23 @@ def test_a_list_too_large_to_be_read(text: str, said: str, tmp_path: Path) -> No
     path = tmp_path / "known.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
-        read_known(str(path))
+        read_known(str(path), CATALOG)
     assert caught.value.message.startswith(said)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text(ENTRY, encoding="utf-8-sig")
-    known = read_known(str(path))
+    known = read_known(str(path), CATALOG)
     assert (known.text, known.entries[0].place.line) == (ENTRY, 1)
 
 
 def test_a_list_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read .*none.toml: No such file"):
-        read_known(str(tmp_path / "none.toml"))
+        read_known(str(tmp_path / "none.toml"), CATALOG)
     (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
     with pytest.raises(UsageError, match=r"cannot read .*latin.toml: 'utf-8' codec"):
-        read_known(str(tmp_path / "latin.toml"))
+        read_known(str(tmp_path / "latin.toml"), CATALOG)
 
 
 def test_the_index_matches_as_fnmatch_does() -> None:
@@ -509,7 +510,7 @@ def test_a_long_list_is_quick(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text("\n".join(entries))
     start = time.process_time()
-    known = read_known(str(path))
+    known = read_known(str(path), CATALOG)
     done = hold(result, known, lambda starts: [c.id for c in cases], TODAY)
     spent = time.process_time() - start
     assert [len(done.problems), done.problems[0].kind] == [1000, "changed"]
@@ -526,7 +527,7 @@ def seconds_for(versions: int, tmp_path: Path) -> float:
     path = tmp_path / "known.toml"
     path.write_text("\n".join(entry.replace("onnx.Cast-*/float64-to-float16", c.id) for c in cases))
     start = time.process_time()
-    done = hold(result, read_known(str(path)), lambda starts: [c.id for c in cases], TODAY)
+    done = hold(result, read_known(str(path), CATALOG), lambda starts: [c.id for c in cases], TODAY)
     spent = time.process_time() - start
     assert (len(excuses(done)), done.problems) == (len(cases), ())
     return spent

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import CATALOG
 from command import convcheck
 from drawn import annotated, in_html, in_junit, in_markdown
 from known_runs import TODAY
@@ -125,7 +126,7 @@ def test_a_new_list_has_an_entry_for_each_operator_and_an_old_one_for_both_is_st
     for path, entries in ((old, 1), (tmp_path / "new.toml", 2)):
         if entries == 2:
             path.write_text(text)
-        held = hold(result, read_known(str(path)), lambda starts: ids, TODAY)
+        held = hold(result, read_known(str(path), CATALOG), lambda starts: ids, TODAY)
         assert held.problems == ()
         assert held.outcome == "pass"
         assert len(document(held).listed) == entries
