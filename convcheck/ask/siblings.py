@@ -1,7 +1,7 @@
 """Cases that differ in attribute values only, asked one after the other in one process.
 
 A runtime may keep what it made for one and take it for another. Then a case gets the answers of
-the one before, and is right in a process of its own.
+the one before, and is right in a process that was asked no others.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from dataclasses import replace
 import numpy as np
 
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers, Elsewhere
-from convcheck.rules.model import Case
+from convcheck.rules.model import Attributes
 from convcheck.vectors.model import VectorSet
 
 
 class Siblings:
-    """What a process answered last to cases that differ in attribute values only."""
+    """What a process answered to cases of the same types, which come one after the other."""
 
     def __init__(self) -> None:
-        self._key: object = None
-        self._last: dict[object, tuple[VectorSet, Answers]] = {}
-        #: The answers of the case that was added last, if they are those of one before.
+        self._types: object = None
+        self._last: dict[tuple[str, Attributes], tuple[VectorSet, Answers]] = {}
+        #: The answers of the case that was added last, if they are those of one before to which
+        #: other attribute values belong, and other answers.
         self.doubt: Elsewhere | None = None
 
     def add(self, vectors: VectorSet, answers: Answers) -> None:
@@ -29,26 +30,31 @@ class Siblings:
         case, self.doubt = vectors.case, None
         if not case.attributes:
             return
-        if self._key != _without_attributes(case):
-            self._key, self._last = _without_attributes(case), {}
-        others = (other for values, other in self._last.items() if values != case.attributes)
-        if any(_alike((vectors, answers), other) for other in others):
+        if self._types != (case.inputs[0], case.outputs):
+            self._types, self._last = (case.inputs[0], case.outputs), {}
+        others = (
+            other
+            for (op, values), other in self._last.items()
+            if op == case.op and values != case.attributes
+        )
+        if any(_is_taken_for((vectors, answers), other) for other in others):
             index = np.flatnonzero(answers.state == ANSWERED)
             self.doubt = Elsewhere(OTHERS, index, answers.got[index])
-        self._last[case.attributes] = vectors, answers
+        self._last[case.op, case.attributes] = vectors, answers
 
 
-def _without_attributes(case: Case) -> object:
-    return case.op, case.inputs, case.outputs
-
-
-def _alike(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:
-    """Return whether the same inputs were answered, and in the same way."""
-    inputs = zip(one[0].inputs, other[0].inputs, strict=True)
-    same = all(np.array_equal(mine, its) for mine, its in inputs)
-    (_, mine), (_, its) = one, other
-    return same and all(
-        np.array_equal(a, b) for a, b in ((mine.state, its.state), (mine.got, its.got))
+def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:
+    """Return whether the same inputs were answered in the same way, though not the same is due."""
+    (asked, mine), (before, its) = one, other
+    inputs = zip(asked.inputs, before.inputs, strict=True)
+    due = zip(asked.expected.readings, before.expected.readings, strict=False)
+    return (
+        all(np.array_equal(a, b) for a, b in inputs)
+        and all(np.array_equal(a, b) for a, b in ((mine.state, its.state), (mine.got, its.got)))
+        and not all(
+            np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
+            for a, b in due
+        )
     )
 
 

@@ -69,6 +69,8 @@ class WorkQueue:
     timeout: float
     #: What no lane has taken yet.
     batches: deque[list[Job]]
+    #: Jobs that are to be asked again before any with other attribute values, in a new worker.
+    doubted: list[Job] = field(default_factory=list)
     #: What lanes say, for the one who waits for it.
     reports: SimpleQueue[Reported | BackendInfo | Stopped] = field(default_factory=SimpleQueue)
     #: How many workers died and were replaced.
@@ -88,15 +90,44 @@ class WorkQueue:
     #: Set when the last batch is taken, or the run is over.
     drained: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _changed: threading.Condition = field(init=False)
+    _busy: set[Lane] = field(default_factory=set)
     _processes: set[WorkerProcess] = field(default_factory=set)
 
-    def take(self) -> list[Job]:
-        """Take the next batch, empty where there is none."""
-        with self._lock:
-            batch = self.batches.popleft() if self.batches and not self.stopped else []
+    def __post_init__(self) -> None:
+        """Let lanes wait for what others leave to them."""
+        self._changed = threading.Condition(self._lock)
+
+    def take(self, lane: Lane) -> list[Job]:
+        """Give a lane the next batch, once it has done the one before. Where there is none it waits
+        while another lane may leave something; then it gets an empty one.
+        """
+        with self._changed:
+            self._busy.discard(lane)
+            self._changed.notify_all()
+            while not (self.stopped or self.batches or self.doubted) and self._busy:
+                self._changed.wait()
+            batch = [] if self.stopped else self._next()
+            if batch:
+                self._busy.add(lane)
             if not self.batches:
                 self.drained.set()
             return batch
+
+    def _next(self) -> list[Job]:
+        """Return the next batch; when there are no more, doubted jobs of equal attribute values."""
+        if self.batches or not self.doubted:
+            return self.batches.popleft() if self.batches else []
+        values = self.doubted[0].case.attributes
+        batch = [job for job in self.doubted if job.case.attributes == values]
+        self.doubted = [job for job in self.doubted if job.case.attributes != values]
+        return batch
+
+    def doubt(self, job: Job) -> None:
+        """Have a job asked again, in a new worker that was asked no other attribute values."""
+        with self._changed:
+            self.doubted.append(job)
+            self._changed.notify_all()
 
     def known(self, job: Job) -> Job:
         """Return the job with what it has cost; nothing is asked of a case that was given up."""
@@ -109,8 +140,9 @@ class WorkQueue:
     def put_back(self, jobs: Iterable[Job]) -> None:
         """Leave jobs to whichever lane comes first."""
         if batch := list(jobs):
-            with self._lock:
+            with self._changed:
                 self.batches.appendleft(batch)
+                self._changed.notify_all()
 
     def enter(self, process: WorkerProcess) -> None:
         """Register a worker, so that `stop` ends it too."""
@@ -157,6 +189,7 @@ class WorkQueue:
             self.stopped = True
             self.opened.set()
             self.drained.set()
+            self._changed.notify_all()
             processes = list(self._processes)
         for process in processes:
             process.kill()
@@ -189,7 +222,9 @@ class Lane(threading.Thread):
 
     def work(self) -> None:
         """Do the batches that there are. The worker stays. Raises what opening one raises."""
-        while batch := self.queue.take():
+        while batch := self.queue.take(self):
+            if any(job.before is not None for job in batch):
+                self.drop(LEAVING)
             self._batch(deque(batch))
 
     def worker(self) -> WorkerProcess:
@@ -230,7 +265,7 @@ class Lane(threading.Thread):
             heard = process.receive(self.queue.timeout, {job.case.id: job.case})
             seconds = self.queue.clocked(job, begun)
             if isinstance(heard, Finished) and heard.doubt:
-                jobs[0] = replace(job, before=heard.doubt)
+                self.queue.doubt(replace(jobs.popleft(), before=heard.doubt))
             elif isinstance(heard, Finished):
                 jobs.popleft()
                 self.queue.reports.put(Reported(job.position, heard.result, seconds))

@@ -303,7 +303,6 @@ class _Worker:
         # what it was told of ahead, and nobody took, it may still answer
         leaving = self.limits.were_lowered() or self.backend.broken or self.unmade is not None
         doubt = self.siblings.doubt if is_failing(result) and job.before is None else None
-        leaving = leaving or doubt is not None
         self.parent.tell(Finished(result, leaving=leaving, doubt=doubt))
         return not leaving
 
@@ -366,8 +365,10 @@ class _Worker:
     def diagnosed(
         self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
     ) -> Tally:
-        """Return the tally of a case with what explains it, if it fails."""
+        """Return the tally of a case with what explains it, if it fails and stays so."""
         if not (self.causes and self.catalog and tally.whole and tally.failing):
+            return tally
+        if self.siblings.doubt is not None and job.before is None:
             return tally
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search, diagnose

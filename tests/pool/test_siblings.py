@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 
+import numpy as np
 import pytest
 from catalogue import CATALOG
 from places import ROOT
 
 from convcheck.ask.jobs import Job
+from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
-from convcheck.judge.answers import OTHERS
+from convcheck.judge.answers import ANSWERED, OTHERS, Answers
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.plan.one_input import ask_one_input
 from convcheck.plan.runner import Done, Workers, run
@@ -18,16 +21,20 @@ from convcheck.plan.units import units
 from convcheck.pool.lane import Restarts
 from convcheck.pool.local import _batches
 from convcheck.pool.messages import Setup
+from convcheck.pool.process import WorkerProcess
 from convcheck.report.draw.explain import answer_lines
 from convcheck.reproduce.smallest import ask_case, smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
+from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
+from convcheck.vectors.model import VectorSet
 
 CAST = CATALOG.specs["onnx.Cast-21"]
 CASES = [c for c in cases(CAST) if c.name.startswith("float32-to-float8e4m3fn/")]
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 BACKENDS = "tests.planted.placed_backends"
+OPEN = WorkerProcess.open
 
 
 @pytest.fixture(autouse=True)
@@ -35,14 +42,14 @@ def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def results(name: str) -> list[CaseResult]:
-    """Ask all, in one worker; no death is counted."""
+def results(name: str, asked: Sequence[Case] = CASES, workers: int = 1) -> list[CaseResult]:
+    """Ask all; no death is counted."""
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
-    with closing(run(setup, units(CASES, lambda case: ()), Workers(1))) as events:
+    with closing(run(setup, units(asked, lambda case: ()), Workers(workers))) as events:
         heard = list(events)
     assert not any(isinstance(event, Restarts) for event in heard)
     found = {e.unit.case.id: e.part.vectors for e in heard if isinstance(e, Done)}
-    return [result for case in CASES if (result := found[case.id])]
+    return [result for case in asked if (result := found[case.id])]
 
 
 def placements(result: CaseResult) -> set[str]:
@@ -54,6 +61,44 @@ def test_a_cache_that_does_not_tell_attributes_apart_shows() -> None:
     first, second, *_ = results("CoarseCache")
     assert (first.verdict, second.verdict) == ("pass", "fail")
     assert placements(second) == {OTHERS}
+
+
+def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
+    questions = {case.question for case in CASES}
+    like = [c for c in cases(CATALOG.specs["onnx.CastLike-21"]) if c.question in questions]
+    found = results("CoarseCache", [*CASES, *like])
+    shows = {result.case.op for result in found if OTHERS in placements(result)}
+    assert shows == {"onnx.Cast", "onnx.CastLike"}
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_cases_of_equal_attribute_values_are_asked_again_in_one_worker(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of whatever types: what is kept of one says nothing of another."""
+    opened: list[Setup] = []
+    monkeypatch.setattr(
+        WorkerProcess, "open", lambda self, setup: opened.append(setup) or OPEN(self, setup)
+    )
+    several = ("float16", "bfloat16", "float32", "float64")
+    starts = tuple(f"{source}-to-float8e4m3fn/saturate=" for source in several)
+    asked = [case for case in cases(CAST) if case.name.startswith(starts)]
+    found = results("CoarseCache", asked, workers)
+    again = [result.case.attributes for result in found if OTHERS in placements(result)]
+    assert len(again) >= len(several)
+    assert len(opened) <= workers + len(set(again))
+
+
+def test_what_is_due_of_both_is_no_doubt() -> None:
+    """An attribute that is left out is not told apart from its default, and has not to be."""
+    one, other = (CORPUS.vectors(case) for case in (CASES[1], CASES[2]))
+    siblings = Siblings()
+    assert isinstance(one, VectorSet)
+    assert isinstance(other, VectorSet)
+    for vectors in (one, other):
+        got = np.zeros_like(one.expected.readings[0].codes)
+        siblings.add(vectors, Answers(got, np.full(len(got), ANSWERED, np.uint8), {}))
+    assert siblings.doubt is None
 
 
 def test_what_ignores_an_attribute_is_wrong_in_any_process() -> None:
