@@ -7,12 +7,15 @@ explained: first the cause of most cases, then that of most others, and so on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
 from convcheck.rules.causes import Cause, CauseFile
 from convcheck.rules.types import Types
+
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,14 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     """
     by_name = {cause.name: cause for cause in causes}
     failing = [r for r in results if r.verdict in FAILURES and not r.excused]
-    left = {result.case.id: result for result in failing if _fits(result)}
+    explained = {result.case.id: result for result in failing if _fits(result)}
     found: list[Explanation] = []
-    while left:
-        names = _most(left, by_name)
-        mine = [result for result in left.values() if names in _fits(result)]
+    for names, ids in chosen_causes({key: _fits(one) for key, one in explained.items()}, by_name):
+        mine = [explained[key] for key in ids]
         others = [fit for fit in _fits(mine[0]) if fit != names]
         alike = [fit for fit in others if all(fit in _fits(one) for one in mine)]
         told = [tuple(by_name[name] for name in fit) for fit in (names, *alike)]
         found.append(Explanation(told[0], tuple(mine), tuple(told[1:])))
-        left = {key: result for key, result in left.items() if names not in _fits(result)}
     judged = sum(result.verdict not in ("unsupported", "undefined") for result in results)
     unexplained = tuple(result for result in failing if not _fits(result))
     return Diagnosis(tuple(found), unexplained, judged)
@@ -86,9 +87,22 @@ def _fits(result: CaseResult) -> tuple[Names, ...]:
     return result.diagnosis.fits if result.diagnosis else ()
 
 
-def _most(left: Mapping[str, CaseResult], causes: Mapping[str, CauseInWords]) -> Names:
+def chosen_causes(
+    fits: Mapping[K, Sequence[Names]], causes: Mapping[str, CauseInWords]
+) -> Iterator[tuple[Names, list[K]]]:
+    """Yield few causes that explain all of some cases, each with those that it explains, given all
+    that fits each case: first what explains most, then what explains most of the others.
+    """
+    left = dict(fits)
+    while left:
+        names = _most(left.values(), causes)
+        yield names, [key for key, found in left.items() if names in found]
+        left = {key: found for key, found in left.items() if names not in found}
+
+
+def _most(fits: Iterable[Sequence[Names]], causes: Mapping[str, CauseInWords]) -> Names:
     """Return what explains most cases; of several the plainest: the fewest, then the first."""
-    counts = Counter(names for result in left.values() for names in _fits(result))
+    counts = Counter(names for found in fits for names in found)
     return min(counts, key=lambda n: (-counts[n], len(n), [causes[name].order for name in n]))
 
 

@@ -55,8 +55,10 @@ def command(
 ) -> int:
     """Show what changed between two runs, given the JSON reports of both.
 
-    NEW did not fail before; CHANGED fails differently (other inputs, other answers, another way);
-    FIXED no longer fails, though it was asked; NOT ASKED is hidden by a crash or a missing kernel.
+    First by cause: NEW, GROWN, MOVED, SHRUNK or GONE, by the cases that it explains; of a case
+    that fails in both runs it may be another. Then by finding: NEW did not fail before; CHANGED
+    fails differently (other inputs, other answers, another way); FIXED no longer fails, though it
+    was asked; NOT ASKED is hidden by a crash or a missing kernel.
     Cases in only one of the runs are added or removed. Known failures count like any others, and
     so do those below the gate.
 

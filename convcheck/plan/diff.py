@@ -22,6 +22,7 @@ from convcheck.judge.failure import (
     finding_of,
 )
 from convcheck.judge.result import FAILURES, CaseResult, Excuse, Group, RunResult, Verdict
+from convcheck.plan.cause_changes import CauseDifference, ComparedCase, cause_changes
 from convcheck.rules.model import Case
 
 Change = Literal["new", "changed", "fixed", "not asked"]
@@ -108,6 +109,8 @@ class RunDifference:
     free: tuple[Case, ...]
     added: tuple[CaseResult, ...]
     removed: tuple[CaseResult, ...]
+    #: What became of the causes.
+    causes: CauseDifference
     loose: tuple[str, ...] = ()
 
     def of(self, change: Change) -> tuple[FailureChange, ...]:
@@ -118,6 +121,8 @@ class RunDifference:
     def counts(self) -> dict[str, int]:
         """Findings and cases by what became of them."""
         return {
+            "changed cause": len(self.causes.changes),
+            "other cause": len(self.causes.others),
             **{change: len(self.of(change)) for change in CHANGES},
             "other verdict": len(self.turned),
             "other answer": len(self.free),
@@ -134,7 +139,7 @@ class RunDifference:
     @property
     def nothing(self) -> bool:
         """Return whether the runs are the same."""
-        return not (self.findings or self.turned or self.free or self.added or self.removed)
+        return not any(self.counts.values())
 
 
 def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
@@ -164,13 +169,19 @@ def diff_runs(old: RunResult, new: RunResult) -> RunDifference:
     after = {case.case.id: case for case in new.cases}
     both = [(before[name], after[name]) for name in after if name in before]
     specs = loose(old, new)
+    found = [tuple(_findings(a, b, b.case.spec not in specs)) for a, b in both]
+    compared = [
+        ComparedCase(a, b, same=not changes and b.case.spec not in specs)
+        for (a, b), changes in zip(both, found, strict=True)
+    ]
     return RunDifference(
         old, new, len(both),
-        tuple(f for a, b in both for f in _findings(a, b, b.case.spec not in specs)),
+        tuple(change for changes in found for change in changes),
         tuple(Turned(b.case, a.verdict, b.verdict) for a, b in both if _turned(a, b)),
         tuple(b.case for a, b in both if b.case.spec not in specs and _free(a, b)),
         tuple(case for name, case in after.items() if name not in before),
         tuple(case for name, case in before.items() if name not in after),
+        cause_changes(compared, old, new),
         specs,
     )  # fmt: skip
 

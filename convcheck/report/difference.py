@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from convcheck.judge.failure import sort_of
-from convcheck.judge.result import EVER, FAILURES, CaseResult, RunResult, gates
+from convcheck.judge.result import EVER, FAILURES, CaseResult, CauseInWords, RunResult, gates
 from convcheck.judge.words import GLUE, clean, row_names
+from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
 from convcheck.plan.diff import (
     CHANGES,
     Change,
@@ -16,6 +17,7 @@ from convcheck.plan.diff import (
     RunDifference,
     Turned,
 )
+from convcheck.report.causes import said_of
 from convcheck.report.examples import shorten
 from convcheck.report.short_names import compact_ids
 from convcheck.rules.model import Case
@@ -44,6 +46,35 @@ class ChangedFinding:
 
 
 @dataclass(frozen=True)
+class ChangedCause:
+    """A cause that does not explain the same cases in both runs."""
+
+    #: What became of it.
+    change: CauseWay
+    #: What it does otherwise than the rules.
+    says: str
+    #: How many cases it explained and explains, and how many answers it gives of these.
+    count: str
+    #: The cases that it explains, or where there are none any more, explained.
+    cases: tuple[str, ...]
+    #: What the cases that are explained only now did before, and what those do now that are
+    #: explained no more.
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ChangedExplanation:
+    """Cases that fail in both runs, and of which the cause is another."""
+
+    #: The cases, those that differ in few places put together.
+    cases: tuple[str, ...]
+    #: How many cases.
+    count: str
+    #: What the cause was, and what it is.
+    said: str
+
+
+@dataclass(frozen=True)
 class ChangedCases:
     """Cases that fail nothing, and what is to be said of them."""
 
@@ -62,6 +93,10 @@ class DifferenceInWords:
     title: str
     #: Why not all was compared.
     notes: tuple[str, ...]
+    #: By change, those of most cases first.
+    causes: tuple[ChangedCause, ...]
+    #: Those of one pair of causes together.
+    explanations: tuple[ChangedExplanation, ...]
     #: By change, those in most cases first.
     findings: tuple[ChangedFinding, ...]
     #: Cases that fail nothing, and are otherwise than they were.
@@ -74,10 +109,12 @@ class DifferenceInWords:
 
 def difference_in_words(found: RunDifference) -> DifferenceInWords:
     """Return what changed between two runs in words."""
-    counts = [f"{number(n)}{GLUE}{what}" for what, n in found.counts.items() if n]
+    counts = [_counted(n, what) for what, n in found.counts.items() if n]
     return DifferenceInWords(
         title=_title(found),
         notes=tuple(_notes(found)),
+        causes=tuple(map(_cause, found.causes.changes)),
+        explanations=tuple(_explanations(found.causes.others)),
         findings=tuple(
             _finding(same, found) for change in CHANGES for same in _together(found.of(change))
         ),
@@ -85,6 +122,12 @@ def difference_in_words(found: RunDifference) -> DifferenceInWords:
         counts=", ".join(counts),
         compared=plural(found.compared, "case"),
     )
+
+
+def _counted(count: int, what: str) -> str:
+    """Count findings, changed causes and other things: 5 new, 2 changed causes."""
+    said = plural(count, what) if what.endswith("cause") else f"{number(count)} {what}"
+    return said.replace(" ", GLUE, 1)
 
 
 def _title(found: RunDifference) -> str:
@@ -100,6 +143,8 @@ def _notes(found: RunDifference) -> Iterator[str]:
         yield from _partial(which, run)
     if found.loose:
         yield f"other vectors of {', '.join(found.loose)}: counts and inputs not compared"
+    if found.causes.untried:
+        yield f"no causes were tried in the {found.causes.untried} run: causes not compared"
 
 
 def _partial(which: str, run: RunResult) -> Iterator[str]:
@@ -108,6 +153,52 @@ def _partial(which: str, run: RunResult) -> Iterator[str]:
         yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
     if run.shard:
         yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
+
+
+# Causes --------------------------------------------------------------------------------------
+
+
+def _cause(one: CauseChange) -> ChangedCause:
+    sides = (one.before, one.after)
+    cases, answers = ([count(side) for side in sides] for count in (len, _answers))
+    elsewhere = ((_states(one.came), "before"), (_states(one.left), "now"))
+    return ChangedCause(
+        change=one.change,
+        says=said_of(one.causes),
+        count=f"{_became(cases, 'case')}, {_became(answers, 'answer')}",
+        cases=tuple(compact_ids(case.case.id for case in one.after or one.before)),
+        elsewhere=tuple(f"{when}: {said}" for said, when in elsewhere if said),
+    )
+
+
+def _answers(cases: Sequence[CaseResult]) -> int:
+    return sum(case.diagnosis.answers for case in cases if case.diagnosis)
+
+
+def _became(counts: Sequence[int], noun: str) -> str:
+    """Count before and after: 12 → 2 cases; once where that is the same, or there was nothing."""
+    *before, last = dict.fromkeys(count for count in counts if count)
+    return "".join(f"{number(count)} → " for count in before) + plural(last, noun)
+
+
+def _states(counts: Mapping[str, int]) -> str:
+    """Say what cases do: 10 pass, 2 of another cause."""
+    words = {OTHER: "of another cause"}
+    return ", ".join(f"{number(n)} {words.get(what, what)}" for what, n in counts.items())
+
+
+def _explanations(others: Iterable[OtherCause]) -> Iterator[ChangedExplanation]:
+    """Yield one for each pair of causes."""
+    found: dict[str, list[str]] = {}
+    for one in others:
+        said = f"was {_explained_by(one.before)}; is {_explained_by(one.after)} now"
+        found.setdefault(said, []).append(one.case.id)
+    for said, ids in found.items():
+        yield ChangedExplanation(tuple(compact_ids(ids)), plural(len(ids), "case"), said)
+
+
+def _explained_by(causes: Sequence[CauseInWords]) -> str:
+    return f'"{said_of(causes)}"' if causes else "not explained"
 
 
 # Failures ------------------------------------------------------------------------------------

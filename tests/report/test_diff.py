@@ -239,6 +239,7 @@ def test_the_json(files: Path) -> None:
     found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
     assert found["format"] == "convcheck-diff/1"
     assert found["summary"] == {
+        "changed_cause": 0, "other_cause": 0,
         "new": 5, "changed": 1, "fixed": 1, "not_asked": 1, "other_verdict": 1, "other_answer": 1,
         "added": 1, "removed": 1,
     }  # fmt: skip

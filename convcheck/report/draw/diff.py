@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from convcheck.plan.cause_changes import CauseWay
 from convcheck.plan.diff import CHANGES, Change
-from convcheck.report.difference import ChangedCases, ChangedFinding, DifferenceInWords
+from convcheck.report.difference import (
+    ChangedCases,
+    ChangedCause,
+    ChangedExplanation,
+    ChangedFinding,
+    DifferenceInWords,
+)
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.wording import plural
@@ -17,11 +24,22 @@ _STYLES: dict[Change, str] = {
     "fixed": "bold green",
     "not asked": "bold",
 }
+_CAUSE_STYLES: dict[CauseWay, str] = {
+    "new": "bold red",
+    "grown": "bold red",
+    "moved": "bold yellow",
+    "shrunk": "bold green",
+    "gone": "bold green",
+    "not asked": "bold",
+}
 
 
 def difference_lines(made: DifferenceInWords, width: int, verbose: bool) -> Iterator[StyledText]:
-    """Yield the lines: a finding a line, those of many cases put together, then the counts."""
-    said = [line for change in CHANGES for line in _section(made, change, width, verbose)]
+    """Yield the lines: the causes, then a finding a line, those of many cases put together, then
+    the counts.
+    """
+    said = list(_by_cause(made, width, verbose))
+    said += [line for change in CHANGES for line in _section(made, change, width, verbose)]
     said += [line for one in made.others for line in _cases(one, width, verbose)]
     if said or made.notes:
         yield from paragraph(made.title, width, indent=0, hang=2, style="bold")
@@ -35,6 +53,37 @@ def difference_lines(made: DifferenceInWords, width: int, verbose: bool) -> Iter
         yield from paragraph(summary, width, indent=0, style="bold")
     else:
         yield StyledText(f"no difference in {made.compared}", "bold green")
+
+
+def _by_cause(made: DifferenceInWords, width: int, verbose: bool) -> Iterator[StyledText]:
+    for cause in made.causes:
+        yield from _cause(cause, width, verbose)
+    for explanation in made.explanations:
+        yield from _explanation(explanation, width, verbose)
+    if made.causes or made.explanations:
+        yield StyledText()
+
+
+def _cause(one: ChangedCause, width: int, verbose: bool) -> Iterator[StyledText]:
+    """Yield a cause with its counts, its cases, and what those are that it does not explain."""
+    label = f"{one.change.upper()} CAUSE"
+    *front, last = labelled(label, _CAUSE_STYLES[one.change], one.says, width)
+    yield from front
+    yield from to_margins(last, StyledText(one.count), width)
+    names = ", ".join(one.cases)
+    yield from paragraph(names if verbose else cut(names, width - INDENT), width, hang=2)
+    for said in one.elsewhere:
+        yield from paragraph(said, width, hang=2, style="dim")
+
+
+def _explanation(one: ChangedExplanation, width: int, verbose: bool) -> Iterator[StyledText]:
+    """Yield cases with their counts, and what was and is their cause."""
+    label, names = "OTHER CAUSE", ", ".join(one.cases)
+    shown = names if verbose else cut(names, width - len(label) - len(one.count) - 4)
+    *front, last = labelled(label, "bold yellow", shown, width)
+    yield from front
+    yield from to_margins(last, StyledText(one.count), width)
+    yield from paragraph(one.said, width, hang=2)
 
 
 def _section(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from convcheck.causes.gather import Diagnosis, Explanation
-from convcheck.judge.result import CauseInWords
+from convcheck.judge.result import CaseResult, CauseInWords
 from convcheck.report.causes import with_letters, wrong_answer
 from convcheck.report.json import report as form
 from convcheck.report.json.encode import example
@@ -24,11 +26,16 @@ def _cause(letter: str, one: Explanation) -> form.CauseJson:
         of=one.answers,
         example=example(case, shown),
         example_case=case.id,
-        cases=tuple(
-            form.ExplainedCaseJson(case=each.case.id, answers=found.answers, wrong=found.wrong)
-            for each in one.cases
-            if (found := each.diagnosis)
-        ),
+        cases=explained_cases(one.cases),
+    )
+
+
+def explained_cases(cases: Sequence[CaseResult]) -> tuple[form.ExplainedCaseJson, ...]:
+    """Return cases that a cause explains."""
+    return tuple(
+        form.ExplainedCaseJson(case=each.case.id, answers=found.answers, wrong=found.wrong)
+        for each in cases
+        if (found := each.diagnosis)
     )
 
 

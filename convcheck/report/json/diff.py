@@ -8,10 +8,17 @@ from typing import Final, Literal
 from convcheck import __version__
 from convcheck.judge.result import RunResult, Verdict
 from convcheck.plan import diff
+from convcheck.plan.cause_changes import CauseChange, CauseWay
 from convcheck.plan.diff import Change, RunDifference
+from convcheck.report.json.causes import cause_in_words, explained_cases
 from convcheck.report.json.codec import Count, Shape, plain
 from convcheck.report.json.encode import backend
-from convcheck.report.json.report import BackendJson, CorpusJson
+from convcheck.report.json.report import (
+    BackendJson,
+    CauseInWordsJson,
+    CorpusJson,
+    ExplainedCaseJson,
+)
 from convcheck.rules.model import Case
 
 FORMAT: Final = "convcheck-diff/1"
@@ -31,6 +38,10 @@ class RunJson(Shape, frozen=True, kw_only=True):
 class DiffSummaryJson(Shape, frozen=True, kw_only=True):
     """How many findings there are of each sort, and how many cases."""
 
+    #: Causes that do not explain the same cases in both runs.
+    changed_cause: Count
+    #: Cases that fail in both runs, and of which the cause is another.
+    other_cause: Count
     #: Failures of the new run only.
     new: Count
     #: Failures with other values, or another count of them.
@@ -47,6 +58,35 @@ class DiffSummaryJson(Shape, frozen=True, kw_only=True):
     added: Count
     #: Cases of the old run only.
     removed: Count
+
+
+class CauseChangeJson(Shape, frozen=True, kw_only=True):
+    """A cause that does not explain the same cases in both runs."""
+
+    #: `gone` where it explains none any more; `not asked` where all that it explained hides that.
+    change: CauseWay
+    #: What is at work together, mostly one.
+    together: tuple[CauseInWordsJson, ...]
+    #: What it explains in the old run.
+    before: tuple[ExplainedCaseJson, ...]
+    #: What it explains in the new run.
+    after: tuple[ExplainedCaseJson, ...]
+    #: What the cases that are explained only now did before, and how many of them: a verdict,
+    #: `other cause`, or `not explained` of a failure.
+    came: dict[str, Count]
+    #: What the cases that are explained no more do now, likewise.
+    left: dict[str, Count]
+
+
+class OtherCauseJson(Shape, frozen=True, kw_only=True):
+    """A case that fails in both runs, and of which the cause is another."""
+
+    #: Its id.
+    case: str
+    #: The names of the causes in the old run; empty where nothing explains it.
+    before: tuple[str, ...]
+    #: The names of the causes in the new run; empty where nothing explains it.
+    after: tuple[str, ...]
 
 
 class FailureJson(Shape, frozen=True, kw_only=True):
@@ -120,6 +160,10 @@ class DiffJson(Shape, frozen=True, kw_only=True):
     other_vectors: tuple[str, ...]
     #: Counts of all that follows.
     summary: DiffSummaryJson
+    #: By cause, in the cases that both runs asked; empty where a run tried none.
+    causes: tuple[CauseChangeJson, ...]
+    #: Cases that fail in both runs, and of which the cause is another.
+    other_causes: tuple[OtherCauseJson, ...]
     findings: tuple[FindingJson, ...]
     #: Cases that fail in neither run, with another verdict.
     verdicts: tuple[OtherVerdictJson, ...]
@@ -146,6 +190,15 @@ def encoded_diff(found: RunDifference) -> DiffJson:
         compared=found.compared,
         other_vectors=found.loose,
         summary=DiffSummaryJson(**{name.replace(" ", "_"): n for name, n in found.counts.items()}),
+        causes=tuple(map(_cause, found.causes.changes)),
+        other_causes=tuple(
+            OtherCauseJson(
+                case=one.case.id,
+                before=tuple(cause.name for cause in one.before),
+                after=tuple(cause.name for cause in one.after),
+            )
+            for one in found.causes.others
+        ),
         findings=tuple(
             FindingJson(
                 change=f.change,
@@ -170,6 +223,17 @@ def _run(run: RunResult) -> RunJson:
         tier=run.tier,
         corpus=CorpusJson(sha256=run.corpus, specs=dict(run.corpora)),
         interrupted=run.interrupted,
+    )
+
+
+def _cause(one: CauseChange) -> CauseChangeJson:
+    return CauseChangeJson(
+        change=one.change,
+        together=tuple(map(cause_in_words, one.causes)),
+        before=explained_cases(one.before),
+        after=explained_cases(one.after),
+        came=dict(one.came),
+        left=dict(one.left),
     )
 
 

@@ -1,0 +1,180 @@
+"""What became of the causes between two runs: by cause, above the findings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from command import convcheck
+from report_json import document, held_to_schema, render
+from report_runs import ELSE, TRUNCATED, answered, case, group, passed, run, unasked
+
+from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
+from convcheck.plan.diff import RunDifference, diff_runs
+from convcheck.report.difference import difference_in_words
+from convcheck.report.draw.diff import difference_lines
+
+NARROW, CUT, FLUSHED = ("through-float32",), ("truncates",), ("flushes-results",)
+BOTH = (*NARROW, *CUT)
+CAUSES = (
+    CauseInWords("through-float32", "rounds twice, through float32", 0),
+    CauseInWords("truncates", "truncates", 5),
+    CauseInWords("flushes-results", "flushes subnormal results to zero", 9),
+)
+CASES = [case("onnx.Cast-21", s, t) for s in ("float32", "float64")
+         for t in ("float16", "bfloat16")]  # fmt: skip
+A, B, C, D = (each.id for each in CASES)
+RIGHT = group(ELSE, "pass", counts=(980, 980))
+
+
+def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
+    """Make a run in which these cases fail, each with what gives all of its answers."""
+    failing = replace(TRUNCATED, digest=digest * 32)
+    cases = [
+        replace(
+            answered(each, failing),
+            diagnosis=CaseDiagnosis(980, 312, tuple(fits[each.id])),
+        )
+        if each.id in fits
+        else answered(each, RIGHT)
+        for each in CASES
+    ]
+    return replace(run(*cases), causes=CAUSES)
+
+
+def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, int]]]:
+    """Give what became of each cause: how, which, of how many cases, and what became of those."""
+    return [
+        (
+            one.change,
+            tuple(cause.name for cause in one.causes),
+            len(one.before),
+            len(one.after),
+            {**one.came, **one.left},
+        )
+        for one in found.causes.changes
+    ]
+
+
+def switched(found: RunDifference) -> list[tuple[str, Names, Names]]:
+    names = [[tuple(c.name for c in side) for side in (one.before, one.after)]
+             for one in found.causes.others]  # fmt: skip
+    return [(one.case.id, *both) for one, both in zip(found.causes.others, names, strict=True)]  # type: ignore[misc]
+
+
+def test_what_came_went_grew_and_shrank() -> None:
+    old = told({A: [NARROW], B: [NARROW], C: [CUT]})
+    new = told({A: [NARROW], C: [CUT], D: [CUT]}, "b")
+    assert changed(diff_runs(old, new)) == [
+        ("grown", CUT, 1, 2, {"pass": 1}),
+        ("shrunk", NARROW, 2, 1, {"pass": 1}),
+    ]
+    assert changed(diff_runs(new, old)) == [
+        ("grown", NARROW, 1, 2, {"pass": 1}),
+        ("shrunk", CUT, 2, 1, {"pass": 1}),
+    ]
+    come = diff_runs(told({}), told({A: [BOTH]}))
+    assert changed(come) == [("new", BOTH, 0, 1, {"pass": 1})]
+    assert changed(diff_runs(told({A: [CUT]}), told({}))) == [("gone", CUT, 1, 0, {"pass": 1})]
+    moved = diff_runs(told({A: [CUT]}), told({B: [CUT]}))
+    assert changed(moved) == [("moved", CUT, 1, 1, {"pass": 1})]
+    assert not any(switched(found) for found in (come, moved))
+
+
+def test_a_case_whose_cause_is_another() -> None:
+    found = diff_runs(told({A: [NARROW], B: [CUT], C: []}), told({A: [CUT], B: [], C: [CUT]}, "b"))
+    assert switched(found) == [(A, NARROW, CUT), (B, CUT, ()), (C, (), CUT)]
+    assert changed(found) == [
+        ("grown", CUT, 1, 2, {"other cause": 1, "not explained": 1}),
+        ("gone", NARROW, 1, 0, {"other cause": 1}),
+    ]
+
+
+def test_what_fits_in_both_runs_is_no_change() -> None:
+    """Alone, the old run would be told by what explains most: truncation, of all three cases."""
+    old = told({A: [CUT], B: [CUT], C: [NARROW, CUT]})
+    found = diff_runs(old, told({A: [CUT], B: [CUT], C: [NARROW]}, "b"))
+    assert (changed(found), switched(found)) == ([], [])
+    chosen = diff_runs(old, told({C: [NARROW, CUT]}))
+    assert changed(chosen) == [("shrunk", CUT, 3, 1, {"pass": 2})]
+
+
+def test_the_same_answers_have_the_same_cause() -> None:
+    """A newer catalogue knows more causes, or other names."""
+    for before, after in (([], [CUT]), ([NARROW], [CUT]), ([CUT], [])):
+        found = diff_runs(told({A: before}), told({A: after}))
+        assert found.nothing
+        assert (changed(found), switched(found)) == ([], [])
+
+
+def test_what_was_not_asked_is_not_gone() -> None:
+    old, new = told({A: [CUT], B: [CUT]}), told({})
+    hidden = {A: unasked(CASES[0], "unsupported", "no kernel"),
+              B: unasked(CASES[1], "crashed", "died")}  # fmt: skip
+    gone = replace(new, cases=tuple(hidden.get(c.case.id, c) for c in new.cases))
+    expected = ("not asked", CUT, 2, 0, {"unsupported": 1, "crashed": 1})
+    assert changed(diff_runs(old, gone)) == [expected]
+    assert changed(diff_runs(old, new)) == [("gone", CUT, 2, 0, {"pass": 2})]
+
+
+def test_runs_without_causes_are_compared_as_before() -> None:
+    with_causes = told({A: [CUT]})
+    bare = [replace(c, diagnosis=None) for c in with_causes.cases]
+    older = replace(with_causes, cases=tuple(bare), causes=())
+    without = replace(older, without_causes=True)
+    for other in (older, without):
+        for old, new, untried in ((other, with_causes, "old"), (with_causes, other, "new")):
+            found = diff_runs(old, new)
+            assert (changed(found), found.causes.untried) == ([], untried)
+            [note] = difference_in_words(found).notes
+            assert note == f"no causes were tried in the {untried} run: causes not compared"
+        assert diff_runs(other, other).causes.untried == ""
+    clean = replace(run(*map(passed, CASES)))
+    assert changed(diff_runs(clean, with_causes)) == [("new", CUT, 0, 1, {"pass": 1})]
+
+
+PAGE = """\
+onnxruntime 1.31.1, both times, edge tier
+
+GROWN CAUSE  truncates                          1 → 2 cases, 980 → 1,960 answers
+      onnx.Cast-21/float32-to-float16, onnx.Cast-21/float64-to-bfloat16
+      before: 1 of another cause, 1 pass
+      now: 1 not explained
+GONE CAUSE  rounds twice, through float32                    1 case, 980 answers
+      onnx.Cast-21/float32-to-float16
+      now: 1 of another cause
+OTHER CAUSE  onnx.Cast-21/float32-to-float16                              1 case
+      was "rounds twice, through float32"; is "truncates" now
+OTHER CAUSE  onnx.Cast-21/float32-to-bfloat16                             1 case
+      was "truncates"; is not explained now
+
+"""
+
+
+def test_the_page_begins_with_the_causes() -> None:
+    found = diff_runs(told({A: [NARROW], B: [CUT]}), told({A: [CUT], B: [], D: [CUT]}, "b"))
+    lines = difference_lines(difference_in_words(found), 80, verbose=False)
+    page = "\n".join(line.plain.rstrip() for line in lines)
+    assert page.startswith(PAGE)
+    assert "\nNEW  onnx.Cast-21/float64-to-bfloat16" in page[len(PAGE) - 1 :]
+    assert "2 changed causes, 2 other causes, 1 new, 2 changed; 4 cases compared" in page
+
+
+def test_the_json_has_the_causes(tmp_path: Path) -> None:
+    for name, result in (
+        ("old", told({A: [NARROW], B: [CUT]})),
+        ("new", told({A: [CUT], B: [CUT]}, "b")),
+    ):
+        (tmp_path / f"{name}.json").write_text(render(document(result)))
+    done = convcheck("diff", "old.json", "new.json", "--json", "-", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = held_to_schema("diff", json.loads(done.stdout))
+    assert found["summary"]["changed_cause"] == 2
+    assert found["other_causes"] == [{"case": A, "before": list(NARROW), "after": list(CUT)}]
+    grown, gone = found["causes"]
+    assert [one["name"] for one in grown["together"]] == list(CUT)
+    assert [[each["case"] for each in grown[side]] for side in ("before", "after")] == [[B], [A, B]]
+    assert grown["after"][0] == {"case": A, "answers": 980, "wrong": 312}
+    assert (gone["change"], gone["after"], gone["left"]) == ("gone", [], {"other cause": 1})
