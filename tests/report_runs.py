@@ -463,11 +463,16 @@ def hostile() -> RunResult:
     link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)
     died = Example((0x3F800000,), 0x3F80, None, HOSTILE)
     spelled = Example((HOSTILE,), 0x3F80, 0x3F81, "")
+    explained = CaseDiagnosis(980, 1, ((HOSTILE,), ("other",)))
     result = run(
         answered(case("onnx.Cast-19", "float32", "bfloat16"),
                  replace(group(by, "refused", HOSTILE, examples=(died,)), excuse=link)),
         answered(case("onnx.Cast-19", "string", "bfloat16", saturate=HOSTILE),
                  group(by, "fail", HOSTILE, ranges=((HOSTILE, HOSTILE),), examples=(spelled,))),
+        replace(answered(case("onnx.Cast-19", "float64", "bfloat16"),
+                         group(by, "fail", HOSTILE, examples=TRUNCATED.examples)),
+                diagnosis=explained),
+        causes=(CauseInWords(HOSTILE, HOSTILE, 0), CauseInWords("other", HOSTILE, 1)),
         notes=(HOSTILE,), known=HOSTILE,
         environment={"platform": HOSTILE, "cpu": {"model": HOSTILE}, "versions": {"x": HOSTILE}},
     )  # fmt: skip

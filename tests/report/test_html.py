@@ -16,6 +16,7 @@ import pytest
 from command import check_golden
 from drawn import in_html
 from report_runs import (
+    CAUSES,
     ELSE,
     FORMATS,
     HOSTILE,
@@ -23,6 +24,7 @@ from report_runs import (
     TRUNCATED,
     answered,
     case,
+    diagnosed,
     dtype,
     group,
     hostile,
@@ -33,7 +35,7 @@ from convcheck.judge.result import CallExample, Example, RunResult
 from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Int, Numeric, is_nan
 from convcheck.numerics.order import code_at_index, index_of
-from convcheck.report.html.data import data
+from convcheck.report.html.data import data, shown_failures
 from convcheck.report.html.grid import ends, index_below, nan, real, value_at
 from convcheck.report.html.line import ACROSS, axis, near, overview
 from convcheck.report.json import encode as report_json
@@ -97,6 +99,21 @@ def test_the_same_result_gives_the_same_page(name: str, tmp_path: Path) -> None:
     )
 
 
+def test_a_cause_shows_an_example_of_other_types() -> None:
+    """Both types are others if possible, then one of them; a case is shown once."""
+    types = [("float32", "bfloat16"), ("float32", "float16"), ("float64", "bfloat16"),
+             ("float64", "float16"), ("float64", "int16")]  # fmt: skip
+    cases = [diagnosed(case("onnx.Cast-19", *pair), 980, ("truncates",)) for pair in types]
+    found = document(run(*cases, causes=CAUSES))
+    (cause,), some = found.causes, found.cases["onnx.Cast-19"]
+    shown = shown_failures(cause, {one.case.id: one.failures for one in some})
+    assert [one.case.name for one in shown] == [
+        "float32-to-bfloat16", "float64-to-float16", "float64-to-int16",
+    ]  # fmt: skip
+    alone = data_of(run(cases[0], causes=CAUSES))["causes"]
+    assert [len(one[11]) for one in alone] == [1]
+
+
 def test_passing_groups_are_only_counted() -> None:
     passes = group(ELSE, "pass", counts=(3, 9))
     few, many = (
@@ -124,6 +141,7 @@ def test_what_others_write_stays_text() -> None:
     assert "49" not in parts.texts.get("h1", "")
     held = json.loads(parts.texts["data"])
     assert any("onerror" in text and "</script>" in text for text in held["texts"])
+    assert held["causes"][0][2:5] == [HOSTILE] * 3
 
 
 def test_half_a_surrogate_pair_can_be_written() -> None:

@@ -14,14 +14,18 @@ from browser import opened, started
 from drawn import in_html
 from playwright.sync_api import Browser, Page, expect
 from report_runs import (
+    CAUSES,
     ELSE,
     FORMATS,
     HOSTILE,
     RUNS,
     TRUNCATED,
+    WRAPPED,
     answered,
     case,
     decision,
+    diagnosed,
+    excuse,
     group,
     hostile,
     run,
@@ -83,6 +87,8 @@ def test_it_opens(browser: Browser, pages: dict[str, Path], name: str) -> None:
     with opened(browser, pages[name]) as page:
         assert page.inner_text(".verdict") == words.get(name, "FAIL")
         assert page.locator(".matrix").count()
+        told = name == "explained"
+        assert [page.locator("#causes").count(), page.locator(".letter").count() > 0] == [told] * 2
         open_all(page)
         assert page.locator("#findings .body:not([hidden])").count() == len(kinds(page))
 
@@ -176,6 +182,109 @@ def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> 
         assert page.inner_text("#cell-title") == "float32 → bfloat16"
 
 
+# Causes --------------------------------------------------------------------------------------
+
+
+def letters(page: Page, within: str) -> list[str]:
+    return page.locator(f"{within} .letter").all_inner_texts()
+
+
+def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[str, Path]) -> None:
+    causes = document(RUNS["explained"]()).causes
+    with opened(browser, pages["explained"]) as page:
+        cards = page.locator(".cause")
+        assert letters(page, ".cause") == [one.letter for one in causes] == ["A", "B", "A+B"]
+        for i, cause in enumerate(causes):
+            said = " ".join(cards.nth(i).inner_text().split())
+            assert cause.whole in said
+            counts = f"{len(cause.cases)} case", f"{cause.answers:,} of {cause.answers:,} answers"
+            assert all(count in said for count in counts)
+            if cause.says:
+                assert f"{cause.scope} {cause.wrong_answer}" in said
+        summary = page.inner_text("#causes")
+        assert "7 of 9 cases fail; 2 causes explain 6 of them, every answer of each" in summary
+        assert "not explained: 1 case, 1 finding" in summary
+        assert symbols(page) == "AAF·ABk"
+        assert letters(page, ".legend") == ["A", "B"]
+        assert kinds(page) == ["overflow gives NaN, not max", "refused"]
+        page.click("#unfold")
+        assert kinds(page)[2:] == ["one ulp too small in magnitude"]
+        assert letters(page, "#findings") == ["A", "B", "A+B"]
+
+
+def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
+    causes = document(RUNS["explained"]()).causes
+    chosen = "label.choice:has-text('cause') select"
+    with opened(browser, pages["explained"]) as page:
+        for cause in causes:
+            page.select_option(chosen, cause.letter)
+            assert counted(page) == f"{len(cause.cases)} of 9 cases, 1 of 3 findings"
+            assert set(symbols(page)) == {cause.letter[0]}
+            assert kinds(page) == ["one ulp too small in magnitude"]
+            assert page.locator(".cause.open").get_attribute("data-cause") == cause.letter
+        page.click("#clear")
+        page.fill("#search", "carries past")
+        expect(page.locator(".counted")).to_have_text("2 of 9 cases, 1 of 3 findings")
+        assert page.locator(".cause.none").get_attribute("data-cause") == "A"
+        page.click("#clear")
+        page.select_option("label.choice:has-text('from') select", "float32")
+        assert "2 of 4 cases" in page.inner_text(".cause >> nth=0")
+        page.click(".legend .cause-button >> nth=0")
+        assert [counted(page), "cause=A" in page.url] == ["2 of 9 cases, 1 of 3 findings", True]
+        pressed = "document.activeElement.getAttribute('aria-pressed')"
+        assert page.evaluate(pressed) == "true"
+        page.keyboard.press("Enter")
+        assert "cause=" not in page.url
+
+
+def test_what_a_cause_does_not_explain_has_no_letter(browser: Browser, tmp_path: Path) -> None:
+    """A version of a cell that nothing explains, and a failure that a list excuses."""
+    specs, fits = ("onnx.Cast-19", "onnx.Cast-21"), ("truncates",)
+    half = diagnosed(case(specs[0], "float64", "bfloat16"), 980, fits)
+    listed = replace(WRAPPED, excuse=excuse(12))
+    found = run(
+        diagnosed(case(specs[0], "float32", "bfloat16"), 980, fits),
+        answered(case(specs[1], "float32", "bfloat16"), WRAPPED),
+        replace(half, groups=(*half.groups, listed)),
+        causes=CAUSES,
+    )
+    path = tmp_path / "mixed.html"
+    path.write_text(in_html(found))
+    with opened(browser, path) as page:
+        assert symbols(page) == "FA"
+        titles = page.locator("#findings h2").all_inner_texts()
+        assert titles == [
+            "Not explained by a cause 1", "Known and waived 1", "Explained by causes 1",
+        ]  # fmt: skip
+        assert letters(page, "#findings") == []
+
+
+def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["explained"]) as page:
+        page.focus(".cause[data-cause=A] button")
+        page.keyboard.press("Enter")
+        card = page.locator(".cause[data-cause=A]")
+        expect(card.locator(".example")).to_have_count(3)
+        assert card.locator(".others li").all_inner_texts() == ["rounds towards zero"]
+        assert card.locator("blockquote footer").inner_text() == "— ONNX operators, Cast - 13"
+        assert card.locator("tr.got mark").first.inner_text() == "0"
+        assert card.locator("tr.expected .value").first.inner_text() == "1.0078125"
+        titles = card.locator(".example h4").all_inner_texts()
+        assert titles[:2] == [
+            "onnx.Cast-19/float32-to-bfloat16",
+            "onnx.Cast-19/float64-to-bfloat16",
+        ]
+        assert card.locator(".command code").first.inner_text() == (
+            "convcheck explain --backend 'process:./mine --flag' "
+            "onnx.Cast-19/float32-to-bfloat16 0x3f808001"
+        )
+    with opened(browser, pages["explained"], "cause=A%2BB") as page:
+        said = page.inner_text(".cause.open .body")
+        assert "A with B: truncates; and gives NaN where <rounding> carries past" in said
+        page.click(cell(page, "onnx.Cast-*", "float32", "float16"))
+        assert letters(page, "#cell .cause-buttons") == ["A+B"]
+
+
 def test_keys(browser: Browser, pages: dict[str, Path]) -> None:
     focus = "document.activeElement.id || document.activeElement.dataset.key"
     with opened(browser, pages["failing"]) as page:
@@ -228,6 +337,11 @@ def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]
         expect(page.locator("#findings .command").first).to_be_visible()
         page.locator(".matrix td button").first.click()
         assert page.locator("#cell").is_visible()
+        page.keyboard.press("Escape")
+        page.click(".cause button")
+        expect(page.locator(".cause .command")).to_have_count(2)
+        assert "</script><img" in page.inner_text(".cause .others")
+        page.click("#clear")
         assert page.locator("img").count() == 0
         assert page.locator("a[href^='javascript']").count() == 0
         assert "</script><img" in page.inner_text("#findings blockquote >> nth=0")
@@ -235,7 +349,7 @@ def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]
 
 def test_the_page_fits_a_phone_and_paper(browser: Browser, pages: dict[str, Path]) -> None:
     narrow = {"width": 400, "height": 800}
-    for name in ("kinds", "calls", "listed"):
+    for name in ("kinds", "calls", "listed", "explained"):
         with opened(browser, pages[name], viewport=narrow) as page:
             open_all(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= 400

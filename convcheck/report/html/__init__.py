@@ -17,12 +17,13 @@ from markupsafe import Markup
 
 from convcheck import __version__
 from convcheck.report.document import Document, RunHead
+from convcheck.report.draw.causes import causes_summary, unexplained_summary
 from convcheck.report.environment import environment
 from convcheck.report.html.data import data
 
 _SCRIPTS = (
     "dom", "model", "state", "filters", "specs", "matrix", "figures", "example", "findings",
-    "cell", "page",
+    "causes", "cell", "page",
 )  # fmt: skip
 _ESCAPES = {
     "<": "\\u003c",
@@ -87,6 +88,8 @@ def _head(document: Document, command: str) -> dict[str, Any]:
         "version": head.version,
         "address": head.address or head.name,
         "remarks": document.remarks,
+        "causes": causes_summary(document) if document.causes else "",
+        "unexplained": unexplained_summary(document) if document.unexplained else "",
         "known": head.known,
         "problems": document.problems,
         "facts": list(_facts(head, command)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from convcheck.report.document import (
     Evidence,
     Finding,
     RowCount,
+    ToldCause,
 )
 from convcheck.report.html.example import example_data, layout
 from convcheck.report.html.line import axis, overview
@@ -31,6 +32,7 @@ from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED
 from convcheck.rules.model import LEVELS, Case
 from convcheck.semantics.expected import Decision, Quotation
 
+_SHOWN = 3  # examples of a cause
 _RANK = {status.word: i for i, status in enumerate(STATUSES)}
 
 
@@ -77,6 +79,7 @@ def data(document: Document) -> dict[str, Any]:
     every = [(i, case) for i, cases in enumerate(specs.values()) for case in cases]
     cases = [_case(page, i, case) for i, case in every]
     positions = {id(one): at for at, (_, case) in enumerate(every) for one in case.failures}
+    by_id = {case.case.id: (at, case) for at, (_, case) in enumerate(every)}
     findings = [_finding(page, positions, finding) for finding in document.findings]
     return {
         "statuses": [[s.word, s.symbol, s.word in _FAILING] for s in STATUSES],
@@ -86,6 +89,7 @@ def data(document: Document) -> dict[str, Any]:
         "families": [_family(document, name) for name in families],
         "cases": cases,
         "findings": findings,
+        "causes": [_cause(page, by_id, cause) for cause in document.causes],
         "axisOf": page.axis_of,
         "types": page.types,
         **{name: pool.items for name, pool in vars(page).items() if isinstance(pool, Pool)},
@@ -247,3 +251,49 @@ def _ranges(fmt: Format, ranges: Iterable[tuple[Word, Word]]) -> str | list[str]
         shared = next((i for i, digit in enumerate(low) if digit != high[i]), len(low))
         said.append(f"{low}-{high[shared:]}" if low != high else low)
     return " ".join(said)
+
+
+# Causes --------------------------------------------------------------------------------------
+
+
+def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCause) -> list[Any]:
+    """Return [letter, its label, says, whole, names, families, where, answers, others, gated, wrong
+    answer, shown, cases]; `shown` are a case and its evidence each.
+    """
+    failures = {case.id: by_id[case.id][1].failures for case in one.cases}
+    return [
+        one.letter,
+        one.label,
+        one.says,
+        one.whole,
+        " ".join(one.names),
+        one.families,
+        one.where if len(one.cases) > 1 else (),
+        one.answers,
+        one.others,
+        one.gated,
+        one.wrong_answer,
+        [
+            [by_id[shown.case.id][0], _evidence(page, shown.case, shown.evidence)]
+            for shown in shown_failures(one, failures)
+            if shown.evidence
+        ],
+        [by_id[case.id][0] for case in one.cases],
+    ]
+
+
+def shown_failures(
+    one: ToldCause, failures: Mapping[str, Sequence[CaseFailure]]
+) -> list[CaseFailure]:
+    """Return the failure that a cause is told by, and two of other types as far as there are any:
+    both types others if possible. `failures` are those of its cases, by id.
+    """
+    kept = [one.finding.members[0]]
+    for fresh in (all, any):
+        for case in one.cases:
+            seen = zip(*(cell_of(shown.case) for shown in kept), strict=True)
+            new = [side not in some for side, some in zip(cell_of(case), seen, strict=True)]
+            asked = [each for each in failures[case.id] if each.evidence and not each.excuse]
+            if len(kept) < _SHOWN and fresh(new) and asked:
+                kept.append(max(asked, key=lambda each: each.count))
+    return kept

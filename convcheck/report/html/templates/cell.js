@@ -42,6 +42,7 @@ function showCell() {
     h("div", { class: "cell-head" },
       h("div", {}, h("p", { class: "sub" }, name), h("h2", { id: "cell-title" }, `${row} ${arrow} ${column}`)),
       h("button", { type: "button", class: "quiet", "aria-label": "Close", "aria-keyshortcuts": "Escape", onclick: closeCell }, "✕")),
+    h("div", { class: "cause-buttons" }, causeButtons(causesOf(shown), "cell")),
     splitOf(found),
     shown.length < found.length && h("p", { class: "hint" }, `${number(found.length - shown.length)} of ${plural(found.length, "case")} hidden by the filters`),
     cellFindings(shown),

@@ -6,7 +6,7 @@ let counted;
 
 function startFilters() {
   const search = h("input", {
-    type: "search", id: "search", placeholder: "Search rule, kind or case", autocomplete: "off",
+    type: "search", id: "search", placeholder: causes.length ? "Search cause, rule, kind or case" : "Search rule, kind or case", autocomplete: "off",
     spellcheck: "false", "aria-label": "Search rule, kind of failure or case", "aria-keyshortcuts": "/",
   });
   let waiting = 0;
@@ -56,6 +56,7 @@ function selects() {
     choice("from", "from", sorted(used.flatMap((one) => one.inputs))),
     choice("to", "to", sorted(used.flatMap((one) => [one.column, ...one.outputs]))),
   ];
+  if (causes.length) made.unshift(choice("cause", "cause", causes.map((one) => one.letter)));
   const values = new Map();
   for (const one of used) {
     for (const [name, value] of one.attributes) {

@@ -4,21 +4,48 @@
 const PAGE = 50;
 let upto = PAGE;
 
+let unfolded = false; // whether findings that causes explain are shown without a filter, too
+
+const KINDS = causes.length ? [
+  { title: "Not explained by a cause", where: "f", has: (entry) => !excused(entry) && !causeOf(entry, entry.case) },
+  { title: "Known and waived", where: "k", has: excused },
+  { title: "Explained by causes", where: "e", has: (entry) => causeOf(entry, entry.case), folds: true },
+] : [{ title: "Findings", where: "f", has: () => true }];
+
 function showFindings() {
   const place = byId("findings");
-  const list = findings.filter((one) => one.visible.length);
-  const shown = list.slice(0, upto);
-  const more = list.length - shown.length;
+  const every = KINDS.map((kind) => ({ ...kind, folded: kind.folds && !unfolded && !filtered(),
+    list: findings.map((one) => [one, one.visible.filter(kind.has)]).filter(([, members]) => members.length) }));
+  const some = every.filter(({ list }) => list.length);
+  const all = some.reduce((sum, { list, folded }) => sum + (folded ? 0 : list.length), 0);
+  let room = upto;
   place.replaceChildren();
   fill(place, {}, [
-    h("div", { class: "section-head" }, h("h2", { id: "findings-title" }, "Findings ",
-      h("span", { class: "count" }, number(list.length)))),
-    list.length ? h("div", { class: "list" }, shown.map((one) => findingOf(one, one.visible, "f")))
-      : h("p", { class: "empty" }, findings.length ? "No finding is left by these filters." : "Nothing failed."),
-    more > 0 && h("p", { class: "more" },
-      h("button", { type: "button", onclick: () => moreFindings(PAGE) }, `Show ${Math.min(PAGE, more)} more`),
-      h("span", { class: "sub" }, `${number(shown.length)} of ${number(list.length)}`)),
+    (some.length ? some : every.slice(0, 1)).map((kind, i) => {
+      const shown = kind.folded ? [] : kind.list.slice(0, room);
+      room -= shown.length;
+      return kindOf(kind, shown, i);
+    }),
+    all > upto && h("p", { class: "more" },
+      h("button", { type: "button", onclick: () => moreFindings(PAGE) }, `Show ${Math.min(PAGE, all - upto)} more`),
+      h("span", { class: "sub" }, `${number(upto)} of ${number(all)}`)),
   ]);
+}
+
+function kindOf({ title, where, list, folded }, shown, at) {
+  return h("div", { class: "findings-kind" },
+    h("div", { class: "section-head" }, h("h2", { id: at ? null : "findings-title" }, `${title} `,
+      h("span", { class: "count" }, number(list.length)))),
+    folded && h("p", { class: "more" }, h("button", { type: "button", id: "unfold", onclick: unfoldAll },
+      `Show the ${plural(list.length, "finding")} that causes explain`)),
+    !list.length && h("p", { class: "empty" }, findings.length ? "No finding is left by these filters." : "Nothing failed."),
+    shown.length > 0 && h("div", { class: "list" }, shown.map(([one, members]) => findingOf(one, members, where))));
+}
+
+function unfoldAll() {
+  unfolded = true;
+  showFindings();
+  byId("findings").querySelector('[data-finding^="e"] button')?.focus();
 }
 
 function moreFindings(count) {
@@ -30,11 +57,13 @@ function moreFindings(count) {
 
 function findingOf(one, members, where) {
   const id = `${where}${one.index}`;
+  const key = where === "f" ? String(one.index) : id;
+  const letters = causes.filter((cause) => members.some((entry) => causeOf(entry, entry.case) === cause));
   const body = h("div", { class: "body", id, hidden: true });
   const count = members.reduce((sum, entry) => sum + entry.count, 0);
   const of = members.reduce((sum, entry) => sum + entry.of, 0);
   const button = h("button", { type: "button", "aria-expanded": "false", "aria-controls": id },
-    h("span", { class: "top-line" }, tag(one.status),
+    h("span", { class: "top-line" }, tag(one.status), letters.map((cause) => letterOf(cause.letter)),
       h("span", { class: "kind" }, one.kind || one.message || one.verdict),
       h("span", { class: "counts", title: of ? `how many ${members[0].case.spec.noun} under this rule fail` : "" }, of ? `${number(count)} of ${number(of)}` : "",
         members.length > 1 ? `${of ? " in " : ""}${plural(members.length, "case")}` : "",
@@ -42,13 +71,13 @@ function findingOf(one, members, where) {
     h("span", { class: "ids" }, shortIds(one, members)),
     one.rows.length > 0 && h("span", { class: "row" }, one.rows[0].name,
       one.rows.length > 1 && `, and ${plural(one.rows.length - 1, "more row")}`));
-  const article = h("article", { class: `finding edge-${one.status.key}`, "data-finding": one.index }, h("h3", {}, button), body);
+  const article = h("article", { class: `finding edge-${one.status.key}`, "data-finding": key }, h("h3", {}, button), body);
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-expanded") !== "true";
     unfold(article, one, members, open);
-    if (where === "f") change({ finding: open ? String(one.index) : "" }, false);
+    if (where !== "c") change({ finding: open ? key : "" }, false);
   });
-  if (where === "f" && state.finding === String(one.index)) {
+  if (where !== "c" && state.finding === key) {
     requestAnimationFrame(() => unfold(article, one, members, true));
   }
   return article;
@@ -108,10 +137,11 @@ function ruleOf(one, row) {
       h("ul", {}, one.rows.slice(1).map((other) => h("li", {}, other.name, " ", h("span", { class: "place" }, other.place))))));
 }
 
+const widthOf = (body) => Math.max(Math.min(body.clientWidth - 4, 760), 280);
+
 // One case of the finding at a time; all of them can be chosen.
 function chooser(one, members, place, body) {
-  const width = () => Math.max(Math.min(body.clientWidth - 4, 760), 280);
-  const show = (at) => place.replaceChildren(...memberOf(one, members[at], width()));
+  const show = (at) => place.replaceChildren(...memberOf(one, members[at], widthOf(body)));
   requestAnimationFrame(() => show(0));
   if (members.length < 2) return null;
   const select = h("select", { onchange: () => step(0) },
@@ -128,9 +158,11 @@ function chooser(one, members, place, body) {
     h("button", { type: "button", class: "small", "aria-label": "Next case", onclick: () => step(1) }, "›"), at);
 }
 
+const backend = () => shell(document.body.dataset.backend);
+
+const explainCommand = (one, example) => `convcheck explain --backend ${backend()} ${example.words.replace("@", shell(one.id))}`;
+
 function memberOf(one, entry, width) {
-  const id = entry.case.id;
-  const backend = shell(document.body.dataset.backend);
   if (entry.evidence < 0) return []; // the case failed as a whole: what there is to say is said
   const [digest, packed, left, shown, spans] = data.evidence[entry.evidence];
   const ranges = rangesIn(packed);
@@ -143,8 +175,8 @@ function memberOf(one, entry, width) {
     ranges.length > 0 && rangesOf(ranges, left),
     examples.map((example, i) => exampleOf(entry.case, example, exampleTitle(i, examples.length), width, entry.finding.verdict)),
     commands([
-      examples.length && `convcheck explain --backend ${backend} ${examples[0].words.replace("@", shell(id))}`,
-      `convcheck repro ${shell(id)} --backend ${backend} --group ${digest.slice(0, 8)}`,
+      examples.length && explainCommand(entry.case, examples[0]),
+      `convcheck repro ${shell(entry.case.id)} --backend ${backend()} --group ${digest.slice(0, 8)}`,
     ].filter(Boolean)),
     h("p", { class: "digest" }, "digest of the failing inputs and answers ", h("code", {}, digest)),
   ].flat().filter(Boolean);

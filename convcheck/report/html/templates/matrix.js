@@ -13,10 +13,11 @@ function cellsOf(family, chosen) {
     for (const one of spec.cases) {
       if (!one.shown) continue;
       const key = `${one.name.row}>${one.name.column}`;
-      if (!cells.has(key)) cells.set(key, { rank: 99, cases: 0, failing: 0, wrong: 0, judged: 0 });
+      if (!cells.has(key)) cells.set(key, { rank: 99, cases: 0, failing: 0, wrong: 0, judged: 0, some: [] });
       const cell = cells.get(key);
       cell.rank = Math.min(cell.rank, one.shown.rank);
       cell.cases += 1;
+      cell.some.push(one);
       cell.failing += one.shown.failing;
       cell.wrong += one.wrong;
       cell.judged += one.judged;
@@ -46,21 +47,24 @@ function matrixOf(family, chosen) {
   table.addEventListener("focusin", (event) => rove(table, event.target));
   return h("figure", { class: "heat" },
     h("figcaption", {}, h("h2", { id }, name), h("span", { class: "sub" }, versions)),
-    h("div", { class: "scroll" }, table), legend(cells));
+    h("div", { class: "scroll" }, table), legend(cells, name));
 }
 
 function tableCell(name, row, column, cell) {
   if (!cell) return h("td", { role: "gridcell", "aria-label": "not asked" });
   const status = statuses[cell.rank];
   const share = status.failing ? percent(cell.wrong, cell.judged) : "";
+  const explained = causesOf(cell.some).map((cause) => cause.label).join(", ");
   const said = `${row} to ${column}: ${status.word}, ${plural(cell.cases, "case")}` +
     (cell.failing ? `, ${number(cell.failing)} failing` : "") +
-    (cell.wrong ? `, ${number(cell.wrong)} of ${number(cell.judged)} wrong` : "");
+    (cell.wrong ? `, ${number(cell.wrong)} of ${number(cell.judged)} wrong` : "") +
+    (explained && `, explained by ${explained}`);
   const key = `${name}|${row}|${column}`;
+  const mark = markOf(cell.some);
   const button = h("button", { type: "button", tabindex: -1, title: said, "aria-label": said,
     "aria-haspopup": "dialog", "data-key": key, class: `st-${status.key} heat-${heat(cell)}`,
     onclick: () => openCell(key) },
-    h("span", { class: "symbol" }, dot(status.symbol)),
+    mark ? h("span", { class: "symbol letter" }, mark) : h("span", { class: "symbol" }, dot(status.symbol)),
     share && h("span", { class: "share" }, share));
   return h("td", { role: "gridcell", class: state.cell === key ? "open" : "" }, button);
 }
@@ -98,11 +102,16 @@ function moveInMatrix(event) {
   rows[y]?.[x]?.firstChild?.focus();
 }
 
-function legend(cells) {
+function legend(cells, name) {
   const present = new Set([...cells.values()].map((cell) => cell.rank));
   const some = statuses.filter((one) => present.has(one.rank));
   const failing = some.some((one) => one.failing);
+  const marks = new Set([...cells.values()].map((cell) => markOf(cell.some)));
+  const explained = causesOf([...cells.values()].flatMap((cell) => cell.some))
+    .filter((one, i, all) => marks.has(one.mark) && all.findIndex((other) => other.mark === one.mark) === i);
   return h("p", { class: "legend" },
     some.map((one) => h("span", {}, shade(one.symbol, one), one.word)),
-    failing && h("span", {}, "shade and %: share of answers that are wrong"));
+    failing && h("span", {}, "shade and %: share of answers that are wrong"),
+    explained.length > 0 && h("span", {}, "a letter: what explains the cell, of several causes that of most cases:"),
+    causeButtons(explained, name));
 }

@@ -34,7 +34,7 @@ const names = data.names.map(([signature, setting], index) => {
 const cases = data.cases.map(([spec, name, status, judged, coverage, message, profile], index) => {
   const one = {
     index, spec: specs[spec], name: names[name], status: statuses[status], judged,
-    coverage: text(coverage), message: text(message), shown: null, wrong: 0,
+    coverage: text(coverage), message: text(message), shown: null, wrong: 0, cause: null,
     id: `${specs[spec].id}/${names[name].name}`,
   };
   one.entries = data.profiles[profile].map(([rank, level, by, what, count]) => ({
@@ -65,6 +65,34 @@ const findings = data.findings.map(([rank, kind, ids, rows, places, reading, pla
   if (!ids) finding.ids = [finding.members[0].case.id];
   return finding;
 });
+
+const causes = data.causes.map(([letter, label, says, whole, names, families, where, answers, others, gated, wrong, shown, explained]) => {
+  const cause = {
+    letter, label, says, whole, families, where, answers, others, gated, wrong,
+    mark: letter.split("+")[0], text: `${whole} ${names}`.toLowerCase(), left: 0,
+    cases: explained.map((at) => cases[at]),
+    shown: shown.map(([at, evidence]) => cases[at].entries.find((entry) => entry.evidence === evidence)),
+  };
+  for (const one of cause.cases) one.cause = cause;
+  return cause;
+});
+
+// A cause explains what fails of its cases, but for what a list excuses.
+const excused = (entry) => entry.status === statusOf.known || entry.status === statusOf.waived;
+const causeOf = (entry, one) => (entry.finding && !excused(entry) ? one.cause : null);
+
+const failsNow = (one) => one.shown.failing && !excused({ status: one.shown });
+
+// What explains the failures of some cases.
+function causesOf(some) {
+  const found = new Set(some.filter(failsNow).map((one) => one.cause));
+  return causes.filter((cause) => found.has(cause));
+}
+
+// The letter of some cases: the first of those that explain what fails; '' if not all is explained.
+function markOf(some) {
+  return some.some((one) => failsNow(one) && !one.cause) ? "" : (causesOf(some)[0] || { mark: "" }).mark;
+}
 
 // Ranges as they are said: 'c0e005 c0a000-1f' is 0xc0e005, and 0xc0a000 … 0xc0a01f.
 function rangesIn(packed) {
@@ -105,12 +133,13 @@ const caseText = (one) => haystack(one, () => one.id);
 const kindText = (entry) =>
   haystack(entry, () => `${entry.by ? entry.by.name : ""} ${entry.kind}`);
 
-// Filters: `state` has sets of words `status` and `level`, words `spec`, `from`, `to` and `q`, and
+// Filters: `state` has sets of words `status` and `level`, words `spec`, `cause`, `from`, `to` and `q`, and
 // a map `attributes`; empty where everything is let through.
 
 function caseFits(one, state) {
   const { inputs, outputs, row, column, attributes } = one.name;
   if (state.spec && one.spec.id !== state.spec) return false;
+  if (state.cause && one.cause?.letter !== state.cause) return false;
   if (state.from && !inputs.includes(state.from) && row !== state.from) return false;
   if (state.to && column !== state.to && !outputs.includes(state.to)) return false;
   for (const [name, value] of state.attributes) {
@@ -133,7 +162,8 @@ function statusFits(entry, one, state) {
 }
 
 function textFits(entry, one, terms) {
-  return terms.every((term) => caseText(one).includes(term) || kindText(entry).includes(term));
+  return terms.every((term) => caseText(one).includes(term) || kindText(entry).includes(term) ||
+    causeOf(entry, one)?.text.includes(term));
 }
 
 // Says of every case what is shown of it (`shown`, its worst status, or null), how many of its

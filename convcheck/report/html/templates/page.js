@@ -14,7 +14,10 @@ function show() {
   // the pictures of the specs, and their counts, are of every spec
   applyFilters({ ...state, spec: "" });
   for (const one of cases) one.unscoped = one.shown;
-  const counts = applyFilters(state);
+  let counts = applyFilters({ ...state, cause: "" });
+  countCauses();
+  if (state.cause) counts = applyFilters(state);
+  showCauses();
   showFilters(counts);
   showSpecs();
   showMatrices();
@@ -57,6 +60,7 @@ function startCopies() {
 
 function start() {
   startTheme();
+  startCauses();
   startFilters();
   startSpecs();
   startKeys();

@@ -2,9 +2,9 @@
 
 const state = {
   status: new Set(), level: new Set(), attributes: new Map(),
-  spec: "", from: "", to: "", q: "", cell: "", finding: "",
+  spec: "", cause: "", from: "", to: "", q: "", cell: "", finding: "",
 };
-const WORDS = ["spec", "from", "to", "q", "cell", "finding"];
+const WORDS = ["spec", "cause", "from", "to", "q", "cell", "finding"];
 
 function readHash() {
   const found = new URLSearchParams(location.hash.slice(1));
@@ -13,6 +13,7 @@ function readHash() {
   }
   for (const name of WORDS) state[name] = found.get(name) || "";
   if (!specs.some((one) => one.id === state.spec)) state.spec = "";
+  if (!causes.some((one) => one.letter === state.cause)) state.cause = "";
   state.attributes = new Map(
     found.getAll("where").map((pair) => {
       const at = pair.indexOf("=");
@@ -39,11 +40,11 @@ function writeHash() {
 
 const filtered = () =>
   state.status.size + state.level.size + state.attributes.size > 0 ||
-  Boolean(state.from || state.to || state.q || state.spec);
+  Boolean(state.from || state.to || state.q || state.spec || state.cause);
 
 function clearFilters() {
   for (const name of ["status", "level", "attributes"]) state[name].clear();
-  for (const name of ["spec", "from", "to", "q"]) state[name] = "";
+  for (const name of ["spec", "cause", "from", "to", "q"]) state[name] = "";
 }
 
 // Colours -----------------------------------------------------------------------------------
