@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import TypeVar
 
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
@@ -81,6 +82,22 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     judged = sum(result.verdict not in ("unsupported", "undefined") for result in results)
     unexplained = tuple(result for result in failing if not _fits(result))
     return Diagnosis(tuple(found), unexplained, judged)
+
+
+def with_letters(explanations: Sequence[Explanation]) -> Iterator[tuple[str, Explanation]]:
+    """Yield causes with their letters: A to Z, then A2 and so on. Two that are at work together
+    have those of both: A+C.
+    """
+    letters: dict[str, str] = {}
+    for one in explanations:
+        for cause in one.causes:
+            letters.setdefault(cause.name, _letter(len(letters)))
+        yield "+".join(letters[cause.name] for cause in one.causes), one
+
+
+def _letter(place: int) -> str:
+    again, at = divmod(place, len(ascii_uppercase))
+    return ascii_uppercase[at] + (str(again + 1) if again else "")
 
 
 def _fits(result: CaseResult) -> tuple[Names, ...]:

@@ -26,6 +26,7 @@ Examples:
   convcheck report run.json --known known.toml --github
   convcheck report run.json onnx.Cast-21 --to float8 --where saturate=0
   convcheck report run.json --finding 3f2a91c4 -v
+  convcheck report run.json --cause B
 """
 
 
@@ -38,6 +39,10 @@ Examples:
     help="Fail on rules of this level and stronger, instead of the run's level.",
 )
 @click.option("--finding", metavar="ID", help="Only this finding, by its id or its first digits.")
+@click.option(
+    "--cause", metavar="NAME",
+    help="Only what this cause explains: its letter in the report, or its name in the catalogue.",
+)  # fmt: skip
 @report_options
 @specs
 def command(
@@ -45,6 +50,7 @@ def command(
     selection: Selection,
     level: Level | None,
     finding: str | None,
+    cause: str | None,
     reports: Reports,
     specs: tuple[str, ...],
 ) -> int:
@@ -62,25 +68,29 @@ def command(
     check_outputs(reports.outputs, {"the report": path})
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
-    if "json" in reports.files and (finding or level or any(astuple(selection))):
+    if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
         hint = "leave out what selects: --json is the whole run, for `diff` and `merge`"
         raise UsageError("--json of a part of a run", hint=hint)
     loaded = catalog(specs)
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     result = read(path, loaded.types.types, corpus.conversion)
     held = hold_to_known(result, loaded, reports.known)
-    return write_reports(_part(held, loaded, selection, level, finding), reports, loaded.types)
+    part = _part(held, loaded, selection, finding, cause)
+    gated = replace(part, level=level) if level else part
+    return write_reports(gated, reports, loaded.types)
 
 
 def _part(
-    result: RunResult, loaded: Catalog, selection: Selection, level: Level | None,
-    finding: str | None,
+    result: RunResult, loaded: Catalog, selection: Selection, finding: str | None,
+    cause: str | None,
 ) -> RunResult:  # fmt: skip
     """Return what of a run is selected. Raises UsageError where that is nothing."""
-    from convcheck.plan.excerpt import excerpt_of, of_finding
+    from convcheck.plan.excerpt import excerpt_of, of_cause, of_finding
 
     if any(astuple(selection)):
         result = excerpt_of(result, loaded, selection)
+    if cause is not None:
+        result = of_cause(result, cause)
     if finding is not None:
         result = of_finding(result, finding)
-    return replace(result, level=level) if level else result
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.errors import UsageError
 from convcheck.streams import say
+from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.judge.result import Group
@@ -30,6 +32,7 @@ Examples:
   python repro.py                      exits 1 while the answer is wrong, 0 once it is right
   convcheck repro onnx.Cast-21/float64-to-float16 --report run.json --emit c
   convcheck repro --report run.json --finding 3f2a91c4 --out repro.py
+  convcheck repro --report run.json --cause A --out repro.py
   convcheck repro onnx.Cast-21/float64-to-float16 --backend ort --emit onnx --out /tmp/cast
   convcheck repro openvino.Range-4/int32-int32-int32-to-int32 --backend openvino --group 2
 """
@@ -55,6 +58,11 @@ Examples:
     help="The finding of that id, as reports show it; with --report, CASE may be left out.",
 )  # fmt: skip
 @click.option(
+    "--cause", metavar="NAME",
+    help="With --report, in the place of CASE: a wrong answer that this cause explains, the one "
+    "that the report shows; its letter there, or its name in the catalogue.",
+)  # fmt: skip
+@click.option(
     "--emit", type=click.Choice(["python", "onnx", "c"]), default="python", show_default=True,
     help="A script; a test in the layout of ONNX's own backend tests; a C header.",
 )  # fmt: skip
@@ -74,6 +82,7 @@ def command(
     report: str | None,
     group: str,
     finding: str | None,
+    cause: str | None,
     emit: str,
     out: str | None,
     timeout: float,
@@ -85,13 +94,26 @@ def command(
     several findings, the first is taken, and stderr names the others. Exit codes: 0 it is written,
     2 bad input, or there is no such finding, 4 the backend could not be started.
     """
+    if (backend is None) == (report is None):
+        raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
+    _check_named(name, report, finding, cause)
+    _check_written(emit, out, backend, report)
+    loaded = catalog(specs)
+    if backend is not None:
+        witness = _asked(loaded, str(name), backend, group, finding, timeout)
+    elif cause is not None:
+        witness = _explained(loaded, str(report), cause)
+    else:
+        witness = _reported(loaded, name, str(report), group, finding)
+    _write(loaded, witness, emit, out)
+    return 0
+
+
+def _check_written(emit: str, out: str | None, backend: str | None, report: str | None) -> None:
+    """Refuse what cannot be written."""
     from convcheck.reproduce.emit import check_backend
     from convcheck.vectors.export.folder import check
 
-    if (backend is None) == (report is None):
-        raise UsageError("give one of --backend NAME and --report FILE", hint="--backend ort")
-    if name is None and (report is None or finding is None):
-        raise UsageError("which CASE?", hint="name one, or give --report FILE and --finding ID")
     if emit == "onnx" and out in (None, "-"):
         raise UsageError("an ONNX test is a folder", hint="--out DIR")
     if backend is not None and emit == "python":
@@ -100,20 +122,23 @@ def command(
         check(Path(str(out)), ONNX)
     else:
         check_outputs({"--out": out}, {"--report": report})
-    loaded = catalog(specs)
-    if backend is not None:
-        witness = _asked(loaded, str(name), backend, group, finding, timeout)
-    else:
-        witness = _reported(loaded, name, str(report), group, finding)
-    _write(loaded, witness, emit, out)
-    return 0
+
+
+def _check_named(
+    name: str | None, report: str | None, finding: str | None, cause: str | None
+) -> None:
+    """Refuse what names no finding, and what names two."""
+    if cause is not None and (name or finding or report is None):
+        hint = "leave CASE and --finding out, and give --report FILE"
+        raise UsageError("--cause chooses a case of a report", hint=hint)
+    if name is None and (report is None or not (finding or cause)):
+        hint = "name one, or give --report FILE and --finding ID, or --cause NAME"
+        raise UsageError("which CASE?", hint=hint)
 
 
 def _asked(
     loaded: Catalog, name: str, backend: str, group: str, finding: str | None, timeout: float
 ) -> Witness:
-    from dataclasses import replace
-
     from convcheck.reproduce.smallest import ask_case, smallest
     from convcheck.rules.find import find_case
     from convcheck.rules.load import data_dir
@@ -142,6 +167,25 @@ def _of_finding(groups: Sequence[Group], case: Case, finding: str | None) -> Seq
         has = ", ".join(dict.fromkeys(finding_of(group, case) for group in groups))
         raise UsageError(f"{case.id} has no finding {finding}", hint=f"it has {has}")
     return found
+
+
+def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
+    """Return the wrong answer by which a report tells a cause."""
+    from convcheck.plan.excerpt import explanation_of
+    from convcheck.report.causes import said_of, wrong_answer
+    from convcheck.report.json.decode import read
+    from convcheck.reproduce.shows import with_readings
+    from convcheck.reproduce.witness import of_report
+    from convcheck.rules.find import find_case
+
+    result = read(path, loaded.types.types)
+    found = explanation_of(result, cause)
+    shown, group, example = wrong_answer(found.cases)
+    case = find_case(loaded, shown.id, None, None, ())
+    witness = of_report(result.backend, case, replace(group, examples=(example,)))
+    cases = plural(len(found.cases), "case")
+    told = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
+    return with_readings(loaded.specs[case.spec], replace(witness, cause=told))
 
 
 def _reported(

@@ -1,9 +1,10 @@
-"""An excerpt of a run's result: of some cases, or of one finding."""
+"""An excerpt of a run's result: of some cases, of one finding, or of one cause."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from convcheck.causes.gather import Explanation, gathered, with_letters
 from convcheck.errors import UsageError
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.result import CallExample, CaseResult, Example, RunResult, case_verdict
@@ -11,6 +12,7 @@ from convcheck.plan.select import select_of, select_specs
 from convcheck.plan.selection import Selection
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
+from convcheck.wording import meant
 
 
 def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
@@ -51,6 +53,29 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
     message = "" if fails_whole(case) else case.message  # it has its own finding
     verdict = case_verdict(groups)
     return replace(case, groups=groups, verdict=verdict, message=message, diagnosis=None)
+
+
+def of_cause(result: RunResult, named: str) -> RunResult:
+    """Return a run with the cases alone that a cause explains. Raises as `explanation_of` does."""
+    return replace(result, cases=explanation_of(result, named).cases)
+
+
+def explanation_of(result: RunResult, named: str) -> Explanation:
+    """Return what a cause explains in a run, given its letter in the report or its name in the
+    catalogue; of several together those of all: A+C.
+
+    Raises UsageError where it is none of the run's. What no input tells from a cause is that one.
+    """
+    found = list(with_letters(gathered(result.cases, result.causes).explanations))
+    by_name = dict(found)
+    for _, one in found:
+        for causes in (one.causes, *one.others):
+            by_name.setdefault("+".join(cause.name for cause in causes), one)
+    if one_named := by_name.get(named) or by_name.get(named.upper()):
+        return one_named
+    told = ", ".join(f"{letter} {'+'.join(c.name for c in one.causes)}" for letter, one in found)
+    hint = meant(named, by_name, f"it has {told}" if told else "no cause explains a case of it")
+    raise UsageError(f"--cause {named} names no cause of this run", hint=hint)
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:

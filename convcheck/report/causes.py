@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from string import ascii_uppercase
 
-from convcheck.causes.gather import Diagnosis, Explanation
+from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import (
     FAILURES,
     CallExample,
@@ -74,22 +73,6 @@ def _told(
         others=tuple(map(said_of, one.others)),
         gated=any(each.gates(level) for each in one.cases),
     )
-
-
-def with_letters(explanations: Sequence[Explanation]) -> Iterator[tuple[str, Explanation]]:
-    """Yield causes with their letters: A to Z, then A2 and so on. Two that are at work together
-    have those of both: A+C.
-    """
-    letters: dict[str, str] = {}
-    for one in explanations:
-        for cause in one.causes:
-            letters.setdefault(cause.name, _letter(len(letters)))
-        yield "+".join(letters[cause.name] for cause in one.causes), one
-
-
-def _letter(place: int) -> str:
-    again, at = divmod(place, len(ascii_uppercase))
-    return ascii_uppercase[at] + (str(again + 1) if again else "")
 
 
 def letters_of(causes: Iterable[ToldCause]) -> Mapping[str, str]:

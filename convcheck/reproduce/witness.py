@@ -60,6 +60,8 @@ class Witness:
     first: bool = True
     asked: bool = True
     calls: int = 1
+    #: The cause that explains it, and in how many cases; '' where none was asked for.
+    cause: str = ""
 
 
 def failing(result: CaseResult) -> list[Group]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convcheck.causes.gather import Diagnosis, Explanation
+from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import CaseResult, CauseInWords
-from convcheck.report.causes import with_letters, wrong_answer
+from convcheck.report.causes import wrong_answer
 from convcheck.report.json import report as form
 from convcheck.report.json.encode import example
 

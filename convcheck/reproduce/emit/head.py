@@ -31,6 +31,8 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     yield f"{witness.case.id}: {_what(witness)}"
     came = "" if witness.asked else "; taken from a report"
     yield f"{witness.backend.name}: {witness.backend.version}{came}"
+    if witness.cause:
+        yield f"Cause: {witness.cause}"
     if witness.calls > 1:
         yield f"It shows on call {witness.calls} of the same model, and on none before."
     elif not witness.first:

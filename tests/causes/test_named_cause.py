@@ -1,0 +1,79 @@
+"""A cause of a report by its letter or name: what it explains alone, and a reproduction of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from report_json import document, render
+from report_runs import explained
+
+from convcheck.plan.excerpt import explanation_of, of_cause
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("named") / "run.json"
+    path.write_text(render(document(explained())))
+    return path
+
+
+@pytest.mark.parametrize(("named", "count"), [
+    ("A", 4), ("a", 4), ("truncates", 4), ("toward-zero", 4),  # nothing tells the last two apart
+    ("B", 1), ("nan-at-max", 1), ("A+B", 1), ("truncates+nan-at-max", 1),
+])  # fmt: skip
+def test_a_letter_and_a_name_give_the_cases_that_are_told(named: str, count: int) -> None:
+    whole = explained()
+    part = of_cause(whole, named)
+    assert len(part.cases) == count
+    told = explanation_of(whole, named).causes
+    again = explanation_of(part, told[0].name if len(told) == 1 else "A+B")
+    assert (again.causes, again.cases) == (told, part.cases)
+
+
+def test_report_shows_one_cause(report: Path) -> None:
+    done = convcheck("report", report, "--cause", "nan-at-max")
+    assert done.returncode == 1
+    assert "1 of 1 case fails; 1 cause explains it, every answer" in done.stdout
+    assert "onnx.Cast-21/float64-to-float16" in done.stdout
+    assert "truncates" not in done.stdout
+    assert convcheck("report", report, "--cause", "b").stdout == done.stdout
+    of_a_spec = convcheck("report", report, "onnx.Cast-19", "--cause", "A").stdout
+    assert "2 of 2 cases fail" in of_a_spec
+
+
+def test_repro_of_a_cause_is_the_answer_that_the_report_shows(report: Path) -> None:
+    done = convcheck("repro", "--report", report, "--cause", "A", "--emit", "c")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.replace("//", "").replace(" * ", " ").split())
+    assert "Cause: truncates (it gives every answer of 4 cases of the run)" in said
+    assert "onnx.Cast-19/float32-to-bfloat16: one ulp too small in magnitude" in said
+    assert "0x3f808001" in said
+
+
+WRONG = [
+    (
+        ("report", "--cause", "C"),
+        "--cause C names no cause of this run\n  hint: it has A truncates,",
+    ),
+    (("report", "--cause", "trunctes"), "did you mean truncates?"),
+    (("report", "--cause", "A", "--json", "part.json"), "--json of a part of a run"),
+    (("repro", "--cause", "C", "--report"), "--cause C names no cause of this run"),
+    (
+        ("repro", "--cause", "A", "--finding", "abc", "--report"),
+        "--cause chooses a case of a report",
+    ),
+    (("repro", "--cause", "A", "--backend", "reference", "onnx.Cast-21/int8-to-int16"), "--cause"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda v: v if isinstance(v, str) else "")
+def test_what_names_no_cause(
+    words: tuple[str, ...], said: str, report: Path, tmp_path: Path
+) -> None:
+    asks = words[-1].startswith("onnx")
+    done = convcheck(*words, *(() if asks else (report,)), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
