@@ -7,7 +7,10 @@ be planted with bugs. The proof that it is right is in the tests, against an ind
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
+
+import numpy as np
 
 from convcheck import __version__
 from convcheck.backends.protocol import (
@@ -38,6 +41,7 @@ class Reference:
         self._catalog = catalog or load(user_folders())
         self._compiled = lru_cache(maxsize=1)(self._compile)  # a case is asked many times in a row
         self._compiled_calls = lru_cache(maxsize=1)(self._compile_calls)
+        self._last: tuple[Case, tuple[Bits, ...], Answer] | None = None
 
     def support(self, case: Case) -> Declined | None:
         """Decline what no spec file describes: a user's spec that this process did not load."""
@@ -46,12 +50,18 @@ class Reference:
         return Declined(f"no spec {case.spec} among the built-in ones", missing=True)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Evaluate the case on inputs of any shape."""
-        if case.whole_calls:
-            return self._call(case, inputs)
-        bits = inputs[0]
+        """Evaluate the case on inputs of any shape; the last inputs, which may come a hundred
+        times, once.
+        """
+        if self._last is None or not _is_asked_again(case, inputs, self._last):
+            found = self._call(case, inputs) if case.whole_calls else self._elements(case, *inputs)
+            self._last = case, tuple(bits.copy() for bits in inputs), found
+        return _to_keep(self._last[2])
+
+    def _elements(self, case: Case, bits: Bits, *likes: Bits) -> Answer:
+        """Answer element by element."""
         reading = run_program(self._compiled(case), case, bits.reshape(-1)).readings[0]
-        if len(bits.reshape(-1)) and (reading.patterns == REFUSED).all():
+        if bits.size and (reading.patterns == REFUSED).all():
             return Refused("the spec expects a refusal")
         codes = reading.codes.reshape(bits.shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))
@@ -72,3 +82,17 @@ class Reference:
 
     def _compile_calls(self, case: Case) -> CompiledCalls:
         return compile_calls(self._catalog.specs[case.spec], case)
+
+
+def _is_asked_again(
+    case: Case, inputs: Sequence[Bits], last: tuple[Case, tuple[Bits, ...], Answer]
+) -> bool:
+    pairs = zip(inputs, last[1], strict=False)
+    return case == last[0] and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+def _to_keep(answer: Answer) -> Answer:
+    """Return an answer that whoever asked may change."""
+    if not isinstance(answer, Outputs):
+        return answer
+    return replace(answer, arrays=tuple(array.copy() for array in answer.arrays))

@@ -119,15 +119,3 @@ def test_a_report_that_names_no_such_cause_is_damaged(
     done = convcheck("report", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "it does not say what the cause" in done.stderr
-
-
-def test_a_real_runtime_is_read_in_a_minute() -> None:
-    pytest.importorskip("onnxruntime")
-    done = convcheck(
-        "run", "--backend", "ort", "onnx.Cast-25", "onnx.CastLike-25", "onnx.Range-11", COLUMNS="80"
-    )
-    lines = done.stdout.splitlines()
-    assert len(lines) <= 120
-    commands = ("convcheck explain", "onnx.")
-    assert not [x for x in lines if len(x) > 80 and not x.strip().startswith(commands)]
-    assert " explain " in done.stdout

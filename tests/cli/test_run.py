@@ -31,26 +31,35 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
     assert verdicts <= {"pass", "tolerated", "undefined"}
 
 
-@pytest.fixture(scope="module")
-def of_onnxruntime(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The report of the default run on the installed ONNX Runtime."""
-    path = tmp_path_factory.mktemp("ort") / "r.json"
-    done = convcheck("run", "--backend", "ort", "--json", path)
+def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
+    """One run, one test: what it found is not shared between worker processes."""
+    done = convcheck("run", "--backend", "ort", "--json", tmp_path / "r.json", COLUMNS="80")
     assert done.returncode in (0, 1), done.stderr
-    return report_at(path)
+    is_read_in_a_minute(done.stdout)
+    found = report_at(tmp_path / "r.json")
+    every_accusation_stands_up(found)
+    every_type_goes_through_the_runtime(found)
 
 
-def test_every_accusation_stands_up(of_onnxruntime: dict[str, Any]) -> None:
+def is_read_in_a_minute(printed: str) -> None:
+    lines = printed.splitlines()
+    assert len(lines) <= 120
+    commands = ("convcheck explain", "onnx.")
+    assert not [x for x in lines if len(x) > 80 and not x.strip().startswith(commands)]
+    assert " explain " in printed
+
+
+def every_accusation_stands_up(found: dict[str, Any]) -> None:
     """The independent oracle shares every example that the report shows against the runtime."""
     examples = 0
-    for case in of_onnxruntime["cases"]:
+    for case in found["cases"]:
         for group in case["groups"]:
             if group["verdict"] in ("fail", "refused"):
                 assert group["cite"]
                 for example in group["examples"]:
                     examples += 1
                     assert accused_rightly(case, example), (case["id"], example)
-    assert examples or of_onnxruntime["summary"]["gated"] == 0
+    assert examples or found["summary"]["gated"] == 0
 
 
 def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
@@ -82,14 +91,14 @@ def no_sequence(dtype: str, example: dict[str, Any]) -> bool:
                                        for s in due)  # fmt: skip
 
 
-def test_every_type_goes_through_the_runtime(of_onnxruntime: dict[str, Any]) -> None:
-    cases = [c for c in of_onnxruntime["cases"] if c["spec"] == "onnx.Cast-21"]
+def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
+    cases = [c for c in found["cases"] if c["spec"] == "onnx.Cast-21"]
     judged = {c["inputs"][0] for c in cases if c["verdict"] not in ("unsupported", "error")}
     assert judged >= {t.name for t in CATALOG.specs["onnx.Cast-21"].types["T1"]}
     assert {"string", "int4", "float8e5m2fnuz", "bfloat16", "bool"} <= judged
-    unsupported = [c for c in of_onnxruntime["cases"] if c["verdict"] == "unsupported"]
+    unsupported = [c for c in found["cases"] if c["verdict"] == "unsupported"]
     assert all(c["message"] for c in unsupported)
-    assert not [c["id"] for c in of_onnxruntime["cases"] if c["verdict"] in ("error", "crashed")]
+    assert not [c["id"] for c in found["cases"] if c["verdict"] in ("error", "crashed")]
 
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
