@@ -19,6 +19,7 @@ from convcheck.errors import SystemLimitError, VectorError
 from convcheck.numerics.order import order_key
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.expected import EXACT, Expected
 from convcheck.semantics.program import compile_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
@@ -76,12 +77,25 @@ def read_back(spec: Spec) -> Iterator[VectorSet]:
     for made in vector_sets(spec, "edge"):
         decisions = compile_case(spec, made.case).decisions
         back = read_vectors(manifest, spec, made.case, decisions)
-        assert body(back) == body(made), made.case.id
         assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
+        assert same_due(back.expected, made.expected), made.case.id
         assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)
         mine, theirs = ([v.expected.decisions[r] for r in v.expected.rows] for v in (made, back))
         assert mine == theirs
         yield made
+
+
+def same_due(one: Expected, other: Expected) -> bool:
+    """Tell whether the same is due of each element, under each reading: the last one is repeated
+    where a decision has fewer.
+    """
+    for number in range(max(len(one.readings), len(other.readings))):
+        mine, its = (e.readings[min(number, len(e.readings) - 1)] for e in (one, other))
+        exact = mine.patterns == EXACT
+        same = np.array_equal(mine.codes[exact], its.codes[exact])
+        if not (same and np.array_equal(mine.patterns, its.patterns)):
+            return False
+    return True
 
 
 def test_sizes() -> None:

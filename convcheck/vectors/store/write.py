@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,7 @@ from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
 from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
-from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Reading
+from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
 from convcheck.vectors.generate import GENERATOR
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.store.hex_words import hex_width
@@ -67,19 +67,23 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> Iterable[str]:
+def _lines(vectors: VectorSet, rules: Mapping[int, int]) -> list[str]:
     tensors = zip(vectors.case.sources, vectors.inputs, strict=True)
-    inputs = [_words(t.format, bits) for t, bits in tensors]
-    expected = vectors.expected
-    due = [_due(vectors.case.outputs[0].format, reading) for reading in expected.readings]
-    readings = [len(d.readings) for d in expected.decisions]
-    for i, row in enumerate(expected.rows.tolist()):
-        words = [column[i] for column in due[: readings[row]]]
-        if len(words) == 1 or len(set(words)) == 1:
-            said = words[0]
-        else:
-            said = f"[{','.join(words)}]"
-        yield f"[{','.join(column[i] for column in inputs)},{said},{rules[row]}]"
+    inputs = map(",".join, zip(*(_words(t.format, bits) for t, bits in tensors), strict=True))
+    rows = vectors.expected.rows.tolist()
+    said = _said(vectors.case.outputs[0].format, vectors.expected, rows)
+    return [f"[{x},{y},{rules[row]}]" for x, y, row in zip(inputs, said, rows, strict=True)]
+
+
+def _said(fmt: Format, expected: Expected, rows: Sequence[int]) -> list[str]:
+    """Spell what is expected of each input: a word, or one for each reading where these differ."""
+    due = [_due(fmt, reading) for reading in expected.readings]
+    if len(due) == 1:
+        return due[0]
+    readings = [len(decision.readings) for decision in expected.decisions]
+    of_rows = zip(zip(*due, strict=True), rows, strict=True)
+    each = (words[: readings[row]] for words, row in of_rows)
+    return [f"[{','.join(words)}]" if len(set(words)) > 1 else words[0] for words in each]
 
 
 def _words(fmt: Format, bits: Bits) -> list[str]:
