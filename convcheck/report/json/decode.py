@@ -54,6 +54,7 @@ def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
     for case in (*result.cases, *in_parts):
         _check_verdict(case)
         _check_counts(case)
+        _check_explained(case)
     if struct(document["summary"], form.SummaryJson) != summary(result):
         raise ValueError("its summary is not that of its cases")
     if document["corpus"]["sha256"] != result.corpus:
@@ -89,6 +90,14 @@ def _check_counts(case: CaseResult) -> None:
     if wrong := [group for group in case.groups if not 0 < group.count <= group.of]:
         said = f"{wrong[0].count} of {wrong[0].of}"
         raise ValueError(f"{case.case.id} has {said} under {wrong[0].decision.name}")
+
+
+def _check_explained(case: CaseResult) -> None:
+    """Hold an explained case to a wrong answer, by which causes are told. Raises ValueError."""
+    failing = (group for group in case.groups if group.verdict in judged.FAILURES)
+    fits = case.diagnosis.fits if case.diagnosis else ()
+    if fits and case.verdict in judged.FAILURES and not any(one.examples for one in failing):
+        raise ValueError(f"{case.case.id} has no example of what its causes explain")
 
 
 def run_of(document: dict[str, Any], types: Types, rules: Rules | None = None) -> RunResult:
