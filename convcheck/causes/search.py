@@ -157,16 +157,19 @@ def _together(trial: Trial, tried: Sequence[Tried]) -> tuple[Names, ...]:
     """Return the first two causes that give all answers together.
 
     First those are tried of which each gives what the other does not; then, since one may change
-    what the other does, the most promising ones with every other.
+    what the other does, the most promising ones with every other. The plainer one comes first,
+    unless they explain the answers only the other way round.
     """
     promising = _promising(trial, tried)
+    place = {cause: n for n, (cause, _) in enumerate(tried)}
     for most, partners in ((_PAIRED, _PAIRED), (_CLOSEST, len(tried))):
         for first, given in promising[:most]:
             rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
             for other, _ in rest[:partners]:
-                for pair in ((first, other), (other, first)):
-                    if other is not first and _explained(trial, pair):
-                        return (tuple(cause.name for cause in pair),)
+                pair = sorted((first, other), key=place.__getitem__)
+                for causes in (pair, pair[::-1]):
+                    if other is not first and _explained(trial, causes):
+                        return (tuple(cause.name for cause in causes),)
     return ()
 
 
