@@ -24,6 +24,7 @@ COMMANDS = {
     "diagnose": "Say why a backend fails: the few causes of all failures.",
     "repro": "Turn a finding into a script that runs without convcheck.",
     "explain": "Show what the standard requires for one input, and why.",
+    "judge": "Judge answers that somebody reports, without a backend.",
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",
     "export": "Write a case's vectors for other tools.",

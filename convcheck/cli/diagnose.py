@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,10 +14,11 @@ from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.cli.run_options import JOBS, TIMEOUT
 from convcheck.cli.turns import selected
+from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.causes.gather import Diagnosis
-    from convcheck.plan.runner import Execution
+    from convcheck.judge.result import BackendInfo
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
@@ -28,14 +29,16 @@ EXAMPLE = """\b
 Examples:
   convcheck diagnose --backend ort onnx.Cast-21
   convcheck diagnose --backend openvino --from float32 --tier boundary --json causes.json
+  convcheck diagnose --report run.json
 """
 
 
 @click.command("diagnose", epilog=EXAMPLE)
 @click.option(
-    "--backend", metavar="NAME", required=True, shell_complete=complete_backends,
+    "--backend", metavar="NAME", shell_complete=complete_backends,
     help="Ask this backend; see `convcheck list backends`.",
 )  # fmt: skip
+@click.option("--report", "path", metavar="FILE", help="Or take the JSON of a run; - for stdin.")
 @selection_options
 @click.option(
     "--tier", type=click.Choice(["edge", "boundary"]), default="edge", show_default=True,
@@ -49,7 +52,8 @@ Examples:
 @specs
 def command(
     selection: Selection,
-    backend: str,
+    backend: str | None,
+    path: str | None,
     tier: Tier,
     jobs: int | None,
     timeout: float,
@@ -65,21 +69,54 @@ def command(
     failing case is explained, or none fails; 1 some are not; 2 bad input; 3 nothing was asked; 4
     the backend could not be started.
     """
-    from convcheck.causes.catalogue import causes_of
-    from convcheck.causes.gather import causes_named, gathered
-
+    if (backend is None) == (path is None):
+        raise UsageError("one of --backend and --report is needed",
+                         hint="`convcheck list backends` has their names")  # fmt: skip
     loaded = catalog(specs)
-    causes = causes_of(loaded)
-    cases = selected(loaded, selection, [backend])
-    check_outputs({"--json": json_path})
-    execution = _asked(loaded, cases, backend, tier, (jobs, timeout))
-    found = gathered(execution.results, causes_named(execution.results, causes))
-    _report(found, execution, loaded, (backend, tier), verbose, json_path)
-    if execution.interrupted:
+    check_outputs({"--json": json_path}, {"the report": path} if path else {})
+    if path:
+        it = _read(loaded, selection, path)
+    else:
+        assert backend is not None  # noqa: S101
+        it = _asked(loaded, selected(loaded, selection, [backend]), backend, tier, (jobs, timeout))
+    _report(it, loaded, verbose, json_path)
+    if it.interrupted:
         return INTERRUPTED
-    if not found.judged:
+    if not it.found.judged:
         return NOTHING
-    return UNEXPLAINED if found.unexplained else 0
+    return UNEXPLAINED if it.found.unexplained else 0
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """Why a backend failed in a run."""
+
+    #: The causes, and what none explains.
+    found: Diagnosis
+    #: Who answered, with the address.
+    backend: BackendInfo
+    #: Which inputs were asked.
+    tier: str
+    #: Whether it was ended before all cases were asked.
+    interrupted: bool
+
+
+def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
+    """Return the diagnosis in the report of a run. Raises UsageError where it has none."""
+    from convcheck.causes.gather import gathered
+    from convcheck.plan.excerpt import excerpt_of
+    from convcheck.report.json.decode import read
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
+    corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
+    run = read(path, loaded.types.types, corpus.conversion)
+    if run.without_causes:
+        hint = "run it without `--causes none`, or ask the backend again: --backend NAME"
+        raise UsageError(f"{path}: no causes were tried in this run", hint=hint)
+    if any(astuple(selection)):
+        run = excerpt_of(run, loaded, selection)
+    return Diagnosed(gathered(run.cases, run.causes), run.backend, run.tier, run.interrupted)
 
 
 def _asked(
@@ -88,8 +125,10 @@ def _asked(
     backend: str,
     tier: Tier,
     how: tuple[int | None, float],
-) -> Execution:
+) -> Diagnosed:
     """Ask the backend, and search for causes next to its answers."""
+    from convcheck.causes.catalogue import causes_of
+    from convcheck.causes.gather import causes_named, gathered
     from convcheck.plan.runner import execute
     from convcheck.rules.causes import cause_files
     from convcheck.rules.load import data_dir
@@ -100,7 +139,7 @@ def _asked(
     sent = corpus.only(cases)
     jobs, timeout = how
     with progress(len(cases), backend) as advance:
-        return execute(
+        done = execute(
             backend,
             cases,
             sent,
@@ -110,16 +149,11 @@ def _asked(
             catalog=sent.catalog,
             causes=cause_files(loaded),
         )
+    found = gathered(done.results, causes_named(done.results, causes_of(loaded)))
+    return Diagnosed(found, replace(done.backend, address=backend), tier, done.interrupted)
 
 
-def _report(
-    found: Diagnosis,
-    execution: Execution,
-    loaded: Catalog,
-    asked: tuple[str, Tier],
-    verbose: bool,
-    json_path: str | None,
-) -> None:
+def _report(it: Diagnosed, loaded: Catalog, verbose: bool, json_path: str | None) -> None:
     """Write a diagnosis as JSON where that is asked for, and print it for people (on stderr where
     stdout has the JSON).
     """
@@ -134,13 +168,11 @@ def _report(
     from convcheck.report.json.diagnosis import diagnosis_text
 
     console = Console(stderr=json_path == "-")
-    address, tier = asked
 
     def shown() -> None:
         width = width_of(console)
-        causes = told_causes(found, address, "disputed", loaded.types)
-        put(diagnosis_lines(found, causes, width, verbose), console)
+        causes = told_causes(it.found, it.backend.address, "disputed", loaded.types)
+        put(diagnosis_lines(it.found, causes, width, verbose), console)
 
-    info = replace(execution.backend, address=address)
-    text = partial(diagnosis_text, found, info, tier, execution.interrupted)
+    text = partial(diagnosis_text, it.found, it.backend, it.tier, it.interrupted)
     write_all([(json_path, text)] if json_path else [], shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,7 @@ import click
 from convcheck.cli.options import SECONDS, catalog, complete_specs, complete_types
 from convcheck.cli.options import complete_backends as complete_backends
 from convcheck.cli.options import specs_option as specs
+from convcheck.cli.values import TakesNumbers, bits_of, code_of_word, unmarked
 from convcheck.errors import UsageError
 from convcheck.wording import plural
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case, DType, Spec
     from convcheck.vectors.model import CallSet, Vectors
 
-_NEGATIVE = re.compile(r"-(\.?[0-9].*|inf|nan)", re.IGNORECASE)
-_MARK = "\0"  # no argument of a program has one
 EXAMPLE = """\b
 Examples:
   convcheck explain onnx.Cast-21 --from float32 --to float8e4m3fn --where saturate=0 464.25
@@ -36,25 +34,9 @@ Examples:
 """
 
 
-class _Command(click.Command):
-    """A command that takes a negative number as an argument, with or without `--` before it."""
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Mark negative numbers, so that they are no options, and stay where they are."""
-        at = args.index("--") if "--" in args else len(args)
-        head = (_MARK + a if _NEGATIVE.fullmatch(a) else a for a in args[:at])
-        return super().parse_args(context, [*head, *args[at:]])
-
-
-def _unmarked(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    return tuple(value.removeprefix(_MARK) for value in values)
-
-
-@click.command("explain", cls=_Command, epilog=EXAMPLE)
+@click.command("explain", cls=TakesNumbers, epilog=EXAMPLE)
 @click.argument("name", metavar="[SPEC|CASE]", required=False, shell_complete=complete_specs)
-@click.argument("values", metavar="[VALUE]...", nargs=-1, callback=_unmarked)
+@click.argument("values", metavar="[VALUE]...", nargs=-1, callback=unmarked)
 @click.option(
     "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
 )
@@ -160,51 +142,9 @@ def _explained(loaded: Catalog, case: Case, values: tuple[str, ...]) -> Explaine
             "which VALUE? give one input of the case", hint=f"convcheck explain {case.id} 1"
         )
     spec, [word] = loaded.specs[case.spec], values
-    code, exact = _read(case.inputs[0], word)
-    found = trace(compile_case(spec, case), case, _bits(case, code))
+    code, exact = code_of_word(case.inputs[0], word)
+    found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
     return Explained(spec, case, word, code, exact, found)
-
-
-def _read(source: DType, word: str) -> tuple[int | str, bool]:
-    """Read VALUE. Raises UsageError for one that the source does not have."""
-    from convcheck.numerics.format import Float, Text
-    from convcheck.numerics.words import OutsideFormatError, code_of
-
-    fmt = source.format
-    if isinstance(fmt, Text):
-        return word, True
-    try:
-        code, exact = code_of(fmt, word)
-    except OutsideFormatError as error:
-        raise UsageError(f"{source}: {error}", hint=_has(source)) from None
-    if code == 0 and word.startswith("-") and isinstance(fmt, Float) and not fmt.negative_zero:
-        raise UsageError(f"{source} has no -0: {word}", hint=_has(source))
-    return code, exact
-
-
-def _has(source: DType) -> str:
-    """Say what numbers a type has, for a hint."""
-    from convcheck.numerics.decimal import spell_fraction
-    from convcheck.numerics.format import Float, Text
-
-    fmt = source.format
-    assert not isinstance(fmt, Text)  # noqa: S101
-    digits = 9 if isinstance(fmt, Float) else 20
-    low, high = (spell_fraction(bound, digits).lstrip("~") for bound in (fmt.min, fmt.max))
-    more = ""
-    if isinstance(fmt, Float):
-        has = {"-0": fmt.negative_zero, "inf": fmt.infinity, "nan": fmt.nan != "none"}
-        more = "".join(f", {word}" for word, there in has.items() if there)
-    return f"{source} has {low} to {high}{more}, and bits 0x0 to {(1 << fmt.bits) - 1:#x}"
-
-
-def _bits(case: Case, code: int | str) -> Bits:
-    """Make an array of the one input."""
-    import numpy as np
-
-    bits = np.empty(1, case.inputs[0].format.storage)
-    bits[0] = code
-    return bits
 
 
 def _vectors(it: Explained) -> Vectors:
@@ -213,7 +153,7 @@ def _vectors(it: Explained) -> Vectors:
     from convcheck.vectors.form import form_decision
     from convcheck.vectors.model import VectorSet
 
-    bits = _bits(it.case, it.code)
+    bits = bits_of(it.case.inputs[0], [it.code])
     expected = evaluate(it.spec, it.case, bits)
     return VectorSet(it.case, (bits,), expected, "sampled", form_decision(it.spec))
 
@@ -245,7 +185,7 @@ def _explain_call(
     spec = loaded.specs[case.spec]
     shapes = _shapes(spec, case)
     words = _one_each(case, tuple(shapes), values)
-    read = [_read(dtype, word) for dtype, word in zip(case.inputs, words, strict=True)]
+    read = [code_of_word(dtype, word) for dtype, word in zip(case.inputs, words, strict=True)]
     calls = _expecting(spec, case, [code for code, _ in read], tuple(shapes.values()))
     outputs = tuple(name for name, _ in spec.outputs)
     exact = tuple(exactly for _, exactly in read)

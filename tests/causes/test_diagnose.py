@@ -68,3 +68,22 @@ def test_which_backend_has_to_be_said() -> None:
     done = convcheck("diagnose", "onnx.Cast-21")
     assert done.returncode == 2
     assert "--backend" in done.stderr
+
+
+def test_the_report_of_a_run_has_the_diagnosis(tmp_path: Path) -> None:
+    run, none, out = (tmp_path / name for name in ("r.json", "none.json", "d.json"))
+    asked = ("run", "--backend", TRUNCATING, *CHOICE, "-q", "--json")
+    convcheck(*asked, run)
+    convcheck(*asked, none, "--causes", "none")
+    fresh = convcheck("diagnose", "--backend", TRUNCATING, *CHOICE, COLUMNS="80")
+    done = convcheck("diagnose", "--report", run, "--json", out, COLUMNS="80")
+    assert (done.returncode, done.stdout) == (fresh.returncode, fresh.stdout)
+    jsonschema.validate(json.loads(out.read_text()), schema("diagnosis"))
+    part = convcheck("diagnose", "--report", run, "--to", "float16", COLUMNS="80")
+    assert part.stdout.startswith("2 of 2 cases fail")
+    done = convcheck("diagnose", "--report", none)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no causes were tried in this run" in done.stderr
+    for wrong in ((), ("--report", run, "--backend", "reference")):
+        done = convcheck("diagnose", *wrong)
+        assert (done.returncode, "one of --backend and --report" in done.stderr) == (2, True)

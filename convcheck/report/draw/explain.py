@@ -172,6 +172,11 @@ def answer_lines(info: BackendInfo, result: CaseResult, width: int) -> Iterator[
     """Yield the lines of a backend's answer to the one input, and whether it is right."""
     yield StyledText()
     yield from line("backend", f"{info.name} {info.version}".strip(), width, "bold")
+    yield from judged_lines(result, width)
+
+
+def judged_lines(result: CaseResult, width: int) -> Iterator[StyledText]:
+    """Yield the lines of an answer, and whether it is right."""
     for group in result.groups:
         example = group.examples[0]
         if isinstance(example, CallExample) and example.got is not None:

@@ -14,7 +14,6 @@ from convcheck.report.json.causes import causes_json
 from convcheck.report.json.codec import Count, Shape, json_text, plain, struct
 from convcheck.report.json.encode import backend
 from convcheck.report.json.report import BackendJson, CauseJson, EnvironmentJson, NearJson
-from convcheck.vectors.model import Tier
 
 FORMAT: Final = "convcheck-diagnosis/1"
 text_of = partial(json_text, rows="causes")
@@ -42,7 +41,8 @@ class DiagnosisJson(Shape, frozen=True, kw_only=True):
     #: The version of convcheck.
     convcheck: str
     backend: BackendJson
-    tier: Tier
+    #: Which inputs were asked, as of the run.
+    tier: str
     environment: EnvironmentJson
     #: Whether it was ended before all cases were asked.
     interrupted: bool
@@ -56,13 +56,13 @@ class DiagnosisJson(Shape, frozen=True, kw_only=True):
     causes: tuple[CauseJson, ...]
 
 
-def diagnosis_text(found: Diagnosis, info: BackendInfo, tier: Tier, interrupted: bool) -> str:
+def diagnosis_text(found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool) -> str:
     """Return a diagnosis as JSON text, a cause a line."""
     return text_of(plain(encoded_diagnosis(found, info, tier, interrupted)))
 
 
 def encoded_diagnosis(
-    found: Diagnosis, info: BackendInfo, tier: Tier, interrupted: bool
+    found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool
 ) -> DiagnosisJson:
     """Return a diagnosis as structs."""
     return DiagnosisJson(
