@@ -143,9 +143,9 @@ def _kind(group: Group) -> str:
 
 def is_given_by(case: CaseResult, causes: Names) -> bool:
     """Return whether all that fails in a case is what some causes predict together: they give
-    every answer, and it depends on no placement.
+    every answer, in whatever order they are named, and it depends on no placement.
     """
-    return causes in predicted_by(case)
+    return sorted(causes) in map(sorted, predicted_by(case))
 
 
 def predicted_by(case: CaseResult) -> tuple[Names, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -76,6 +77,18 @@ def test_what_the_cause_predicts_is_excused(tmp_path: Path) -> None:
     assert (result.outcome, result.problems, excused(result)) == ("pass", (), [FIRST, SECOND])
     whole = held(ENTRY.replace('tier = "edge"\n', ""), explained(TWO), tmp_path)
     assert (whole.outcome, excused(whole)) == ("pass", [FIRST, SECOND])
+
+
+def test_two_causes_are_named_in_any_order_and_no_more_than_two(tmp_path: Path) -> None:
+    run = explained({FIRST: [BOTH], SECOND: [BOTH]})
+    for names in (BOTH, BOTH[::-1]):
+        text = ENTRY.replace('"through-float32"', json.dumps(names))
+        result = held(text, run, tmp_path)
+        assert (result.outcome, excused(result)) == ("pass", [FIRST, SECOND])
+    three = ENTRY.replace('"through-float32"', json.dumps([*BOTH, "ties-away"]))
+    with pytest.raises(UsageError, match="3 causes at once") as error:
+        held(three, run, tmp_path)
+    assert str(error.value.place).endswith("known.toml:3")
 
 
 def test_a_listed_case_with_other_answers_fails(tmp_path: Path) -> None:
