@@ -82,9 +82,7 @@ class ComparedCase:
 def cause_changes(cases: Sequence[ComparedCase], old: RunResult, new: RunResult) -> CauseDifference:
     """Return what became of the causes of some cases; nothing where a run has not tried any."""
     if not _has_tried(old) or not _has_tried(new):
-        return CauseDifference(
-            untried="old" if _diagnosed(new) else "new" if _diagnosed(old) else ""
-        )
+        return CauseDifference(untried=_untried(old, new))
     words = {cause.name: cause for cause in (*old.causes, *new.causes)}
     told = _told(cases, words)
     found = [_change(names, cases, told, words) for names in dict.fromkeys(told.values())]

@@ -42,10 +42,10 @@ def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def results(name: str, asked: Sequence[Case] = CASES, workers: int = 1) -> list[CaseResult]:
-    """Ask all; no death is counted."""
+def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:
+    """Ask all, in one worker; no death is counted."""
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
-    with closing(run(setup, units(asked, lambda case: ()), Workers(workers))) as events:
+    with closing(run(setup, units(asked, lambda case: ()), Workers(1))) as events:
         heard = list(events)
     assert not any(isinstance(event, Restarts) for event in heard)
     found = {e.unit.case.id: e.part.vectors for e in heard if isinstance(e, Done)}
@@ -71,9 +71,8 @@ def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
     assert shows == {"onnx.Cast", "onnx.CastLike"}
 
 
-@pytest.mark.parametrize("workers", [1, 3])
 def test_cases_of_equal_attribute_values_are_asked_again_in_one_worker(
-    workers: int, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of whatever types: what is kept of one says nothing of another."""
     opened: list[Setup] = []
@@ -83,10 +82,10 @@ def test_cases_of_equal_attribute_values_are_asked_again_in_one_worker(
     several = ("float16", "bfloat16", "float32", "float64")
     starts = tuple(f"{source}-to-float8e4m3fn/saturate=" for source in several)
     asked = [case for case in cases(CAST) if case.name.startswith(starts)]
-    found = results("CoarseCache", asked, workers)
+    found = results("CoarseCache", asked)
     again = [result.case.attributes for result in found if OTHERS in placements(result)]
     assert len(again) >= len(several)
-    assert len(opened) <= workers + len(set(again))
+    assert len(opened) <= 1 + len(set(again))
 
 
 def test_what_is_due_of_both_is_no_doubt() -> None:
