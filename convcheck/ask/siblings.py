@@ -6,12 +6,14 @@ the one before, and is right in a process that was asked no others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers, Elsewhere
 from convcheck.rules.model import Attributes
+from convcheck.semantics.expected import Reading
 from convcheck.vectors.model import VectorSet
 
 
@@ -47,14 +49,15 @@ def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answer
     """Return whether the same inputs were answered in the same way, though not the same is due."""
     (asked, mine), (before, its) = one, other
     inputs = zip(asked.inputs, before.inputs, strict=True)
-    due = zip(asked.expected.readings, before.expected.readings, strict=False)
-    return (
-        all(np.array_equal(a, b) for a, b in inputs)
-        and all(np.array_equal(a, b) for a, b in ((mine.state, its.state), (mine.got, its.got)))
-        and not all(
-            np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
-            for a, b in due
-        )
+    answered = (mine.state, its.state), (mine.got, its.got)
+    same = all(np.array_equal(a, b) for a, b in (*inputs, *answered))
+    return same and not _is_same_due(asked.expected.readings, before.expected.readings)
+
+
+def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
+    return len(one) == len(other) and all(
+        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
+        for a, b in zip(one, other, strict=True)
     )
 
 

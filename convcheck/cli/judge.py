@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from convcheck.judge.answers import Answers
-    from convcheck.judge.result import CaseResult
+    from convcheck.judge.result import Verdict
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case, DType
     from convcheck.vectors.model import VectorSet
@@ -83,6 +84,7 @@ def command(
     """
     from rich.console import Console
 
+    from convcheck.judge.elements import judge
     from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
@@ -95,9 +97,9 @@ def command(
         raise UsageError(given, hint="give an answer for each VALUE, in their order")
     console = Console()
     vectors, answers = _given(loaded, case, values, got)
-    for value, answer in zip(values, got, strict=True):
-        _show(loaded, case, value, answer, verbose, console)
-    failing = _sum_up(loaded, case, values, got, console)
+    pairs = zip(values, got, strict=True)
+    each = [_show(loaded, case, value, answer, verbose, console) for value, answer in pairs]
+    failing = _sum_up(each, judge(vectors, answers).verdict, console)
     _show_causes(loaded, vectors, answers, verbose, console)
     return int(failing)
 
@@ -134,8 +136,9 @@ def _answer(target: DType, word: str) -> int | str:
 
 def _show(
     loaded: Catalog, case: Case, value: str, answer: str, verbose: bool, console: Console
-) -> None:
-    """Show what is due of one input, and what became of it."""
+) -> Verdict:
+    """Show what is due of one input, and what became of it. Return the verdict."""
+    from convcheck.judge.elements import judge
     from convcheck.report.draw.console import put, width_of
     from convcheck.report.draw.explain import Explained, explained_lines, judged_lines
     from convcheck.report.draw.styled import StyledText
@@ -146,31 +149,19 @@ def _show(
     code, exact = code_of_word(case.inputs[0], value)
     found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
     put(explained_lines(Explained(spec, case, value, code, exact, found), width, verbose), console)
-    result = _judged(loaded, case, (value,), (answer,))
+    result = judge(*_given(loaded, case, (value,), (answer,)), show_all=True)
     put([*judged_lines(result, width), StyledText()], console)
+    return result.verdict
 
 
-def _judged(
-    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...]
-) -> CaseResult:
-    from convcheck.judge.elements import judge
-
-    return judge(*_given(loaded, case, values, got), show_all=True)
-
-
-def _sum_up(
-    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], console: Console
-) -> bool:
-    """Show how many answers are wrong. Return whether they fail: also because no reading of a
-    disputed rule holds for all of them.
+def _sum_up(each: Sequence[Verdict], whole: Verdict, console: Console) -> bool:
+    """Show how many answers are wrong, given the verdict on each and on all. Return whether they
+    fail: also because no reading of a disputed rule holds for all of them.
     """
     from convcheck.judge.result import FAILURES
     from convcheck.report.draw.console import put
     from convcheck.report.draw.styled import StyledText
 
-    pairs = zip(values, got, strict=True)
-    each = [_judged(loaded, case, (value,), (answer,)).verdict for value, answer in pairs]
-    whole = _judged(loaded, case, values, got).verdict
     wrong = sum(verdict in FAILURES for verdict in each)
     if wrong:
         said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
@@ -196,7 +187,7 @@ def _show_causes(
     from convcheck.causes.catalogue import causes_of
     from convcheck.causes.trial import Trial, Tries
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.judged import fitting_lines
+    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines
     from convcheck.semantics.expected import UNDEFINED
     from convcheck.semantics.wrong import compile_wrong
 
@@ -208,7 +199,8 @@ def _show_causes(
     fits = [cause for cause, given in Tries(causes_of(loaded)).of(trial) if given.all()]
     if not fits and trial.right.all():
         return
-    programs = (compile_wrong(spec, vectors.case, (cause,)) for cause in fits)
+    shown = fits if verbose else fits[:MOST_NAMED]
+    programs = (compile_wrong(spec, vectors.case, (cause,)) for cause in shown)
     telling = telling_inputs(spec, vectors.case, [each for each in programs if each])
     lines = fitting_lines(vectors.case, fits, telling, width_of(console), verbose)
     put(lines, console)

@@ -12,7 +12,7 @@ from catalogue import CATALOG
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
-from convcheck.causes.trial import Trial
+from convcheck.causes.trial import Trial, Tries
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
@@ -233,6 +233,25 @@ def test_the_same_answers_of_another_version_have_the_same_cause() -> None:
         assert found
         assert found.fits == (("through-float32",),)
     assert len(search.found) == 1  # asked and answered the same, by rules that say the same
+
+
+def test_the_same_answers_under_other_rules_are_searched_anew() -> None:
+    """Where both attribute values want the same, a cause may still not give the same."""
+    found = []
+    for name in ("19/float64-to-float8e5m2/saturate=1", "21/float64-to-float8e5m2/saturate=1",
+                 "21/float64-to-float8e5m2/saturate=0"):  # fmt: skip
+        vectors = vectors_of(f"onnx.Cast-{name}")
+        inputs = vectors.inputs[0]
+        index = np.flatnonzero((inputs > 0x3FE0 << 48) & (inputs < 0x3FF0 << 48))
+        answers = Answers(np.ones(len(inputs), np.uint8), np.full(len(inputs), ANSWERED), {})
+        trial = Trial.of(CATALOG.specs[vectors.case.spec], vectors, answers, index)
+        assert len(index) > 3
+        found.append((Tries(tuple(CAUSES.values())).key(trial), trial.points.bits.tolist()))
+    (first, asked), (second, again), (other, also) = found
+    assert asked == again == also
+    assert first == second
+    assert (first[:2], first[3:]) == (other[:2], other[3:])
+    assert first != other
 
 
 def test_what_any_text_is_explains_no_wrong_text() -> None:

@@ -13,7 +13,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
 from convcheck.wording import plural
 
-_MANY = 12  # causes that are named
+MOST_NAMED = 12  # causes that are named, and told apart
 _ASKED = 4  # inputs that are named
 
 
@@ -27,7 +27,7 @@ def fitting_lines(
         return
     said = "gives" if len(fits) == 1 else "each give"
     yield StyledText(f"{plural(len(fits), 'cause')} {said} all of these answers:", "bold")
-    shown = fits if verbose else fits[:_MANY]
+    shown = fits if verbose else fits[:MOST_NAMED]
     for cause in shown:
         yield from paragraph(cause.says, width, indent=2, hang=2)
     if len(shown) < len(fits):

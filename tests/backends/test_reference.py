@@ -1,0 +1,37 @@
+"""The reference keeps its last answer, for whoever asks the same again."""
+
+from __future__ import annotations
+
+import numpy as np
+from catalogue import CATALOG
+
+from convcheck.backends.protocol import Outputs
+from convcheck.backends.reference import Reference
+from convcheck.numerics.format import Bits
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+
+NARROW = "onnx.Cast-21/float32-to-float8e4m3fn/saturate="
+
+
+def case(name: str) -> Case:
+    return find_case(CATALOG, name, None, None, ())
+
+
+def answer(reference: Reference, one: Case, bits: Bits) -> Bits:
+    found = reference.answer(one, [bits])
+    assert isinstance(found, Outputs)
+    return found.arrays[0]
+
+
+def test_what_was_asked_before_changes_no_answer() -> None:
+    """Not other inputs in the same array, not another case, not what was done to an answer."""
+    reference, huge = Reference(CATALOG), np.array([0x7F00_0000, 0x3F80_0000], np.uint32)
+    clamped = answer(reference, case(NARROW + "1"), huge)
+    assert clamped.tolist() == [0x7E, 0x38]
+    clamped[:] = 0
+    assert answer(reference, case(NARROW + "1"), huge).tolist() == [0x7E, 0x38]
+    assert answer(reference, case(NARROW + "0"), huge).tolist() == [0x7F, 0x38]
+    huge[:] = 0x4000_0000
+    assert answer(reference, case(NARROW + "0"), huge).tolist() == [0x40, 0x40]
+    assert answer(reference, case(NARROW + "0"), huge.reshape(2, 1)).shape == (2, 1)
