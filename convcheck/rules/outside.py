@@ -94,9 +94,16 @@ def is_listed(spec: Spec, source: DType, target: DType) -> bool:
 
 def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
     """Return what puts a case outside the contract, None where it is inside."""
-    for entry in spec.outside:
-        for source, target, own in pairs_outside(spec, entry):
-            pair = (case.inputs[0], case.outputs[0])
-            if (source, target) == pair and set(own) <= set(case.attributes):
-                return entry
-    return None
+    return next((entry for entry in spec.outside if _asks(spec, entry, case)), None)
+
+
+def _asks(spec: Spec, entry: Uncovered, case: Case) -> bool:
+    """Return whether an entry asks a case: of `pairs_outside`, this one alone."""
+    source, target = case.inputs[0], case.outputs[0]
+    if source not in entry.sources or target not in entry.targets:
+        return False
+    if not entry.values:
+        return not is_listed(spec, source, target)
+    return any(
+        (name, value) in case.attributes for name, values in entry.values for value in values
+    )

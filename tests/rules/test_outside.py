@@ -22,6 +22,7 @@ from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.rules.model import Case, Spec
+from convcheck.rules.outside import uncovered_by
 from convcheck.semantics.program import compile_case
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
@@ -63,6 +64,11 @@ def test_nothing_is_expected_and_a_sentence_says_why(spec: Spec) -> None:
         assert 2 <= len(asked) <= 40
         assert not is_swept(case)
         assert not is_sampled(case)
+
+
+@pytest.mark.parametrize("spec", [*CAST, *LIKE], ids=lambda spec: spec.id)
+def test_an_entry_covers_the_cases_that_it_asks_and_no_other(spec: Spec) -> None:
+    assert all((uncovered_by(spec, case) is not None) == case.outside for case in cases(spec))
 
 
 def test_strings_are_not_supported_yet_until_version_9() -> None:
