@@ -35,6 +35,11 @@ def nearest_up(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     return first & (later | ~sign)
 
 
+def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
+    """To nearest, ties toward zero."""
+    return first & later
+
+
 def toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     """Toward zero (roundTowardZero)."""
     return np.zeros_like(first)
@@ -69,6 +74,7 @@ MODES: Mapping[str, Mode] = {
     "nearest-even": nearest_even,
     "nearest-away": nearest_away,
     "nearest-up": nearest_up,
+    "nearest-toward-zero": nearest_toward_zero,
     "toward-zero": toward_zero,
     "away": away,
     "floor": floor,

@@ -8,37 +8,19 @@ from itertools import product
 from math import prod
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Bool, Float, Text
+from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.context import Context
+from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.load import CAUSES, Catalog, data_dir
-from convcheck.rules.model import Case, Cite, DType, Outcome, Rule, Value
+from convcheck.rules.model import Case, Cite, Outcome, Rule, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
 from convcheck.rules.types import Types
 
 _KEYS = ("name", "says", "each", "when", "through", "round", "under", "table", "rounds")
-BEYOND = ("infinity", "clamp", "least", "wrap")
-NEAREST = "nearest-even"
 MOST_INSTANCES = 1000
-WHOLE = "whole"  # goes through the whole numbers
-MAGNITUDE = "magnitude"  # goes on without its sign
 When = tuple[tuple[str, frozenset[Value]], ...]
-
-
-@dataclass(frozen=True)
-class Hop:
-    """A type that a number goes through on its way to the destination."""
-
-    #: A type, or WHOLE or MAGNITUDE, which hold numbers of any size.
-    type: DType | str
-    #: The rounding mode by which it gets there.
-    round: str
-    #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
-    #: least value, or the low bits of the number.
-    beyond: str
-    #: Whether subnormals are read as if they had a hidden bit, as normal numbers have.
-    hidden_bit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +53,10 @@ class Cause:
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with a case."""
         facts = {"from": case.inputs[0].name, "to": case.outputs[0].name}
-        hops = hops_of(self.rules)
-        if len(hops) == 1 and _is_idle(hops[0], facts, last=bool(hops_of(self.rules[-1:]))):
+        if not all(facts[key] in allowed for key, allowed in self.when):
             return False
-        return all(facts[key] in allowed for key, allowed in self.when)
+        hops = hops_of(self.rules)
+        return len(hops) != 1 or not _is_idle(hops[0], case, last=bool(hops_of(self.rules[-1:])))
 
 
 @dataclass(frozen=True)
@@ -117,14 +99,25 @@ def hops_of(rules: Sequence[Rule]) -> list[Hop]:
     return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]
 
 
-def _is_idle(hop: Hop, facts: Mapping[str, str], *, last: bool) -> bool:
-    """Return whether going through a type is the conversion itself, or changes nothing."""
+def _is_idle(hop: Hop, case: Case, *, last: bool) -> bool:
+    """Return whether going through a type is the conversion itself, changes nothing, or has no
+    meaning: a code is none of a type of another width.
+    """
     if isinstance(hop.type, str):
         return False
-    if hop.type.name == facts["to"]:
+    source, fmt = case.inputs[0], hop.type.format
+    if hop.by_code:
+        return source.name == hop.type.name or _width(source.format) != _width(fmt)
+    if hop.type.name == case.outputs[0].name:
         return last
-    clamps_infinities = isinstance(hop.type.format, Float) and hop.beyond == "clamp"
-    return hop.type.name == facts["from"] and not (clamps_infinities or hop.hidden_bit)
+    read_otherwise = hop.hidden_bit or hop.no_specials
+    clamps_infinities = isinstance(fmt, Float) and hop.beyond == "clamp"
+    return hop.type.name == source.name and not (clamps_infinities or read_otherwise)
+
+
+def _width(fmt: Format) -> int:
+    """Return how many bits a code has, 0 of what denotes no number of as many."""
+    return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 
 
 def _entries(file: CauseFile) -> list[Node]:
@@ -202,24 +195,5 @@ def _rules(node: Node, name: str, context: Context, cite: Cite) -> Iterator[Rule
             yield read_rule_of(table, context, "undefined", cite)
         elif key == "through":
             for number, hop in enumerate(node.listed("through"), start=1):
-                outcome = Through("through", hop=_hop(hop, context.types))
+                outcome = Through("through", hop=read_hop(hop, context.types))
                 yield rule_of_all(f"{name} / through {number}", outcome, cite, hop.place)
-
-
-def _hop(node: Node, types: Types) -> Hop:
-    entries = {"type": node} if isinstance(node.value, str) else node.items()
-    if "type" not in entries or entries.keys() - {"type", "round", "beyond", "subnormals"}:
-        said = "`through` has a type, `round`, `beyond` and `subnormals`"
-        raise node.error(said, "through: float32")
-    mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
-    name = entries["type"].word((*types.types, WHOLE, MAGNITUDE), "type")
-    if name in (WHOLE, MAGNITUDE):
-        return Hop(name, mode, BEYOND[0])
-    fmt = types.types[name].format
-    holds = isinstance(fmt, Float) and fmt.infinity
-    if isinstance(fmt, Text | Bool) or ("beyond" not in entries and not holds):
-        hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
-        raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
-    beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
-    hidden = "subnormals" in entries and bool(entries["subnormals"].word(("normal",), "word"))
-    return Hop(types.types[name], mode, beyond, hidden)

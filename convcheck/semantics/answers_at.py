@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Float
 from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.causes import Hop
+from convcheck.rules.hop import Hop
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points, Test
 

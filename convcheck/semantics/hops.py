@@ -1,4 +1,4 @@
-"""What becomes of numbers that go through another type on their way to the destination."""
+"""What becomes of numbers that go through something else on their way to the destination."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import cast
 import numpy as np
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Text
-from convcheck.numerics.number import FINITE, NAN, Numbers, normalised
+from convcheck.numerics.format import Codes, Float, Format, Int, Text
+from convcheck.numerics.number import FINITE, NAN, Numbers
 from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.causes import BEYOND, MAGNITUDE, WHOLE, Hop
+from convcheck.rules.hop import BEYOND, Hop
+from convcheck.semantics.hop_words import BY_WORD, KEPT_BY_WORD
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 
 
@@ -24,24 +25,42 @@ def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     if isinstance(hop.type, str):
-        return points.with_numbers(_OF_ANY_SIZE[hop.type](points.x, hop))
+        return BY_WORD[hop.type](points, hop)
     fmt = hop.type.format
-    if isinstance(fmt, Float):
+    if hop.by_code or (fmt == points.source and (hop.hidden_bit or hop.no_specials)):
+        codes = cast(Codes, points.bits)
+    elif isinstance(fmt, Float):
         codes = _as_float(points, fmt, hop)
-        fmt = replace(fmt, zero=False) if hop.hidden_bit else fmt
     else:
         codes = _as_integer(points, cast(Int, fmt), hop)
+    if isinstance(fmt, Float) and hop.hidden_bit:
+        fmt = replace(fmt, zero=False)
+    if isinstance(fmt, Float) and hop.no_specials:
+        fmt = replace(fmt, nan="none", infinity=False)
     x = decode(fmt, codes)
-    there = points.with_numbers(x)
+    there = points.with_numbers(_in_normal_range(points.x, x, cast(Float, fmt), hop))
     return replace(there, source=fmt, bits=codes, _matching={}) if retyped else there
 
 
-def keeps(hop: Hop, source: Format) -> bool:
-    """Return whether every number of a format goes through a type unchanged."""
-    if hop.hidden_bit or isinstance(source, Text):
-        return False
+def _in_normal_range(x: Numbers, there: Numbers, fmt: Float, hop: Hop) -> Numbers:
+    """Return the numbers that a type holds, and of a hop of normal numbers alone, x elsewhere."""
+    if not hop.normal_only:
+        return there
+    here = (x.kind == FINITE) & (there.kind == FINITE)
+    here &= x.exponent >= fmt.lowest_exponent + fmt.mantissa
+    kept = {name: np.where(here, getattr(there, name), getattr(x, name)) for name in _FIELDS}
+    return replace(x, **kept, sticky=None if x.sticky is None else x.sticky & ~here)
+
+
+_FIELDS = ("kind", "sign", "exponent", "significand")
+
+
+def keeps(hop: Hop, source: Format, target: Format) -> bool:
+    """Return whether every number of a format goes through a hop unchanged."""
     if isinstance(hop.type, str):
-        return isinstance(source, Int | Bool) if hop.type == WHOLE else not source.signed
+        return KEPT_BY_WORD[hop.type](hop, source, target)
+    if hop.hidden_bit or hop.no_specials or hop.by_code or isinstance(source, Text):
+        return False
     fmt = hop.type.format
     if isinstance(source, Float):
         return isinstance(fmt, Float) and _has_all(fmt, source, hop.beyond)
@@ -58,28 +77,6 @@ def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
         and source.max <= fmt.max
         and (beyond == BEYOND[0] or not source.infinity)
     )
-
-
-def _as_whole(x: Numbers, hop: Hop) -> Numbers:
-    """Return numbers rounded to whole ones, which keep their sign: -0.25 may become -0."""
-    magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
-    exponent, significand = normalised(magnitude, 0)
-    fraction = (x.exponent < 63) & (x.kind == FINITE)
-    return replace(
-        x,
-        exponent=np.where(fraction, exponent, x.exponent),
-        significand=np.where(fraction, significand, x.significand),
-        sticky=None,
-    )
-
-
-def _as_magnitude(x: Numbers, hop: Hop) -> Numbers:
-    """Return numbers without their sign."""
-    return replace(x, sign=np.zeros_like(x.sign))
-
-
-#: What a number may go through that is no type.
-_OF_ANY_SIZE = {WHOLE: _as_whole, MAGNITUDE: _as_magnitude}
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:

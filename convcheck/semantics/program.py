@@ -15,7 +15,8 @@ from weakref import WeakKeyDictionary
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.causes import Hop, Through
+from convcheck.rules.causes import Through
+from convcheck.rules.hop import Hop
 from convcheck.rules.model import (
     DEFAULT,
     LEVELS,
@@ -433,10 +434,11 @@ def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
     Without them, and of a text, which the rules look at, by those for the source. A number that
     goes on as one has been there before.
     """
-    below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format)
-    if subject.source == REAL or (kept and isinstance(hop.type, str)):
+    below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format, subject.format)
+    as_number = isinstance(hop.type, str) or hop.normal_only
+    if subject.source == REAL or (kept and as_number):
         return CompiledOutcome(0, program=below)
-    if not isinstance(hop.type, str) and not isinstance(subject.source_format, Text):
+    if isinstance(hop.type, DType) and not as_number and not _is_text(subject):
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):
             program = _as_below(there, rule.name)
@@ -444,6 +446,10 @@ def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
                 return CompiledOutcome(0, program=below)
             return CompiledOutcome(0, program=program, hop=hop, retyped=True)
     return CompiledOutcome(0, program=below, hop=hop)
+
+
+def _is_text(subject: Subject) -> bool:
+    return isinstance(subject.source_format, Text)
 
 
 def _by(subject: Subject, rule: Rule, cell: Cell, name: str) -> Program:

@@ -191,6 +191,40 @@ def _tiny(p: Points) -> Mask:
     return np.asarray((p.x.exponent < least) & (p.x.significand != 0) & (p.x.kind == FINITE))
 
 
+def _carries(p: Points, mode: str) -> Mask:
+    """Return where rounding raises the exponent of a normal number."""
+    if not isinstance(p.target, Float):
+        return np.zeros(len(p.bits), bool)
+    width = np.uint64(p.target.mantissa)
+    before = p.rounded("toward-zero").magnitude >> width
+    raised = p.rounded(mode).magnitude >> width > before
+    return np.asarray(raised & (before > 0) & (p.x.kind == FINITE))
+
+
+def _top(p: Points, mode: str) -> Mask:
+    """Return where [x] has the exponent of the largest value, or a larger one."""
+    if not isinstance(p.target, Float):
+        return np.zeros(len(p.bits), bool)
+    last_below = (p.target.max_magnitude >> p.target.mantissa << p.target.mantissa) - 1
+    return _beyond(p, mode, p.target.max, last_below - p.target.max_magnitude) & p.number
+
+
+def _less_than_least(p: Points) -> Mask:
+    """Return where x is closer to zero than the least value of the destination, and not zero."""
+    if not isinstance(p.target, Float) or not p.target.zero:
+        return np.zeros(len(p.bits), bool)
+    small = p.x.exponent < p.target.lowest_exponent
+    return np.asarray(small & (p.x.significand != 0) & (p.x.kind == FINITE))
+
+
+def _signalling(p: Points) -> Mask:
+    """Return where x is a NaN whose first bit below the exponent is 0."""
+    if not has_payload(p.source):
+        return np.zeros(len(p.bits), bool)
+    quiet = np.uint64(1 << (cast(Float, p.source).mantissa - 1))
+    return np.asarray((cast(Codes, p.bits).astype(np.uint64) & quiet == 0) & ~p.number)
+
+
 def _words(nature: Nature, tests: Mapping[str, Test]) -> dict[str, CaseWord]:
     return {label: CaseWord(nature, test) for label, test in tests.items()}
 
@@ -222,9 +256,13 @@ _THRESHOLD: Mapping[str, Test] = {
     "[x] = -0": _rounds_to_negative_zero,
     "x is subnormal": lambda p, mode: _subnormal(p),
     "x is tiny": lambda p, mode: _tiny(p),
+    "x is below least": lambda p, mode: _less_than_least(p),
+    "[x] is top": _top,
 }
 _ISOLATED: Mapping[str, Test] = {
     "[x] is subnormal": _rounds_to_subnormal,
+    "[x] carries": _carries,
+    "signalling nan": lambda p, mode: _signalling(p),
     EMPTY: lambda p, mode: np.asarray(p.bits == "", bool),
 }
 CASES: Mapping[str, CaseWord] = {
@@ -236,6 +274,7 @@ CASES: Mapping[str, CaseWord] = {
 THROUGH = "differs through "  # "differs through float32"
 TEXT_IS, DIGITS = "text is ", "digits > "  # "text is decimal", "digits > 20"
 _POWER = re.compile(r"x (<|>=|<=|>) (-?)2\^(-?[0-9]{1,4})")  # "x < 2^-126", "x >= 2^31"
+_MULTIPLE = re.compile(r"x (>|< -) ?([0-9]{1,4}) max")  # "x > 4 max", "x < -4 max"
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
@@ -245,7 +284,7 @@ def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
         return _spelled(literal.matches) if literal else None
     if label.startswith(DIGITS) and label.removeprefix(DIGITS).isdigit():
         return _longer(int(label.removeprefix(DIGITS)))
-    return _power(label) or CASES.get(label)
+    return CASES.get(label) or _power(label) or _multiple(label)
 
 
 @cache
@@ -256,6 +295,16 @@ def _power(label: str) -> CaseWord | None:
         return None
     bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
     return CaseWord("threshold", partial(_on_one_side, power[1], bound))
+
+
+@cache
+def _multiple(label: str) -> CaseWord | None:
+    """Return the function of a comparison with a multiple of the largest value."""
+    multiple = _MULTIPLE.fullmatch(label)
+    if multiple is None:
+        return None
+    side, times = (_negative if multiple[1] == "< -" else _positive), int(multiple[2])
+    return CaseWord("threshold", lambda p, mode: exceeds(p.x, times * _bound(p, "max")) & side(p))
 
 
 def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
@@ -311,6 +360,8 @@ def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
         *spelled,
         DIGITS + "N",
         *(f"x {relation} 2^N" for relation in ("<", "<=", ">", ">=")),
+        "x > N max",
+        "x < -N max",
         THROUGH + "TYPE",
     ]
 
@@ -448,6 +499,59 @@ def _wrapped(p: Points, mode: str) -> Codes:
     return (wide & np.uint64(cast(Int, p.target).mask)).astype(p.target.storage)
 
 
+def _wrapped_magnitude(p: Points, mode: str) -> Codes:
+    """The low bits of [x] without its sign."""
+    bare = p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign)))
+    return _wrapped(bare, mode)
+
+
+def _wrapped_unsigned(p: Points, mode: str) -> Codes:
+    """The low bits of [x] but the highest of them."""
+    return np.asarray(_wrapped(p, mode) & p.target.storage.type(cast(Int, p.target).mask >> 1))
+
+
+def _wrapped_short(p: Points, mode: str) -> Codes:
+    """The low bits of [x], one too few, of which the highest is the sign where there is one."""
+    kept, target = _wrapped_unsigned(p, mode), cast(Int, p.target)
+    if not target.signed:
+        return kept
+    kind = target.storage.type
+    return np.asarray(kept | (kept >> kind(target.bits - 2)) << kind(target.bits - 1))
+
+
+def _low_byte(p: Points, mode: str) -> Codes:
+    """The low byte of the code, which a bool may be stored as, whatever it is."""
+    return (cast(Codes, p.bits) & cast(Codes, p.bits).dtype.type(255)).astype(np.uint8)
+
+
+def _most(p: Points, mode: str) -> Codes:
+    """The largest value with the sign of x, or the lowest."""
+    low, high = CONSTANTS["min"][0](p.target), CONSTANTS["+max"][0](p.target)
+    return np.where(p.x.sign, low, high).astype(p.target.storage)
+
+
+def _leading_bit(p: Points, mode: str) -> Codes:
+    """The power of two that x has reached."""
+    target = cast(Float, p.target)
+    magnitude = p.rounded("toward-zero").magnitude >> np.uint64(target.mantissa)
+    return encode(target, magnitude << np.uint64(target.mantissa), p.x.sign)
+
+
+def _infinity_with_mantissa(p: Points, mode: str) -> Codes:
+    """The exponent of infinity with the bits below it that [x] has."""
+    target = cast(Float, p.target)
+    low = p.rounded(mode).magnitude & np.uint64((1 << target.mantissa) - 1)
+    return encode(target, low | np.uint64(target.infinity_code), p.x.sign)
+
+
+def _digits(p: Points, mode: str) -> Texts:
+    """The digits of [x], a whole number, with its sign."""
+    magnitudes = round_to(p.x, Int(64, signed=False), MODES[mode]).magnitude
+    texts = np.empty(len(p.bits), object)
+    texts[:] = ["-" * int(s) + str(m) for s, m in zip(p.x.sign, magnitudes, strict=True)]
+    return texts
+
+
 def _signed_zero(p: Points, mode: str) -> Codes:
     """A zero with the sign of x where the destination has one, the code 0 where it has none."""
     signed = isinstance(p.target, Float) and p.target.zero and p.target.negative_zero
@@ -484,6 +588,14 @@ COMPUTATIONS: Mapping[str, tuple[Computation, int]] = {
     "same": (_same, EXACT),
     "low-bits": (_low_bits, EXACT),
     "wrapped": (_wrapped, EXACT),
+    "wrapped-magnitude": (_wrapped_magnitude, EXACT),
+    "wrapped-unsigned": (_wrapped_unsigned, EXACT),
+    "wrapped-short": (_wrapped_short, EXACT),
+    "low-byte": (_low_byte, EXACT),
+    "most": (_most, EXACT),
+    "leading-bit": (_leading_bit, EXACT),
+    "infinity-with-mantissa": (_infinity_with_mantissa, EXACT),
+    "digits": (_digits, EXACT),
     "code": (lambda p, mode: _code_bits(p), EXACT),
     "high-code": (lambda p, mode: _code_bits(p, high=True), EXACT),
     PAYLOAD: (_payload, EXACT),
@@ -502,13 +614,23 @@ ROUNDING_WORDS = frozenset(
         *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
         "[x]",
         "wrapped",
+        "wrapped-magnitude",
+        "wrapped-unsigned",
+        "wrapped-short",
+        "infinity-with-mantissa",
+        "digits",
         PAYLOAD,
     )
 )
 
 
 # Words that look at the codes of inputs, and not only at the numbers that these denote.
-OF_CODES = frozenset(("x is subnormal", EMPTY, "same", "code", "high-code", PAYLOAD))
+OF_CODES = frozenset(
+    (
+        "x is subnormal", "signalling nan", EMPTY,
+        "same", "code", "high-code", "low-byte", PAYLOAD,
+    )
+)  # fmt: skip
 
 
 def known_outcomes() -> list[str]:

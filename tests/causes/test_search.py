@@ -40,7 +40,15 @@ SHOWN_BY = {
     "refuses-as-strtod": "onnx.Cast-21/string-to-float16",
     "refuses-as-strtod-to-float64": "onnx.Cast-21/string-to-float64",
     "strtod-through-float32": "onnx.Cast-21/string-to-float16",
-}
+    "knows-INF-and-NaN-in-one-case": "onnx.Cast-21/string-to-float32",
+    "cuts-texts-at-what-is-not-ascii": "onnx.Cast-21/string-to-string",
+    "prints-special-values-as-0": "onnx.Cast-21/float32-to-string",
+    "reads-as-float16": "onnx.Cast-21/bfloat16-to-float32",
+    **{f"reads-as-{s}int{n}": f"onnx.Cast-25/{'u' * (not s)}int{n}-to-float32"
+       for s in ("", "u") for n in (2, 4, 8, 16, 32, 64)},
+    **{f"prints-as-{s}int{n}": f"onnx.Cast-21/{'u' * (not s)}int{n}-to-string"
+       for s in ("", "u") for n in (8, 16, 32, 64)},
+}  # fmt: skip
 
 
 @cache
@@ -138,6 +146,9 @@ MORE = (
     "onnx.Cast-21/float8e5m2-to-float32",
     "onnx.Cast-21/float8e4m3fn-to-float32",
     "onnx.Cast-21/float64-to-bfloat16",
+    "onnx.Cast-21/bfloat16-to-float32",
+    "onnx.Cast-21/string-to-float32",
+    "onnx.Cast-21/int64-to-string",
 )
 
 

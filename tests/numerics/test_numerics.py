@@ -49,7 +49,7 @@ HAND = {
     "nearest-up": (3, -2, 4, -3, 2), "toward-zero": (2, -2, 3, -3, 2),
     "away": (3, -3, 4, -4, 3), "floor": (2, -3, 3, -4, 2),
     "ceil": (3, -2, 4, -3, 3), "odd": (3, -3, 3, -3, 3),
-    "half-of-last": (2, -2, 4, -4, 2),
+    "half-of-last": (2, -2, 4, -4, 2), "nearest-toward-zero": (2, -2, 3, -3, 2),
 }  # fmt: skip
 
 

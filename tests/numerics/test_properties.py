@@ -199,6 +199,7 @@ def chosen(mode: str, x: Fraction, name: str) -> int:
         "nearest-even": lambda m: (abs(found[m] - x), digit[m], -m),
         "nearest-away": lambda m: (abs(found[m] - x), -m),
         "nearest-up": lambda m: (abs(found[m] - x), -found[m]),
+        "nearest-toward-zero": lambda m: (abs(found[m] - x), m),
         "toward-zero": lambda m: m,
         "away": lambda m: -m,
         "floor": lambda m: found[m],

@@ -17,7 +17,7 @@ from catalogue import compiled
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Float, Format
 from convcheck.numerics.number import Numbers
-from convcheck.numerics.rounding import MODES, Mask, Mode, Rounded, round_to
+from convcheck.numerics.rounding import Mask
 from convcheck.rules.model import Case
 from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
 from convcheck.semantics.vocabulary import Points
@@ -25,16 +25,8 @@ from convcheck.semantics.vocabulary import Points
 T = TypeVar("T")
 
 
-def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties toward zero: a mode that no spec has."""
-    return first & later
-
-
-BAD_MODES: dict[str, Mode] = {**MODES, "nearest-toward-zero": nearest_toward_zero}
-
-
 class BadPoints(Points):
-    """Points that know the bad rounding modes too, and what case and outcome words gave of them."""
+    """Points that know what case and outcome words gave of them."""
 
     def once(self, word: Callable[[Points, str], T], mode: str) -> T:
         """What a word gives. Bugs share most of the rows of a program."""
@@ -47,11 +39,6 @@ class BadPoints(Points):
     @cached_property
     def _known(self) -> dict[object, Any]:
         return {}
-
-    def rounded(self, mode: str) -> Rounded:
-        if mode not in self._rounded:
-            self._rounded[mode] = round_to(self.x, self.target, BAD_MODES[mode])
-        return self._rounded[mode]
 
 
 def answers(program: Program, points: BadPoints) -> Bits:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from planted.bugs import Bug
-
 _MODES = {
     "CAST_RINT": "ties-to-even",
     "CAST_ROUND": "ties-away",
@@ -18,6 +14,7 @@ _MODES = {
 SUBSUMED: dict[str, tuple[str, ...]] = {
     "truncation": ("truncates",),
     "ties away": ("ties-away",),
+    "ties toward zero": ("ties-toward-zero",),
     "round up": ("rounds-up",),
     "round down": ("rounds-down",),
     "round away from zero": ("rounds-away",),
@@ -30,6 +27,11 @@ SUBSUMED: dict[str, tuple[str, ...]] = {
         "compares-x-saturates", "compares-x-infinity", "compares-x-nan",
     ),
     "overflow to max instead of inf": ("saturates-numbers",),
+    **{
+        f"overflow to {what} beyond {times} max only": tuple(f"{c}-beyond-{times}-max" for c in of)
+        for what, of in (("max", ("saturates",)), ("inf", ("infinity", "nan")))
+        for times in (4, 1024)
+    },
     "saturate ignored, always 1": ("saturate-is-1",),
     "saturate ignored, always 0": ("saturate-is-0",),
     "saturate inverted": ("saturate-is-0", "saturate-is-1"),
@@ -42,10 +44,24 @@ SUBSUMED: dict[str, tuple[str, ...]] = {
     "double rounding through float32": ("through-float32",),
     "double rounding through float16": ("through-float16",),
     "double rounding through bfloat16": ("through-bfloat16",),
+    "FNUZ bias one too low": ("halves", "doubles"),
+    "FNUZ bias one too high": ("doubles", "halves"),
+    "double rounding within float16's normal range": ("rounds-twice-within-float16",),
     "integer clamp instead of wrap": ("clamps",),
+    "wrap of one bit too few": ("wraps-one-bit-short",),
+    "sign lost on wrap": ("wraps-without-sign",),
+    "wrap of the absolute value": ("wraps-the-magnitude",),
+    "zero-extended int4": ("reads-as-uint4", "reads-as-uint2"),
+    "bool not normalised": ("bool-is-the-low-byte",),
+    "INF and NaN in one case only": ("knows-INF-and-NaN-in-one-case",),
+    "exponent sign of a literal ignored": ("ignores-the-sign-of-an-exponent",),
+    "sign of a literal ignored": ("ignores-the-sign-of-a-text",),
+    "printed with the wrong sign": ("prints-the-other-sign",),
+    "NaN and INF printed as 0": ("prints-special-values-as-0",),
+    "texts cut where they are not ASCII": ("cuts-texts-at-what-is-not-ascii",),
     "wrap instead of clamp": ("wraps",),
-    "integers printed through float32": ("through-float32",),
-    "integers printed through float64": ("through-float64",),
+    "integers printed through float32": ("prints-through-float32",),
+    "integers printed through float64": ("prints-through-float64",),
     "halves up instead of away from zero": ("ties-up",),
     "FLOOR and CEIL away from zero": ("rounds-away",),
     "rounded to a whole number": tuple(
@@ -57,8 +73,3 @@ SUBSUMED: dict[str, tuple[str, ...]] = {
     },
     **{f"default is {other}": (cause,) for other, cause in _MODES.items()},
 }  # fmt: skip
-
-
-def left(bugs: Sequence[Bug]) -> tuple[Bug, ...]:
-    """The bugs that the catalogue has no words for."""
-    return tuple(bug for bug in bugs if bug.name not in SUBSUMED)

@@ -1,0 +1,110 @@
+"""What a number goes through by a cause: a type, or a word for what becomes of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from convcheck.numerics.format import Bool, Float, Text
+from convcheck.numerics.rounding import MODES
+from convcheck.rules.model import DType
+from convcheck.rules.source import Node
+from convcheck.rules.types import Types
+
+BEYOND = ("infinity", "clamp", "least", "wrap")
+NEAREST = "nearest-even"
+WHOLE = "whole"  # goes through the whole numbers
+MAGNITUDE = "magnitude"  # goes on without its sign
+NEGATED = "negated"  # goes on with the other sign
+ALIGNED = "aligned"  # loses what is shifted out before it is rounded
+BYTES = "reversed-bytes"  # its code has the other byte order
+SCALE, MODULO, BITS, GUARD = "scale", "modulo", "bits", "guard"  # words with a number
+TEXTS, CODE = "texts", "code"  # another text; a code of another type
+_BARE = (WHOLE, MAGNITUDE, NEGATED, ALIGNED, BYTES)
+_NUMBERED = (SCALE, MODULO, BITS, GUARD)
+_OF_A_TYPE = ("type", "round", "beyond", "subnormals", "specials", "only")
+
+
+@dataclass(frozen=True)
+class Hop:
+    """What a number goes through on its way to the destination."""
+
+    #: A type, or a word for what becomes of numbers of any size, or of texts.
+    type: DType | str
+    #: The rounding mode by which it gets there.
+    round: str = NEAREST
+    #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
+    #: least value, or the low bits of the number.
+    beyond: str = BEYOND[0]
+    #: Whether subnormals are read as if they had a hidden bit, as normal numbers have.
+    hidden_bit: bool = False
+    #: Whether infinities and NaNs are read as the numbers that would follow the largest.
+    no_specials: bool = False
+    #: Whether numbers outside of the type's normal range stay what they are.
+    normal_only: bool = False
+    #: Whether it is the code that is taken for one of the type, and no number is converted.
+    by_code: bool = False
+    #: The number that a word has.
+    number: int = 0
+    #: Patterns, each with what stands in the place of that part of a text.
+    texts: tuple[tuple[str, str], ...] = ()
+
+
+def read_hop(node: Node, types: Types) -> Hop:
+    """Return what a node says that x goes through: a type, or a word for what becomes of it."""
+    if isinstance(node.value, str):
+        return Hop(node.value) if node.value in _BARE else _typed(node, {"type": node}, types)
+    entries = node.items()
+    for word, read in _WORDS.items():
+        if entries.keys() == {word}:
+            return read(word, entries[word], types)
+    if "type" not in entries or entries.keys() - {*_OF_A_TYPE}:
+        known = ", ".join(f"`{key}`" for key in _OF_A_TYPE[1:])
+        said = f"`through` has a type, with {known}; or one of {', '.join((*_BARE, *_WORDS))}"
+        raise node.error(said, "through: float32")
+    return _typed(node, entries, types)
+
+
+def _typed(node: Node, entries: dict[str, Node], types: Types) -> Hop:
+    mode = entries["round"].word(tuple(MODES), "rounding mode") if "round" in entries else NEAREST
+    name = entries["type"].word((*types.types, *_BARE), "type")
+    if name in _BARE:
+        return Hop(name, mode)
+    fmt = types.types[name].format
+    holds = isinstance(fmt, Float) and fmt.infinity
+    if isinstance(fmt, Text | Bool) or ("beyond" not in entries and not holds):
+        hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
+        raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
+    beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
+    hidden, numbers, only = (
+        key in entries and bool(entries[key].word(("normal",), "word")) for key in _OF_A_TYPE[3:]
+    )
+    return Hop(types.types[name], mode, beyond, hidden, numbers, only)
+
+
+def _numbered(word: str, node: Node, types: Types) -> Hop:
+    return Hop(word, number=node.integer())
+
+
+def _of_code(word: str, node: Node, types: Types) -> Hop:
+    return Hop(types.types[node.word(tuple(types.types), "type")], by_code=True)
+
+
+def _other_texts(word: str, node: Node, types: Types) -> Hop:
+    for pattern in node.items():
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise node.error(
+                f"{pattern!r} is no pattern: {error}", "a regular expression"
+            ) from None
+    return Hop(word, texts=tuple((k, v.text()) for k, v in node.items().items()))
+
+
+#: The words that have a value -> how they are read.
+_WORDS: dict[str, Callable[[str, Node, Types], Hop]] = {
+    **dict.fromkeys(_NUMBERED, _numbered),
+    CODE: _of_code,
+    TEXTS: _other_texts,
+}

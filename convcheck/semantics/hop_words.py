@@ -1,0 +1,195 @@
+"""What becomes of numbers, codes and texts that go through something that is no type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Text, Texts
+from convcheck.numerics.number import FAR, FINITE, normalised
+from convcheck.numerics.rounding import MODES, round_to
+from convcheck.rules.hop import (
+    ALIGNED,
+    BITS,
+    BYTES,
+    GUARD,
+    MAGNITUDE,
+    MODULO,
+    NEGATED,
+    SCALE,
+    TEXTS,
+    WHOLE,
+    Hop,
+)
+from convcheck.semantics.vocabulary import Points
+
+
+def _whole(points: Points, hop: Hop) -> Points:
+    """Return numbers rounded to whole ones, which keep their sign: -0.25 may become -0."""
+    x = points.x
+    magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
+    exponent, significand = normalised(magnitude, 0)
+    fraction = (x.exponent < 63) & (x.kind == FINITE)
+    return points.with_numbers(
+        replace(
+            x,
+            exponent=np.where(fraction, exponent, x.exponent),
+            significand=np.where(fraction, significand, x.significand),
+            sticky=None,
+        )
+    )
+
+
+def _magnitude(points: Points, hop: Hop) -> Points:
+    """Return numbers without their sign."""
+    return points.with_numbers(replace(points.x, sign=np.zeros_like(points.x.sign)))
+
+
+def _negated(points: Points, hop: Hop) -> Points:
+    """Return numbers with the other sign, but for zeros."""
+    x = points.x
+    return points.with_numbers(replace(x, sign=x.sign ^ (x.significand != 0)))
+
+
+def _scaled(points: Points, hop: Hop) -> Points:
+    """Return numbers times a power of two."""
+    x = points.x
+    moved = (x.kind == FINITE) & (x.significand != 0)
+    exponent = np.where(moved, x.exponent + hop.number, x.exponent)
+    return points.with_numbers(replace(x, exponent=exponent))
+
+
+def _shifted_modulo(points: Points, hop: Hop) -> Points:
+    """Return numbers as they are shifted to the place of the destination's subnormals by a count
+    that is taken modulo a number. Subnormals have the exponent that they are stored with.
+    """
+    x, least = points.x, _least_normal(cast(Float, points.target))
+    stored = np.maximum(x.exponent, _least_normal(cast(Float, points.source)))
+    count = np.where((x.kind == FINITE) & (x.significand != 0), least - stored, 0)
+    back = np.where(count > 0, count - count % hop.number, 0)
+    return points.with_numbers(replace(x, exponent=x.exponent + back))
+
+
+def _least_normal(fmt: Float) -> int:
+    return fmt.lowest_exponent + fmt.mantissa
+
+
+def _short(points: Points, hop: Hop) -> Points:
+    """Return numbers with so many significant bits."""
+    return _cut(points, points.x.exponent - (hop.number - 1))
+
+
+def _guarded(points: Points, hop: Hop) -> Points:
+    """Return numbers with so many bits after the last one that the destination keeps."""
+    target = cast(Float, points.target)
+    unit = np.maximum(points.x.exponent - target.mantissa, target.lowest_exponent)
+    return _cut(points, unit - hop.number)
+
+
+def _aligned(points: Points, hop: Hop) -> Points:
+    """Return numbers without what a significand of the source's width loses when it is shifted to
+    the place of the destination's subnormals.
+    """
+    source, target = cast(Float, points.source), cast(Float, points.target)
+    lowest = _least_normal(target) - source.mantissa
+    return _cut(points, np.maximum(points.x.exponent - source.mantissa, lowest))
+
+
+def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
+    """Return numbers without their bits below a unit 2^n, each its own."""
+    x = points.x
+    drop = np.clip(unit - x.exponent + 63, 0, 64).view(np.uint64)
+    significand = (x.significand >> drop) << drop
+    lost = (significand == 0) & (x.kind == FINITE)
+    sticky = None if x.sticky is None else x.sticky & (drop == 0)
+    cut = replace(
+        x,
+        exponent=np.where(lost, -FAR, x.exponent),
+        significand=np.where(x.kind == FINITE, significand, x.significand),
+        sticky=sticky,
+    )
+    return points.with_numbers(cut)
+
+
+def _reversed_bytes(points: Points, hop: Hop) -> Points:
+    """Return codes of the source in the other byte order."""
+    codes = cast(Codes, points.bits).byteswap()
+    there = points.with_numbers(decode(points.source, codes))
+    return replace(there, bits=codes)
+
+
+def _retold(points: Points, hop: Hop) -> Points:
+    """Return texts with other words in the place of what patterns match."""
+    texts = np.empty(len(points.bits), object)
+    texts[:] = [_with_other_words(text, hop) for text in cast(Texts, points.bits)]
+    there = points.with_numbers(decode(points.source, texts))
+    return replace(there, bits=texts, _matching={})
+
+
+def _with_other_words(text: str, hop: Hop) -> str:
+    for pattern, words in hop.texts:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+#: A word -> what it makes of points.
+BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
+    WHOLE: _whole,
+    MAGNITUDE: _magnitude,
+    NEGATED: _negated,
+    ALIGNED: _aligned,
+    BYTES: _reversed_bytes,
+    SCALE: _scaled,
+    MODULO: _shifted_modulo,
+    BITS: _short,
+    GUARD: _guarded,
+    TEXTS: _retold,
+}
+
+
+def _significant(source: Format) -> int:
+    """Return how many significant bits the numbers of a format have at most."""
+    if isinstance(source, Float):
+        return source.mantissa + 1
+    return 64 if isinstance(source, Text) else source.bits - source.signed
+
+
+def _aligned_keeps(hop: Hop, source: Format, target: Format) -> bool:
+    if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
+        return True
+    return source.lowest_exponent >= _least_normal(target) - source.mantissa
+
+
+def _modulo_keeps(hop: Hop, source: Format, target: Format) -> bool:
+    if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
+        return True
+    return _least_normal(target) - _least_normal(source) < hop.number
+
+
+def _guard_keeps(hop: Hop, source: Format, target: Format) -> bool:
+    if not isinstance(target, Float):
+        return True
+    enough = _significant(source) <= target.mantissa + 1 + hop.number
+    lowest = source.lowest_exponent if isinstance(source, Float) else 0
+    return enough and lowest >= target.lowest_exponent - hop.number
+
+
+#: A word -> whether it leaves all numbers of a source what they are, on the way to a destination.
+KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
+    WHOLE: lambda hop, source, target: isinstance(source, Int | Bool),
+    MAGNITUDE: lambda hop, source, target: not (isinstance(source, Text) or source.signed),
+    NEGATED: lambda hop, source, target: False,
+    ALIGNED: _aligned_keeps,
+    BYTES: lambda hop, source, target: isinstance(source, Text) or source.bits <= 8,
+    SCALE: lambda hop, source, target: False,
+    MODULO: _modulo_keeps,
+    BITS: lambda hop, source, target: _significant(source) <= hop.number,
+    GUARD: _guard_keeps,
+    TEXTS: lambda hop, source, target: not isinstance(source, Text),
+}
