@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "rules": {"numerics"},
     "semantics": {"numerics", "rules"},
     "vectors": {"numerics", "rules", "semantics"},
+    "chains": {"numerics", "rules", "semantics", "vectors"},
     "backends": {"numerics", "rules"},
     "judge": {"numerics", "rules", "semantics", "vectors", "backends"},
     "causes": {"numerics", "rules", "semantics", "vectors", "backends", "judge"},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases, defaults, make_case
@@ -70,12 +71,18 @@ def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequenc
     said = _said(spec, where)
     values = {**dict(defaults(spec, types[1])), **said}
     case = make_case(spec, *types, tuple(values.items()))
-    listed = next((c for c in cases(spec) if c.id == case.id), None)
+    listed = _by_id(spec).get(case.id)
     if listed is None:
         _check_pair(spec, *types)
         for name, value in said.items():
             _check(spec, name, value, types[1])
     return listed or case
+
+
+@lru_cache(4)
+def _by_id(spec: Spec) -> Mapping[str, Case]:
+    """Return the cases of a spec by their ids: many are looked for, one after the other."""
+    return {case.id: case for case in reversed([*cases(spec)])}
 
 
 def _check_pair(spec: Spec, source: DType, target: DType) -> None:

@@ -68,7 +68,7 @@ def explained_lines(it: Explained, width: int, verbose: bool) -> Iterator[Styled
 
 def _input(it: Explained, width: int) -> Iterator[StyledText]:
     source, x = it.case.inputs[0], it.trace.x
-    yield from _shown("input", source.format, it.code, "", width)
+    yield from code_lines("input", source.format, it.code, "", width)
     if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
         return
     if not it.exact:
@@ -152,11 +152,11 @@ def _outcome(it: Explained, given: Given, width: int) -> Iterator[StyledText]:
                 yield from sentence_lines(one, width)
     yield from line("outcome", f"{given.gives.word} {given.gives.argument}".strip(), width)
     if given.pattern == EXACT:
-        yield from _shown("expected", target, given.code, "", width)
+        yield from code_lines("expected", target, given.code, "", width)
         return
     yield from line("expected", pattern(f"<{PATTERNS[given.pattern]}>"), width, "bold")
     if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
-        yield from _shown("such as", target, given.code, "", width)
+        yield from code_lines("such as", target, given.code, "", width)
 
 
 def sentence_lines(one: Quotation, width: int, part: str = "") -> Iterator[StyledText]:
@@ -182,7 +182,7 @@ def judged_lines(result: CaseResult, width: int) -> Iterator[StyledText]:
         if isinstance(example, CallExample) and example.got is not None:
             yield from _call(group, example, width)
         elif isinstance(example, Example) and example.got is not None:
-            yield from _shown("answer", result.case.outputs[0].format, example.got, "", width)
+            yield from code_lines("answer", result.case.outputs[0].format, example.got, "", width)
         said = cut(clean(example.message or result.message), _LONG)
         yield from line(
             "verdict", _verdict(group, said, example.got), width, _STYLES[group.verdict]
@@ -212,7 +212,7 @@ def _verdict(group: Group, message: str, got: object) -> str:
     return f"{group.verdict.upper()}{where}: {message or group.kind}"
 
 
-def _shown(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[StyledText]:
+def code_lines(label: str, fmt: Format, code: Word, style: str, width: int) -> Iterator[StyledText]:
     """Yield a code's bits, value and hexadecimal; on two lines where they do not fit one."""
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         yield from line(label, cut(quote(str(code)), _LONG), width, style)

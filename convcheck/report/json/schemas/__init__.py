@@ -18,6 +18,7 @@ import msgspec
 from convcheck.report.json import (
     bench,
     certificate,
+    chain,
     diagnosis,
     diff,
     journal,
@@ -35,6 +36,8 @@ FORMATS: dict[str, type[Shape]] = {
     "diff": diff.DiffJson,
     "diagnosis": diagnosis.DiagnosisJson,
     "score": score.ScoreJson,
+    "chain": chain.ChainJson,
+    "chains": chain.ChainsJson,
     "bench": bench.BenchJson,
     "certificate": certificate.CertificateJson,
     "journal-line": journal.LineJson,

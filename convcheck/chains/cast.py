@@ -1,0 +1,157 @@
+"""What a cast, and a chain of casts, gives for codes of a source: of a disputed rule, one reading.
+
+The rules are those of a spec, and its evaluator answers. Where a rule asks for any NaN, the next
+cast gets one; where it tells NaNs apart, nothing can be said of what comes out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Codes, Float, Numeric, is_nan
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, REFUSED, UNDEFINED
+from convcheck.semantics.program import Program
+
+U64 = NDArray[np.uint64]
+NARROW = 16  # bits of a source of which every code is looked at
+
+
+@dataclass(frozen=True)
+class Results:
+    """What comes of n inputs: a code each, 0 where the pattern is not that of an exact one."""
+
+    #: The codes, shape (n,).
+    codes: U64
+    #: How each is compared: an index into PATTERNS.
+    patterns: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def same(self, other: Results) -> NDArray[np.bool_]:
+        """Return where two results are one."""
+        return np.asarray((self.codes == other.codes) & (self.patterns == other.patterns))
+
+    @property
+    def defined(self) -> NDArray[np.bool_]:
+        """Return where something is due."""
+        return np.asarray(self.patterns != UNDEFINED)
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """One conversion under one reading of its disputed rules; without rules, the identity."""
+
+    #: The source's format.
+    source: Numeric
+    #: The destination's format.
+    target: Numeric
+    #: The rules, compiled; None for the identity.
+    program: Program | None = None
+    #: The number of the reading.
+    reading: int = 0
+
+    def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
+        """Return codes and patterns as the rules give them."""
+        if self.source.bits > NARROW:
+            return self._evaluated(codes)
+        every, patterns = self._every
+        return every[codes], patterns[codes]
+
+    @cached_property
+    def _every(self) -> tuple[U64, NDArray[np.uint8]]:
+        """What comes of every code of a narrow source."""
+        return self._evaluated(np.arange(1 << self.source.bits, dtype=np.uint64))
+
+    def _evaluated(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
+        if self.program is None:
+            return codes, np.zeros(len(codes), np.uint8)
+        found = run_conversion(
+            self.program, self.source, self.target, codes.astype(self.source.storage)
+        )
+        reading = found.readings[min(self.reading, len(found.readings) - 1)]
+        return cast(Codes, reading.codes).astype(np.uint64), reading.patterns
+
+    @cached_property
+    def tells_nans_apart(self) -> bool:
+        """Whether the result depends on which NaN arrives."""
+        nans = _nans(self.source)
+        if not len(nans):
+            return False
+        found = _plain(self.target, *self.raw(nans))
+        return not (found.same(Results(found.codes[:1], found.patterns[:1]))).all()
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Casts of which each takes what the one before it gives."""
+
+    #: The casts, in their order.
+    casts: tuple[Cast, ...]
+
+    @property
+    def source(self) -> Numeric:
+        """The format of the first source."""
+        return self.casts[0].source
+
+    @property
+    def target(self) -> Numeric:
+        """The format of the last destination."""
+        return self.casts[-1].target
+
+    def results(self, codes: U64) -> Results:
+        """Return what comes of codes at the end of the chain."""
+        return _plain(self.target, *self.raw(codes))
+
+    def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
+        """Return codes and patterns, NaNs as they are."""
+        first, *rest = self.casts
+        codes, patterns = first.raw(codes)
+        for each in rest:
+            codes, patterns = _onward(each, codes, patterns)
+        return codes, patterns
+
+    def trail(self, code: int) -> list[Results]:
+        """Return what one code becomes on its way, cast by cast."""
+        made = (Chain(self.casts[: i + 1]) for i in range(len(self.casts)))
+        return [chain.results(np.array([code], np.uint64)) for chain in made]
+
+
+def _onward(
+    following: Cast, codes: U64, patterns: NDArray[np.uint8]
+) -> tuple[U64, NDArray[np.uint8]]:
+    """Put results to the next cast. What is refused or open stays so."""
+    nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
+    after, due = following.raw(codes)
+    due = np.where(nan & following.tells_nans_apart, np.uint8(UNDEFINED), due)
+    over = (patterns == UNDEFINED) | (patterns == REFUSED)
+    return after, np.where(over, patterns, due)
+
+
+def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:
+    """Return results in one form: a NaN is any NaN, and what is no exact code has none."""
+    patterns = patterns.copy()
+    if isinstance(target, Float) and target.nan != "none":
+        nan = is_nan(target, codes) & (patterns == EXACT)
+        patterns[nan] = ANY_NAN
+    return Results(np.where(patterns == EXACT, codes, np.uint64(0)), patterns)
+
+
+def _nans(source: Numeric) -> U64:
+    """Return NaNs of a format: all of a narrow one, else those with one bit of a payload."""
+    if not isinstance(source, Float) or source.nan == "none":
+        return np.zeros(0, np.uint64)
+    if source.bits <= NARROW:
+        codes = np.arange(1 << source.bits, dtype=np.uint64)
+        return codes[is_nan(source, codes)]
+    bits = np.uint64(1) << np.arange(source.mantissa, dtype=np.uint64)
+    found = np.concatenate([bits, [np.uint64((1 << source.mantissa) - 1)]])
+    found |= np.uint64(source.infinity_code)
+    both = np.concatenate([found, found | np.uint64(source.sign_bit)])
+    return both[is_nan(source, both)]

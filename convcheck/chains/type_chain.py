@@ -1,0 +1,175 @@
+"""Which chain is compared with what: types and attribute values -> casts, a reading at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+
+from convcheck.chains.cast import Cast, Chain
+from convcheck.errors import UsageError
+from convcheck.numerics.format import Numeric, Text
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.outside import uncovered_by
+from convcheck.semantics.program import Program, compile_case, compile_untold
+
+Dispute = tuple[str, str]  # the rule and the row of which a text has several readings
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledCast:
+    """A case of a spec, compiled; without a case, the identity of a type."""
+
+    #: The source and the destination.
+    dtypes: tuple[DType, DType]
+    #: The spec whose rules it goes by.
+    spec: Spec | None = None
+    #: The case that is compiled.
+    case: Case | None = None
+
+    @cached_property
+    def readings(self) -> tuple[Mapping[Dispute, str], ...]:
+        """What each reading of the case says of the rows that are disputed."""
+        if self.spec is None or self.case is None:
+            return ({},)
+        told = compile_case(self.spec, self.case)
+        disputed = [d for d in told.decisions if len(d.readings) > 1]
+        return tuple(
+            {d.trail[-1]: d.readings[min(number, len(d.readings) - 1)] for d in disputed}
+            for number in range(told.readings)
+        )
+
+    @cached_property
+    def casts(self) -> tuple[Cast, ...]:
+        """The conversion under each reading."""
+        source, target = (_numeric(dtype) for dtype in self.dtypes)
+        return tuple(Cast(source, target, self._program, n) for n in range(len(self.readings)))
+
+    @cached_property
+    def _program(self) -> Program | None:
+        """The rules, without those that tell only how firmly they say so."""
+        spec, case = self.spec, self.case
+        if spec is None or case is None:
+            return None
+        if uncovered_by(spec, case):
+            return compile_case(spec, case)
+        attributes = tuple((name, str(value)) for name, value in case.attributes)
+        return compile_untold(spec, case.inputs[0], case.outputs[0], attributes)
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to read what is disputed, and the chain and the direct cast if it is read so."""
+
+    #: What is chosen, of each dispute that the casts come upon.
+    readings: Mapping[Dispute, str]
+    #: The casts of the chain.
+    chain: Chain
+    #: The cast that it is compared with.
+    direct: Cast
+
+
+@dataclass(frozen=True, eq=False)
+class TypeChain:
+    """A chain of types, and what it is compared with."""
+
+    #: The spec whose rules it goes by.
+    spec: Spec
+    #: The types, from the source to the destination.
+    types: tuple[DType, ...]
+    #: The conversions from each type to the next.
+    hops: tuple[CompiledCast, ...]
+    #: That from the source to the destination, the identity where they are one type.
+    direct: CompiledCast
+
+    @property
+    def is_round_trip(self) -> bool:
+        """Whether it ends where it began, so that it is compared with the identity."""
+        return self.types[0] == self.types[-1]
+
+    def ways(self) -> Iterator[Way]:
+        """Yield each way to read what is disputed: one text is read one way in all casts."""
+        conversions = (*self.hops, self.direct)
+        for numbers in product(*(range(len(each.readings)) for each in conversions)):
+            chosen: dict[Dispute, str] = {}
+            said = [
+                item
+                for each, number in zip(conversions, numbers, strict=True)
+                for item in each.readings[number].items()
+            ]
+            if all(chosen.setdefault(dispute, name) == name for dispute, name in said):
+                *hops, direct = (c.casts[n] for c, n in zip(conversions, numbers, strict=True))
+                yield Way(chosen, Chain(tuple(hops)), direct)
+
+
+def takes_chains(spec: Spec) -> bool:
+    """Return whether a spec converts one input to one output, element by element."""
+    return not spec.body.whole_calls and len(spec.inputs) == len(spec.outputs) == 1
+
+
+def latest(catalog: Catalog) -> Spec:
+    """Return the newest version of the operator that has the most, of those that take chains."""
+    versions: dict[str, list[Spec]] = {}
+    for spec in filter(takes_chains, catalog.specs.values()):
+        versions.setdefault(spec.op, []).append(spec)
+    several = max(versions.values(), key=lambda specs: len(specs))
+    return max(several, key=lambda spec: spec.version)
+
+
+class CompiledCasts:
+    """The conversions of a spec under attribute values, each of which is made once."""
+
+    def __init__(self, catalog: Catalog, spec: Spec, where: Sequence[str] = ()) -> None:
+        self.catalog, self.spec, self.where = catalog, spec, where
+        self._made: dict[tuple[str, str], CompiledCast] = {}
+
+    def between(self, source: str, target: str) -> CompiledCast:
+        """Return the conversion of one type to another. Raises UsageError if there is none."""
+        if (source, target) not in self._made:
+            case = find_case(self.catalog, self.spec.id, source, target, self._applying(target))
+            dtypes = (case.inputs[0], case.outputs[0])
+            self._made[source, target] = CompiledCast(dtypes, self.spec, case)
+        return self._made[source, target]
+
+    def chain(self, names: Sequence[str]) -> TypeChain:
+        """Return the chain that a list of types asks. Raises UsageError."""
+        hops = tuple(self.between(*pair) for pair in pairwise(names))
+        types = (hops[0].dtypes[0], *(hop.dtypes[1] for hop in hops))
+        for dtype in types:
+            _numeric(dtype)
+        if types[0] == types[-1]:
+            return TypeChain(self.spec, types, hops, CompiledCast((types[0], types[0])))
+        return TypeChain(self.spec, types, hops, self.between(names[0], names[-1]))
+
+    def check_where(self, targets: Sequence[str]) -> None:
+        """Refuse an attribute value that applies to no destination. Raises UsageError."""
+        applying = {word for name in targets for word in self._applying(name)}
+        for word in self.where:
+            if word not in applying:
+                attribute = word.partition("=")[0]
+                known = {a.name: a for a in self.spec.attributes}[attribute]
+                hint = f"it applies to {', '.join(sorted(known.applies or ()))}"
+                raise UsageError(f"{attribute} applies to no cast here", hint=hint)
+
+    def _applying(self, target: str) -> tuple[str, ...]:
+        """Return the attribute values that apply to a destination."""
+        known = {a.name: a for a in self.spec.attributes}
+        types = self.catalog.types.types
+        return tuple(
+            word
+            for word in self.where
+            if (name := word.partition("=")[0]) not in known
+            or target not in types
+            or known[name].applies_to(types[target])
+        )
+
+
+def _numeric(dtype: DType) -> Numeric:
+    """Return the format of a type. Raises UsageError for texts."""
+    if isinstance(dtype.format, Text):
+        hint = "the types of a chain are numbers"
+        raise UsageError(f"{dtype} is no type of numbers", hint=hint)
+    return dtype.format

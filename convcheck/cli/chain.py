@@ -1,0 +1,153 @@
+"""`convcheck chain`: whether casts one after the other are the direct cast."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog, complete_specs, complete_types
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
+from convcheck.errors import UsageError
+from convcheck.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from convcheck.chains.type_chain import CompiledCasts
+    from convcheck.report.draw.styled import StyledText
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Spec
+
+FEWEST = 3  # types of a chain
+EXAMPLE = """\b
+Examples:
+  convcheck chain float64 float32 float16
+  convcheck chain uint8 int8 int16 --spec openvino.Convert-1
+  convcheck chain float16 float8e5m2 float16 --where saturate=0
+  convcheck chain --table --spec onnx.Cast-21 --c chains.h
+"""
+
+
+@click.command("chain", epilog=EXAMPLE)
+@click.argument("types", metavar="[T1 T2 T3...]", nargs=-1, shell_complete=complete_types)
+@click.option(
+    "--spec", "name", metavar="SPEC", shell_complete=complete_specs,
+    help="By the rules of this spec. Default: the newest version of the operator that has the most "
+         "versions.",
+)  # fmt: skip
+@click.option("--where", multiple=True, metavar="NAME=VALUE",
+              help="With this attribute value, in every cast to which it applies.")  # fmt: skip
+@click.option("--table", is_flag=True, help="Judge every chain of three types of the spec.")
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
+@click.option("--csv", "csv_path", metavar="FILE", help="Write the table as CSV; - for stdout.")
+@click.option("--c", "c_path", metavar="FILE",
+              help="Write the table as a C header with functions that look chains up.")  # fmt: skip
+@click.option("--python", "python_path", metavar="FILE",
+              help="Write the table as a Python module with such functions.")  # fmt: skip
+@progress_option
+@specs
+def command(
+    types: tuple[str, ...],
+    name: str | None,
+    where: tuple[str, ...],
+    table: bool,
+    json_path: str | None,
+    csv_path: str | None,
+    c_path: str | None,
+    python_path: str | None,
+    specs: tuple[str, ...],
+) -> int:
+    """Say whether a chain of casts gives what the direct cast does, and prove it.
+
+    T1 T2 T3 … are types. A chain that ends where it began is compared with the identity. Attributes
+    that are not named have their defaults. Exit codes: 0 the chain is equal to the direct cast
+    wherever both are defined, or the table is made; 1 it is different, in some reading at least; 2
+    bad input.
+    """
+    from convcheck.chains.type_chain import CompiledCasts
+
+    outputs = {"--json": json_path, "--csv": csv_path, "--c": c_path, "--python": python_path}
+    _check_usage(types, table, outputs)
+    check_outputs(outputs)
+    loaded = catalog(specs)
+    conversions = CompiledCasts(loaded, _spec(loaded, name), where)
+    if table:
+        return _table(conversions, outputs)
+    return _chain(conversions, types, json_path)
+
+
+def _check_usage(types: tuple[str, ...], table: bool, outputs: dict[str, str | None]) -> None:
+    if table and types:
+        raise UsageError("--table takes no types", hint="it has every chain of three types")
+    if not table and len(types) < FEWEST:
+        given = plural(len(types), "type") if types else "no types"
+        hint = "name source, middle and destination, such as float64 float32 float16, or --table"
+        raise UsageError(f"{given}: a chain has at least {FEWEST}", hint=hint)
+    tables = [option for option in ("--csv", "--c", "--python") if outputs[option]]
+    if tables and not table:
+        raise UsageError(f"{tables[0]} writes a table", hint="add --table, and leave out the types")
+
+
+def _spec(loaded: Catalog, name: str | None) -> Spec:
+    """Return the spec of a name, which converts one input to one output. Raises UsageError."""
+    from convcheck.chains.type_chain import latest, takes_chains
+    from convcheck.rules.find import find_spec
+
+    if name is None:
+        return latest(loaded)
+    found = find_spec(loaded, name)
+    if not takes_chains(found):
+        hint = f"such as {latest(loaded).id}"
+        raise UsageError(f"{name} does not convert one input to one output", hint=hint)
+    return found
+
+
+def _chain(conversions: CompiledCasts, types: tuple[str, ...], path: str | None) -> int:
+    """Answer one chain; 1 where the chain is different."""
+    from convcheck.chains.judgement import DIFFERENT, DISPUTED, judge_chain
+    from convcheck.report.draw.chain import chain_lines
+    from convcheck.report.json.chain import chain_text
+
+    conversions.check_where(types[1:])
+    found = judge_chain(conversions.chain(types))
+    texts = [(path, partial(chain_text, found, conversions.where))] if path else []
+    _show(texts, lambda w: chain_lines(found, w))
+    return int(found.verdict in (DIFFERENT, DISPUTED))
+
+
+def _table(conversions: CompiledCasts, outputs: dict[str, str | None]) -> int:
+    """Judge every chain of a spec, and write the table in the formats that are asked for."""
+    from collections import Counter
+
+    from convcheck.chains.table import chain_table, numeric_types, triples
+    from convcheck.report.chains import chains_c, chains_csv, chains_python
+    from convcheck.report.draw.chain import chain_table_lines
+    from convcheck.report.json.chain import chains_text
+
+    chosen = triples(conversions.spec)
+    conversions.check_where([dtype.name for dtype in numeric_types(conversions.spec)])
+    with progress(len(chosen), "chain", "chain") as advance:
+        made = chain_table(conversions, chosen, advance)
+    drawn = (chains_text, chains_csv, chains_c, chains_python)
+    texts = [(path, partial(draw, made)) for path, draw in zip(outputs.values(), drawn, strict=True)
+             if path is not None]  # fmt: skip
+    counts = Counter(each.verdict for each in made.chains.values())
+    _show(texts, lambda w: chain_table_lines(counts, made.spec.id, len(made.types), w))
+    return 0
+
+
+def _show(
+    texts: Sequence[tuple[str, Callable[[], str]]], lines: Callable[[int], Iterable[StyledText]]
+) -> None:
+    """Write files, and print lines (on stderr where stdout has one of them)."""
+    from rich.console import Console
+
+    from convcheck.files import write_all
+    from convcheck.report.draw.console import put, width_of
+
+    console = Console(stderr=any(path == "-" for path, _ in texts))
+    write_all(texts, lambda: put(lines(width_of(console)), console))

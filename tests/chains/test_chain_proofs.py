@@ -1,0 +1,138 @@
+"""What is proved by intervals is what asking every input tells, and counts are exact."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+
+from convcheck.chains import segments
+from convcheck.chains.cast import Cast, Chain
+from convcheck.chains.compare import INTERVALS, VECTORS, IntervalSearch, compare_chain
+from convcheck.chains.segments import UnprovenError
+from convcheck.chains.table import triples
+from convcheck.chains.type_chain import CompiledCasts, Way
+
+TYPES = CATALOG.types.types
+
+
+def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
+    """Return the ways to read a chain."""
+    return list(CompiledCasts(CATALOG, CATALOG.specs[spec], where).chain(names).ways())
+
+
+@pytest.mark.parametrize(
+    ("spec", "least", "most", "step", "where"),
+    [
+        ("onnx.Cast-21", 1, 8, 7, ()),
+        ("onnx.Cast-21", 16, 16, 37, ()),
+        ("onnx.Cast-28", 1, 8, 53, ("saturate=0",)),
+        ("openvino.Convert-1", 1, 8, 11, ()),
+        ("openvino.Convert-1", 16, 16, 41, ()),
+        ("pypto.cast-0.2", 1, 8, 3, ()),
+    ],
+)
+def test_intervals_tell_what_every_input_tells(
+    spec: str, least: int, most: int, step: int, where: tuple[str, ...]
+) -> None:
+    """Of narrow sources, both can be asked: of every `step`-th chain, in each reading."""
+    conversions, proved = CompiledCasts(CATALOG, CATALOG.specs[spec], where), 0
+    narrow = (t for t in triples(CATALOG.specs[spec]) if least <= TYPES[t[0]].format.bits <= most)
+    for names in islice(narrow, 0, None, step):
+        for way in conversions.chain(names).ways():
+            every = compare_chain(way.chain, way.direct)
+            try:
+                search = IntervalSearch(way.chain, way.direct)
+            except UnprovenError:
+                continue
+            first = search.first()
+            assert first is not None
+            assert first.least == every.least, names
+            assert search.counts() == every.counts, names
+            proved += 1
+    assert proved > 20
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        ("onnx.Cast-21", "float32 float64 float32"),
+        ("onnx.Cast-21", "int64 int32 int8"),
+        ("onnx.Cast-21", "int64 float64 float16"),
+        ("onnx.Cast-21", "int32 int64 float64"),
+        ("onnx.Cast-21", "uint64 int64 uint64"),
+        ("onnx.Cast-21", "float16 float32 float64 float16"),
+        ("openvino.Convert-1", "float64 int64 int32"),
+    ],
+)
+def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
+    [way] = ways(spec, *names.split())
+    found = compare_chain(way.chain, way.direct)
+    assert found.proof != VECTORS
+    assert found.least is None
+    assert found.counts.inputs == 1 << way.chain.source.bits
+
+
+def by_hand(way: Way, codes: list[int]) -> list[bool]:
+    """Whether the chain gives what the direct cast does, for some codes."""
+    asked = np.array(codes, np.uint64)
+    return way.chain.results(asked).same(Chain((way.direct,)).results(asked)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("names", "least", "different"),
+    [
+        # one above a tie of bfloat16, which float32 does not have from 2^24 on
+        ("int32 float32 bfloat16", (1 << 24) + (1 << 16) + 1, 32_512),
+        ("float32 float16 float8e4m3fn", 0x3A800001, 1_032_192),
+        ("float32 int8 float32", 1, 2_248_015_618),
+    ],
+)
+def test_what_differs_is_counted_and_the_least_is_shown(
+    names: str, least: int, different: int
+) -> None:
+    [way] = ways("onnx.Cast-21", *names.split())
+    found = compare_chain(way.chain, way.direct)
+    assert (found.proof, found.least, found.is_least) == (INTERVALS, least, True)
+    assert found.counts.different == different
+    assert by_hand(way, [least - 1, least]) == [True, False]
+
+
+def test_the_neighbour_of_a_tie_goes_the_wrong_way() -> None:
+    """Of integers from 2^24 to 2^25, float32 has every second one, and rounds the neighbours of a
+    tie of bfloat16 to that: it goes to even, and the neighbour on the other side with it.
+    """
+    [way] = ways("onnx.Cast-21", "int32", "float32", "bfloat16")
+    binade = range(1 << 24, 1 << 25)
+    ties = list(binade[1 << 16 :: 1 << 17])
+    near = [t + d for t in ties for d in (-2, -1, 0, 1, 2)]
+    wrong = [n for n, same in zip(near, by_hand(way, near), strict=True) if not same]
+    assert wrong == [t + (1 if (t >> 17) % 2 == 0 else -1) for t in ties]
+
+
+def test_nothing_is_proved_of_a_word_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    [way] = ways("onnx.Cast-21", "float64", "float32", "float64")
+    monkeypatch.setattr(segments, "THRESHOLD", "special")
+    fresh = Chain(tuple(Cast(c.source, c.target, c.program) for c in way.chain.casts))
+    with pytest.raises(UnprovenError):
+        segments.chain_segments(fresh)
+    asked = compare_chain(fresh, way.direct)
+    assert asked.proof == VECTORS
+    assert asked.least == 1
+
+
+def test_one_text_is_read_one_way_in_all_casts() -> None:
+    read = [way.readings for way in ways("onnx.Cast-21", "float64", "float32", "int4")]
+    assert [set(one.values()) for one in read] == [{"nearest-even"}, {"toward-zero"}]
+    both = [way.readings for way in ways("onnx.Cast-21", "float8e5m2", "float16", "int4")]
+    assert len(both) == 4
+
+
+def test_a_cast_that_tells_nans_apart_leaves_open_what_comes_of_any_nan() -> None:
+    """float8e4m3fn without saturation keeps a NaN's sign, and a cast to float32 gives any NaN."""
+    [way] = ways("onnx.Cast-23", "float16", "float32", "float8e4m3fn", where=("saturate=0",))
+    found = compare_chain(way.chain, way.direct)
+    assert found.counts.chain_open == 2 * ((1 << 10) - 1)
+    assert found.least is None
