@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from convcheck.semantics import expected as pattern
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import compile_wrong, readings_at, what_decides
+from convcheck.semantics.wrong import compile_wrong, needs_of, readings_at, what_decides
 from convcheck.vectors.model import VectorSet
 
 Key = tuple[Hashable, ...]
@@ -91,48 +91,73 @@ class Trial:
         return max(map(self.as_due, readings), key=np.count_nonzero)
 
 
+@dataclass(frozen=True)
+class _Inputs:
+    """Inputs of cases, and what causes make of them."""
+
+    points: Points
+    #: A cause with what decides of all that it needs -> what it says; None: it has no meaning.
+    said: dict[Key, list[Reading] | None]
+
+
 class Tries:
     """Causes that are tried on one trial after the other. What they make of the same inputs is
-    worked out once, for trials that follow one another.
+    worked out once, for trials of the same types that follow one another.
     """
 
     def __init__(self, causes: Sequence[Cause]) -> None:
         """Take causes, the plainest first."""
         self.causes = tuple(causes)
-        self._inputs: Key = ()
-        self._points: tuple[Key, Points] | None = None
-        self._said: list[tuple[Cause, list[Reading]]] = []
+        self._applying: dict[Key, tuple[Cause, ...]] = {}
+        self._types: Key = ()
+        self._inputs: dict[Hashable, _Inputs] = {}
 
     def shared(self, trial: Trial) -> Trial:
-        """Return a trial with the points of the last one, if it has the same inputs: what words
-        say of them is known.
+        """Return a trial with the points of one before, if it has the same inputs: what words say
+        of them is known.
         """
-        points = trial.points
-        key = points.source, points.target, _content(points.bits)
-        if self._points is None or self._points[0] != key:
-            self._points = key, points
-        return replace(trial, points=self._points[1])
+        return replace(trial, points=self._inputs_of(trial).points)
 
     def key(self, trial: Trial) -> Key:
         """Return what a trial has in common with those that the same causes fit."""
-        arrays = (trial.got, trial.refused, trial.right)
-        return (*self._key(trial), *map(_content, arrays))
+        arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
+        decides = what_decides(trial.spec, trial.case, needs_of(self.causes))
+        return (*_types_of(trial.case), decides, *map(_content, arrays))
 
     def of(self, trial: Trial) -> list[Tried]:
         """Return the causes that may be that of a case, with the answers that each gives."""
-        key = self._key(trial)
-        if self._inputs != key:
-            applying = (cause for cause in self.causes if cause.applies_to(trial.case))
-            said = ((cause, trial.said_by((cause,))) for cause in applying)
-            self._said = [(cause, each) for cause, each in said if each is not None]
-            self._inputs = key
-        return [(cause, trial.given(said)) for cause, said in self._said]
+        said = zip(self._causes_of(trial.case), self._of_each(trial), strict=True)
+        return [(cause, trial.given(each)) for cause, each in said if each is not None]
 
-    def _key(self, trial: Trial) -> Key:
-        """Return what a trial has in common with those of whose inputs causes make the same."""
-        source, target = trial.case.inputs[0].name, trial.case.outputs[0].name
-        decides = what_decides(trial.spec, trial.case, self.causes)
-        return source, target, decides, _content(trial.points.bits)
+    def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
+        """Yield what each cause that applies makes of the points, None where it has no meaning."""
+        said, decides = self._inputs_of(trial).said, dict[Key, Hashable]()
+        for cause in self._causes_of(trial.case):
+            needs = needs_of((cause,))
+            if needs not in decides:
+                decides[needs] = what_decides(trial.spec, trial.case, needs)
+            key = cause, decides[needs]
+            if key not in said:
+                said[key] = trial.said_by((cause,))
+            yield said[key]
+
+    def _causes_of(self, case: Case) -> tuple[Cause, ...]:
+        """Return the causes that apply to the types of a case."""
+        types = _types_of(case)
+        if types not in self._applying:
+            self._applying[types] = tuple(c for c in self.causes if c.applies_to(case))
+        return self._applying[types]
+
+    def _inputs_of(self, trial: Trial) -> _Inputs:
+        """Return what is known of a trial's inputs; those of other types are forgotten."""
+        types = _types_of(trial.case)
+        if self._types != types:
+            self._types, self._inputs = types, {}
+        return self._inputs.setdefault(_content(trial.points.bits), _Inputs(trial.points, {}))
+
+
+def _types_of(case: Case) -> Key:
+    return case.inputs[0].name, case.outputs[0].name
 
 
 def _content(array: NDArray[Any]) -> Hashable:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -30,12 +29,14 @@ def answers_at(
     program: Program, points: Points, storage: np.dtype[np.generic]
 ) -> tuple[Rows, Answers]:
     """Return the row that decides each point, and the codes and patterns of each reading."""
-    entries = program.entries
+    entries, found = program.entries, dict[Hashable, tuple[Rows, Answers]]()
 
-    @cache
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
-        there = points if hop is None else gone_through(points, hop, retyped)
-        return there.kept(program.kept_by, lambda: answers_at(program, there, storage))
+        key = program, hop, retyped
+        if key not in found:
+            there = points if hop is None else gone_through(points, hop, retyped)
+            found[key] = there.kept(program.kept_by, lambda: answers_at(program, there, storage))
+        return found[key]
 
     if (onward := _hands_on(program)) is not None:
         return handed_on(*onward)

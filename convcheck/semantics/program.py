@@ -198,7 +198,7 @@ def compile_untold(
     where they leave everything, it is the program of that one, which is made once for many specs
     above it. Raises SpecError as `compile_case` does.
     """
-    subject = replace(_subject(spec, source, target, attributes), told=False, below=below)
+    subject = _subject(spec, source, target, attributes, told=False, below=below)
     return _program(subject, spec.rules) if below else _going_on(subject)
 
 
@@ -211,11 +211,18 @@ def _compiled(
 
 
 def _subject(
-    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
+    spec: Spec,
+    source: DType,
+    target: DType,
+    attributes: tuple[tuple[str, str], ...],
+    *,
+    told: bool = True,
+    below: Spec | None = None,
 ) -> Subject:
     left_out = frozenset(name for name, value in attributes if value == DEFAULT)
     values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
-    return Subject(spec, source.name, source.format, target.name, target.format, values, left_out)
+    ends = source.name, source.format, target.name, target.format
+    return Subject(spec, *ends, values, left_out, told=told, below=below)
 
 
 @lru_cache(_KEPT)
@@ -273,8 +280,8 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
         rest = _going_on(replace(subject, spec=subject.below, below=None))
         if not entries:
             return rest
-        steps = (CompiledOutcome(0, program=rest),)
-        entries.append(replace(entries[-1], test=None, mode="", steps=steps))
+        last, steps = entries[-1], (CompiledOutcome(0, program=rest),)
+        entries.append(CompiledRow(None, "", steps, last.first, last.rule, last.row, last.cell))
     return Program(tuple(entries), tuple(decisions), max(map(_readings, entries)))
 
 

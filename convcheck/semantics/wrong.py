@@ -25,6 +25,8 @@ from convcheck.semantics.vocabulary import Mask, Points
 
 _KEPT = 4096  # edited specs
 Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
+# The types that x goes through by causes, and the values of attributes that they set.
+Needs = tuple[tuple[DType, ...], tuple[Words, ...]]
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
@@ -41,6 +43,7 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
     return None if alike(program, right_program(spec, case)) else program
 
 
+@lru_cache(_KEPT)
 def right_program(spec: Spec, case: Case) -> Program:
     """Return the program of a case without edits, which is made once. Raises SpecError."""
     return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], _given(spec, case))
@@ -87,30 +90,26 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
     return [Reading(*each) for each in answers]
 
 
-def what_decides(spec: Spec, case: Case, causes: tuple[Cause, ...]) -> Hashable:
-    """Return what is equal for cases of the same types of which each cause makes the same: what
-    the rules say of every type that a number may come from, and under every value of an attribute.
+@lru_cache(_KEPT)
+def needs_of(causes: tuple[Cause, ...]) -> Needs:
+    """Return what the rules are asked for by causes."""
+    hops = (hop.type for cause in causes for hop in hops_of(cause.rules))
+    between = tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
+    return between, tuple(dict.fromkeys(((), *(cause.under for cause in causes))))
+
+
+def what_decides(spec: Spec, case: Case, needs: Needs) -> Hashable:
+    """Return what is equal for cases of the same types of which each cause that needs no more makes
+    the same: what the rules say of every type that a number may come from, and under every value
+    of an attribute.
     """
     asked, target = _asked(spec, case), case.outputs[0]
-    between = _types_between(causes)
-    given = (_given(spec, case, words) for words in _values_set(causes))
+    between, values = needs
+    given = (_given(spec, case, words) for words in values)
     return tuple(
         (_meaning(asked, case.inputs[0], target, each), _meanings(asked, between, target, each))
         for each in given
     )
-
-
-@lru_cache
-def _types_between(causes: tuple[Cause, ...]) -> tuple[DType, ...]:
-    """Return the types that x goes through by causes."""
-    hops = (hop.type for cause in causes for hop in hops_of(cause.rules))
-    return tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
-
-
-@lru_cache
-def _values_set(causes: tuple[Cause, ...]) -> tuple[Words, ...]:
-    """Return the values of attributes that causes set; none are set by most."""
-    return tuple(dict.fromkeys(((), *(cause.under for cause in causes))))
 
 
 @lru_cache(_KEPT)
