@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.samples import samples
 
-_OTHERS = EVERYWHERE - {"bulk"}
+if TYPE_CHECKING:
+    from convcheck.causes.held import Held
+
+OTHERS = EVERYWHERE - {"bulk"}  # placements that codes of a span are not asked in
 
 
 def chunk_vectors(
@@ -43,14 +46,16 @@ def chunk_vectors(
 
 def ask_apart(
     backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
-    scattered: bool = False,
+    scattered: bool = False, held: Held | None = None,
 ) -> Tally:  # fmt: skip
     """Ask codes in bulk, with all that finds out which of them are refused, or crash.
 
-    They are consecutive, or else `scattered`.
+    They are consecutive, or else `scattered`. Causes are `held` against the answers.
     """
-    avoid = Avoid(avoid.together, avoid.placements | _OTHERS, avoid.faults)
+    avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
+    if held:
+        held.elements(vectors, answers)
     if answers.declined is not None:
         return Tally({}, {}, declined=len(vectors))
     case, codes = vectors.case, cast(Codes, vectors.inputs[0])

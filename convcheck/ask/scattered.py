@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from convcheck.vectors.model import VectorSet
 from convcheck.vectors.samples import put_samples
 from convcheck.vectors.span import CHUNK, Span
 
+if TYPE_CHECKING:
+    from convcheck.causes.held import Held
+
 _WORTH = 2 * CHUNK  # samples that are evaluated in about the time in which a chart is made
 
 
@@ -45,9 +48,11 @@ def chart_for(case: Case, program: Program, span: Span) -> Chart | None:
 
 def ask_scattered(
     backend: Backend, case: Case, program: Program, form: Decision, chart: Chart, span: Span,
-    told: Callable[[int], Note],
+    told: Callable[[int], Note], held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Ask a span of samples; `told` gives what is told of the calls of the chunk at an offset."""
+    """Ask a span of samples; `told` gives what is told of the calls of the chunk at an offset.
+    Causes are `held` against the answers.
+    """
     comparing, tallies = Comparing(case, program, form, chart), []
     calls = _Calls(backend, case, chart, min(CHUNK, span.count))
     for offset in range(0, span.count, CHUNK):
@@ -57,9 +62,11 @@ def ask_scattered(
         answer = calls.answer(part, note)
         if answer is None:
             comparing.chunk(calls.codes, calls.out)
+            if held:
+                held.codes(calls.codes, calls.out)
         else:
             vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
-            tallies.append(_apart(backend, vectors, note, answer))
+            tallies.append(_apart(backend, vectors, note, answer, held))
     return merge([comparing.tally(), *tallies])
 
 
@@ -91,13 +98,15 @@ class _Calls:
         return answer
 
 
-def _apart(backend: Backend, vectors: VectorSet, note: Note, answer: Answer) -> Tally:
+def _apart(
+    backend: Backend, vectors: VectorSet, note: Note, answer: Answer, held: Held | None
+) -> Tally:
     """Return what is found where a chunk was declined; else ask it again, which tells of what was
     refused, or answered with something that has no form.
     """
     if isinstance(answer, Declined):
         return Tally({}, {}, declined=len(vectors))
-    tally = ask_apart(backend, vectors, note, {}, Avoid(), True)
+    tally = ask_apart(backend, vectors, note, {}, Avoid(), True, held)
     if not isinstance(answer, Refused) and not tally.faults:
         tally = replace(tally, faults=(group_at(vectors, said_once(answer, vectors)),))
     return tally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from convcheck.ask.elements import Note
 from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at
@@ -18,11 +19,25 @@ from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program
 from convcheck.vectors.span import Span
 
+if TYPE_CHECKING:
+    from convcheck.causes.held import Held
+
 
 def ask_span(
-    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note
-) -> Tally:
-    """Ask the codes of a span; `note` is told elements counted from its first one."""
+    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
+    held: Held | None = None,
+) -> Tally:  # fmt: skip
+    """Ask the codes of a span; `note` is told elements counted from its first one. Causes are
+    `held` against the answers.
+    """
+    tally = _asked(backend, job, span, program, form, note, held)
+    return replace(tally, fits=held.of(tally)) if held else tally
+
+
+def _asked(
+    backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
+    held: Held | None,
+) -> Tally:  # fmt: skip
     case = job.case
 
     def told(offset: int) -> Note:
@@ -39,13 +54,13 @@ def ask_span(
     if not job.died and backend.support(case) is not None:
         return Tally({}, {}, declined=span.count)
     if not job.died and (chart := chart_for(case, program, span)) is not None:
-        return ask_scattered(backend, case, program, form, chart, span, told)
+        return ask_scattered(backend, case, program, form, chart, span, told, held)
     tallies = [Tally({}, {}, (), faults)]
     for chunk in _apart(job, span):
         part = span.chunk(chunk.first)
         vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
         apart, scattered = told(chunk.first), span.seed is not None
-        found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered)
+        found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered, held)
         if chunk.died and not _crashed(found):
             message = f"{chunk.died}; not reproduced when the chunk was asked by itself"
             fault = group(Fault("crashed", "bulk", message, chunk.first))
@@ -53,7 +68,7 @@ def ask_span(
         tallies.append(found)
     rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
     if span.seed is None and rest.asked:
-        tallies.append(sweep(backend, case, program, form, rest, told(-span.first)))
+        tallies.append(sweep(backend, case, program, form, rest, told(-span.first), held=held))
     return merge(tallies)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -14,14 +14,17 @@ from convcheck.ask.isolated import ask_apart, chunk_vectors, group_at, said_once
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, Avoid, Index
 from convcheck.judge.form import form_complaint
-from convcheck.judge.stream import Piece, Weighing, codes_from
+from convcheck.judge.stream import Weighing, codes_from
 from convcheck.judge.tally import Tally
 from convcheck.numerics.format import Bits, Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-from convcheck.semantics.outline import TILE, Stretch, outline
+from convcheck.semantics.outline import TILE, Piece, Stretch, in_chunks, outline
 from convcheck.semantics.program import Program
 from convcheck.vectors.span import Span
+
+if TYPE_CHECKING:
+    from convcheck.causes.held import Held
 
 _STEP = 1 << 12  # codes that others are made of; as few as this leave the cache to the backend
 POISON = 0x55  # what an output is filled with before it is asked for, and in turn its complement
@@ -29,15 +32,16 @@ POISON = 0x55  # what an output is filled with before it is asked for, and in tu
 
 def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
-    tile: int = TILE,
+    tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
     """Ask a span of codes, which begins and ends with a chunk, and tally the answers.
 
     A chunk is CHUNK codes, or of a small source or span fewer: a multiple of `tile`, and all of
     one sign. An empty tally says that the backend declined the very first question. `note` is
-    told of each chunk before it is asked. What the adapter raises is not caught.
+    told of each chunk before it is asked. What the adapter raises is not caught. Causes are `held`
+    against the answers.
     """
-    return _Sweep(backend, case, program, form, span, note, tile).tally()
+    return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
 
 @dataclass
@@ -64,8 +68,9 @@ class _Sweep:
 
     def __init__(
         self, backend: Backend, case: Case, program: Program, form: Decision, span: Span,
-        note: Note, tile: int,
+        note: Note, tile: int, held: Held | None,
     ) -> None:  # fmt: skip
+        self.held = held
         self.backend, self.case, self.program, self.form = backend, case, program, form
         self.note, self.span, self.tile = note, span, tile
         self.source = cast(Numeric, case.inputs[0].format)
@@ -91,6 +96,8 @@ class _Sweep:
             answer = self._taken(call())
             if answer is None:
                 self.weighing.chunk(at, pieces)
+                if self.held:
+                    self.held.chunk(at, pieces, self.out)
             elif isinstance(answer, Declined) and not answered:
                 return Tally({}, {}, declined=sum(end - first for first, end in self.span.asked))
             else:
@@ -100,19 +107,11 @@ class _Sweep:
 
     def _chunks(self) -> Iterator[tuple[int, list[Piece]]]:
         """Yield the first code of each chunk, and the pieces of stretches that lie in it."""
-        size = self.size
         for first, end in self.span.asked:
-            stretches = iter(self._outline(first, end))
-            stretch = next(stretches)
-            for begin in range(first, end, size):
-                at, stop, pieces = begin, begin + size, []
-                while stretch.end < stop:
-                    if at < stretch.end:
-                        pieces.append((stretch, at, stretch.end))
-                        at = stretch.end
-                    stretch = next(stretches)
-                pieces.append((stretch, at, stop))
-                yield begin, pieces
+            if self.held:
+                self.held.expect(first, end, self.size, self.tile)
+            chunks = in_chunks(self._outline(first, end), first, end, self.size)
+            yield from zip(range(first, end, self.size), chunks, strict=True)
 
     def _outline(self, first: int, end: int) -> list[Stretch]:
         program, source, target = self.program, self.source, self.target
@@ -133,7 +132,7 @@ class _Sweep:
         def told(placement: str, index: Index) -> bool:
             return self.note(placement, index + at)
 
-        tally = ask_apart(started, vectors, told, {}, Avoid())
+        tally = ask_apart(started, vectors, told, {}, Avoid(), held=self.held)
         again = isinstance(answer, Refused | Declined) and started.refused
         if not (tally.faults or again):
             fault = group_at(vectors, said_once(answer, vectors))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TypeVar
 
+from convcheck.judge.part import Part
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
 from convcheck.rules.causes import Cause, CauseFile
 from convcheck.rules.types import Types
@@ -123,26 +124,35 @@ def _most(fits: Iterable[Sequence[Names]], causes: Mapping[str, CauseInWords]) -
     return min(counts, key=lambda n: (-counts[n], len(n), [causes[name].order for name in n]))
 
 
-def causes_named(
-    results: Iterable[CaseResult], catalogue: Sequence[Cause]
-) -> tuple[CauseInWords, ...]:
-    """Return the causes of a catalogue that diagnoses name, in words."""
+def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set[str]:
+    """Return the names of the causes that are told of cases, and of what there is of cases."""
     found = [result.diagnosis for result in results if result.diagnosis]
     named = {name for one in found for fit in one.fits for name in fit}
     named |= {near.name for one in found for near in one.near}
+    fits = (fit for part in parts if part.tally for fit in part.tally.fits or ())
+    return named.union(*(fit.names for fit in fits))
+
+
+def causes_named(
+    results: Sequence[CaseResult], catalogue: Sequence[Cause], parts: Iterable[Part] = ()
+) -> tuple[CauseInWords, ...]:
+    """Return the causes of a catalogue that diagnoses name, or parts of cases, in words."""
+    named = names_told(results, parts)
     words = (CauseInWords(c.name, c.says, i) for i, c in enumerate(catalogue))
     return tuple(one for one in words if one.name in named)
 
 
 def named_of(
-    results: Sequence[CaseResult], files: Sequence[CauseFile], types: Types
+    results: Sequence[CaseResult],
+    files: Sequence[CauseFile],
+    types: Types,
+    parts: Sequence[Part] = (),
 ) -> tuple[CauseInWords, ...]:
-    """Return the causes in files that diagnoses name: none are read where they name none.
-
-    Raises SpecError for what cannot be read.
+    """Return the causes in files that diagnoses name, or parts of cases: none are read where they
+    name none. Raises SpecError for what cannot be read.
     """
-    if not any(result.diagnosis for result in results):
+    if not names_told(results, parts):
         return ()
     from convcheck.causes.catalogue import causes_in
 
-    return causes_named(results, causes_in(files, types))
+    return causes_named(results, causes_in(files, types), parts)

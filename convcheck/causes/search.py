@@ -13,12 +13,13 @@ from functools import cached_property, reduce
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs
 from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.refusals import is_accepted
-from convcheck.judge.result import CaseDiagnosis, Names, Near
+from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.format import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
@@ -85,6 +86,26 @@ def diagnose(
     return _asked_further(search, trial, search.found[key], ask)
 
 
+def fits_of(
+    search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
+) -> tuple[Fit, ...] | None:
+    """Return what gives all answers to the vectors of a case that is asked further codes, with the
+    readings under which it does; None where no cause is tried.
+    """
+    found = diagnose(search, vectors, answers, ask)
+    index = judged_ones(vectors, answers)
+    if found is None or index is None:
+        return None
+    trial = Trial.of(search.catalog.specs[vectors.case.spec], vectors, answers, index)
+    said = ((names, trial.said_by(search.named(names)) or ()) for names in found.fits)
+    return tuple(
+        Fit(names, number)
+        for names, readings in said
+        for number, reading in enumerate(readings)
+        if trial.as_due(reading).all()
+    )
+
+
 def _found(search: Search, trial: Trial) -> Found:
     """Return what explains the answers of a trial: one cause, or if none does, two."""
     tried = search.tries.of(trial)
@@ -118,17 +139,22 @@ def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> 
     """Return what a cause has to give: None where nothing is wrong, an input was deadly, or other
     placements were answered otherwise, which no conversion of values does.
     """
+    index = judged_ones(vectors, answers)
+    if index is None or not len(index):
+        return None
+    trial = search.tries.shared(Trial.of(spec, vectors, answers, index))
+    return None if trial.right.all() else trial
+
+
+def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:
+    """Return the elements whose answers a rule decides; None where it is no conversion's doing."""
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
     free |= is_accepted(vectors.case) & (answers.state == REFUSED)
     index = np.flatnonzero(~free & (answers.state != NOT_ASKED))
-    if not len(index) or answers.declined or answers.faults:
-        return None
     elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
-    if elsewhere or (answers.state[index] == CRASHED).any():
-        return None
-    trial = search.tries.shared(Trial.of(spec, vectors, answers, index))
-    return None if trial.right.all() else trial
+    crashed = bool((answers.state[index] == CRASHED).any())
+    return None if answers.declined or answers.faults or elsewhere or crashed else index
 
 
 def _explained(trial: Trial, causes: Sequence[Cause]) -> bool:

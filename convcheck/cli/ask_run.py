@@ -45,9 +45,8 @@ def ask_run(
 ) -> RunResult:
     """Put the cases to a backend, with progress, and judge.
 
-    What the journal has is not asked again. `part` is the shard asked. The run ends when there are
-    `most` failing cases. Raises UnavailableError or UsageError where the backend cannot
-    be opened.
+    What the journal has is not asked again. `part` is the shard asked. The run ends at `most`
+    failing cases. Raises UnavailableError or UsageError where the backend cannot be opened.
     """
     from convcheck.causes.gather import named_of
     from convcheck.judge.result import BackendInfo, RunResult, Timing
@@ -65,13 +64,14 @@ def ask_run(
     heard.all(run(setup, plan, Workers(options.jobs, options.executor), journal), backend)
     timing = Timing(began, time.monotonic() - begun, heard.seconds)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
-    info, results = replace(info, address=backend), gathering.results()
+    results, parts = gathering.results(), gathering.parts(shard is not None)
+    causes = named_of(results, setup.causes, sent.catalog.types, parts)
     return RunResult(
-        info, corpus.tier, options.level, corpus.digests(cases), results,
+        replace(info, address=backend), corpus.tier, options.level, corpus.digests(cases), results,
         (*notes, *_notes(options, corpus, cases)), heard.interrupted, heard.restarts, shard,
-        own_inputs=corpus.words is not None, parts=gathering.parts(shard is not None),
-        ended_early=heard.ended_early, consistency=options.consistency, timing=timing,
-        causes=named_of(results, setup.causes, sent.catalog.types), without_causes=not setup.causes,
+        own_inputs=corpus.words is not None, parts=parts, ended_early=heard.ended_early,
+        consistency=options.consistency, timing=timing, causes=causes,
+        without_causes=not setup.causes,
     )  # fmt: skip
 
 

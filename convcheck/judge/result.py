@@ -172,6 +172,16 @@ class Near:
 
 
 @dataclass(frozen=True)
+class Fit:
+    """Causes that give every answer that was judged, under one reading of the rules they leave."""
+
+    #: Their names.
+    names: Names
+    #: The reading, by its number.
+    reading: int = 0
+
+
+@dataclass(frozen=True)
 class CaseDiagnosis:
     """What was found when causes were tried on the answers to a case that fails."""
 

@@ -27,12 +27,11 @@ from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, Decision, Reading
-from convcheck.semantics.outline import Flat, Shaped, Stretch
+from convcheck.semantics.outline import Flat, Piece, Shaped, Stretch
 from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 from convcheck.wording import plural
 
-Piece = tuple[Stretch, int, int]  # a stretch, and what of it lies in the chunk
 _Compared = Flat | Shaped
 Index = NDArray[np.intp]
 _MANY = 64  # tallies of chunks are merged when there are so many

@@ -15,10 +15,12 @@ from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.digest import added, spell_digest
 from convcheck.judge.ranges import Pair, Ranges, joining, merged
 from convcheck.judge.result import (
+    FAILURES,
     CallExample,
     CaseDiagnosis,
     CaseResult,
     Example,
+    Fit,
     Group,
     Verdict,
     case_verdict,
@@ -108,7 +110,8 @@ class Tally:
     `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
     `faults` are groups of answers that had no form, of calls that failed for no element's sake,
     and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
-    of `asked` that are not of a span. `decisions` are those that are named by number.
+    of `asked` that are not of a span. `decisions` are those that are named by number. `fits` is
+    what gives all of its answers, the plainest first; None where no cause was tried.
     """
 
     asked: Mapping[int, int]
@@ -120,6 +123,7 @@ class Tally:
     vectors: int = 0
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     whole: Whole | None = None
+    fits: tuple[Fit, ...] | None = None
 
     @property
     def answered(self) -> bool:
@@ -163,8 +167,17 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     found = {key: combined(entries[key], edges) for key in sorted(entries)}
     first = tuple(faults[name] for name in sorted(faults))
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
-    of_each = dict(sorted(asked.items()))
-    return Tally(of_each, found, covered, first, declined, vectors, dict(sorted(decisions.items())))
+    of_each, by_number = dict(sorted(asked.items())), dict(sorted(decisions.items()))
+    fits = _fitting_all([tally.fits for tally in tallies])
+    return Tally(of_each, found, covered, first, declined, vectors, by_number, fits=fits)
+
+
+def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | None:
+    """Return what gives the answers of every part; None where causes were not tried on one."""
+    known = [fits for fits in parts if fits is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return tuple(fit for fit in known[0] if all(fit in fits for fits in known))
 
 
 def _name_of(fault: Group) -> tuple[str, ...]:
@@ -203,7 +216,23 @@ def finish(
     """
     groups = (*_groups(case, tally), *tally.faults, *others)
     checked = sum(tally.asked.values())
-    return CaseResult(case, case_verdict(groups), checked, coverage, groups)
+    found = None if others else _diagnosis(tally, groups)
+    return CaseResult(case, case_verdict(groups), checked, coverage, groups, diagnosis=found)
+
+
+def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
+    """Return what explains the answers of all parts of a case that fails, where that was tried."""
+    failing = [group for group in groups if group.verdict in FAILURES]
+    if tally.fits is None or not failing:
+        return None
+    free: dict[int, int] = defaultdict(int)
+    for key, entry in tally.entries.items():
+        if key.sort == "undefined" and not key.placement:
+            free[key.decision] = max(free[key.decision], entry.count)
+    wrong = sum(group.count for group in failing if not group.placement)
+    fits = dict.fromkeys(fit.names for fit in tally.fits)
+    answers = sum(tally.asked.values()) - sum(free.values())
+    return CaseDiagnosis(answers, wrong, tuple(fits))
 
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:

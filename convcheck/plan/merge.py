@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Protocol, TypeVar
 
+from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
 from convcheck.judge.part import Part
 from convcheck.judge.result import RunResult, Shard
@@ -73,16 +74,19 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
     if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
         hint = "was one ended by --fail-fast? run it again without"
         raise UsageError("the shards do not have all cases of their plan", hint=hint)
-    causes = {cause.name: cause for shard in shards for cause in shard.causes}
+    cases = tuple(result_of(part, rules) for part in found)
+    told = names_told(cases)
+    every = {cause.name: cause for shard in shards for cause in shard.causes}
+    causes = [cause for name, cause in every.items() if name in told]
     notes = dict.fromkeys(note for shard in shards for note in shard.notes)
     return replace(
         shards[0],
-        cases=tuple(result_of(part, rules) for part in found),
+        cases=cases,
         parts=(),
         notes=(*notes, *_machines(shards)),
         restarts=sum(shard.restarts for shard in shards),
         shard=None,
-        causes=tuple(sorted(causes.values(), key=lambda cause: cause.order)),
+        causes=tuple(sorted(causes, key=lambda cause: cause.order)),
     )
 
 

@@ -125,7 +125,8 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
     coverage = _coverage(part, tally)
     result = finish(part.case, promoted(tally), coverage, others)
     error = part.lost.message if part.lost else _unaccounted(part, tally, result)
-    return replace(result, verdict="error", message=error) if error else result
+    lost = replace(result, verdict="error", message=error, diagnosis=None)
+    return lost if error else result
 
 
 def _coverage(part: Part, tally: Tally) -> Coverage:

@@ -12,11 +12,11 @@ from queue import SimpleQueue
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import chunk_of, with_chunk
 from convcheck.errors import UnavailableError
-from convcheck.judge.answers import BETWEEN, EVERYWHERE, Index
+from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.messages import Finished, NotedCall, Replay, Setup, spent_said, time_is_spent
-from convcheck.pool.narrow import NOTHING, give_up, narrow
+from convcheck.pool.narrow import NOTHING, give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess
 from convcheck.rules.model import Case
 
@@ -83,6 +83,8 @@ class WorkQueue:
     seconds: dict[str, float] = field(default_factory=dict)
     #: Why a case is given up, by its id.
     given_up: dict[str, str] = field(default_factory=dict)
+    #: The ids of cases that killed a worker: of spans, nothing is asked to find out what fits.
+    deadly: set[str] = field(default_factory=set)
     #: Whether the run is over before its end.
     stopped: bool = False
     #: Set when the backend has said what it is, or the run is over.
@@ -133,6 +135,8 @@ class WorkQueue:
         """Return the job with what it has cost; nothing is asked of a case that was given up."""
         if job.case.id in self.seconds:
             job = replace(job, spent=self.seconds[job.case.id])
+        if job.span and job.case.id in self.deadly:
+            job = without(job, TELLING)
         if job.case.id not in self.given_up or job.avoid.placements >= EVERYWHERE:
             return job
         return give_up(job, NotedCall("bulk", NOTHING), self.given_up[job.case.id])
@@ -296,11 +300,13 @@ class Lane(threading.Thread):
         """Return the job as it is to be done after a death."""
         replayer = _LaneReplayer(self, job, death)
         call = death.call
+        if job.span is None or call.placement == TELLING:
+            self.queue.deadly.add(job.case.id)
         if job.span is None:
             job = narrow(job, call, replayer)
         elif call.placement == "sweep":  # to be found out is which of the chunk it was
             job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
-        elif call.placement in (BETWEEN, "support"):
+        elif call.placement in (BETWEEN, "support", TELLING):
             job = narrow(job, call, replayer)
         else:
             chunk = replayer.chunk = chunk_of(job, call.index)

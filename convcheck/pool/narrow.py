@@ -40,7 +40,7 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     if call.placement == ANOTHER:  # which is to answer for it itself
         return replace(job, later=())
     if call.placement == TELLING:  # nothing is due there
-        return _without(job, TELLING)
+        return without(job, TELLING)
     if call.placement in (BETWEEN, "support"):
         return _unexplained(job, call, replayer.how)
     inputs = call.index.reshape(-1)
@@ -107,7 +107,7 @@ def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     if odd_shape and replayer.replay([call.index], fresh=True) is not None:
         message = f"{replayer.how} when asked in shape {call.index.shape}"
         job = _with_fault(job, call.placement, message, _first(call))
-        return _without(job, call.placement)
+        return without(job, call.placement)
     return _unexplained(job, call, replayer.how)
 
 
@@ -121,7 +121,7 @@ def _unexplained(job: Job, call: NotedCall, how: str) -> Job:
         return job
     if call.placement in (BETWEEN, "support"):
         return give_up(job, call, message)
-    return _without(job, call.placement)
+    return without(job, call.placement)
 
 
 def give_up(job: Job, call: NotedCall, why: str) -> Job:
@@ -162,7 +162,8 @@ def _with_fault(job: Job, placement: str, message: str, index: int) -> Job:
     return replace(job, avoid=replace(job.avoid, faults=faults))
 
 
-def _without(job: Job, placement: str) -> Job:
+def without(job: Job, placement: str) -> Job:
+    """Return the job with a placement that is not asked."""
     placements = job.avoid.placements | {placement}
     return replace(job, avoid=replace(job.avoid, placements=placements))
 

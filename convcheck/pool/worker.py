@@ -19,7 +19,7 @@ from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.elements import ask, inputs_at
-from convcheck.ask.isolated import chunk_vectors
+from convcheck.ask.isolated import OTHERS, chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
 from convcheck.ask.siblings import Siblings, with_others
@@ -52,6 +52,7 @@ from convcheck.judge.answers import (
     NOT_ASKED,
     TELLING,
     Answers,
+    Avoid,
     CallAnswers,
     Fault,
     Index,
@@ -60,8 +61,8 @@ from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.form import form_complaint
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Group
-from convcheck.judge.tally import Tally, unsupported
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Fit, Group
+from convcheck.judge.tally import MAIN, Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
@@ -81,11 +82,13 @@ from convcheck.pool.messages import (
     time_is_spent,
 )
 from convcheck.rules.model import Case
-from convcheck.vectors.model import CallSet, Vectors
+from convcheck.vectors.model import CallSet, Vectors, VectorSet
 from convcheck.vectors.span import Span
 
 if TYPE_CHECKING:
+    from convcheck.causes.held import Held
     from convcheck.causes.search import Search
+    from convcheck.rules.load import Catalog
 
 NOTHING = np.zeros(0, np.intp)
 _END = object()
@@ -264,6 +267,7 @@ class _Worker:
         self.siblings = Siblings()
         self.catalog, self.causes = setup.catalog, setup.causes
         self.search: Search | None = None  # made when something fails
+        self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -333,7 +337,11 @@ class _Worker:
         if job.main is None or answers.declined:
             tally = tally_of_case(vectors, answers, more)
             return tally if more else self.diagnosed(tally, vectors, answers, job)
-        return tally_of(vectors, answers, job.main, more)
+        tally = tally_of(vectors, answers, job.main, more)
+        if self.siblings.doubt is not None and job.before is None:
+            return tally
+        fits = self.fitting(job, vectors, answers, tally)
+        return replace(tally, fits=None if more else fits)
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
         """Return whether no later version of the run is answered: what was not asked in this
@@ -370,13 +378,55 @@ class _Worker:
             return tally
         if self.siblings.doubt is not None and job.before is None:
             return tally
+        from convcheck.causes.search import diagnose
+
+        search = self.searching(self.catalog)
+        found = diagnose(search, vectors, answers, partial(self.further, job))
+        return replace(tally, whole=replace(tally.whole, diagnosis=found))
+
+    def searching(self, catalog: Catalog) -> Search:
+        """Return the search for causes, which is made when it is needed."""
         from convcheck.causes.catalogue import causes_in
-        from convcheck.causes.search import Search, diagnose
+        from convcheck.causes.search import Search
 
         if self.search is None:
-            self.search = Search(causes_in(self.causes, self.catalog.types), self.catalog)
-        found = diagnose(self.search, vectors, answers, partial(self.further, job))
-        return replace(tally, whole=replace(tally.whole, diagnosis=found))
+            self.search = Search(causes_in(self.causes, catalog.types), catalog)
+        return self.search
+
+    def fitting(
+        self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally
+    ) -> tuple[Fit, ...] | None:
+        """Return what gives all answers to the vectors of a case that is asked in spans, too; None
+        where nothing is wrong with them, or no cause is tried.
+        """
+        found = None
+        if self.causes and self.catalog and tally.failing:
+            from convcheck.causes.search import fits_of
+
+            search = self.searching(self.catalog)
+            found = fits_of(search, vectors, answers, partial(self.further, job))
+        self.fits = job.case.id, found
+        return found
+
+    def held(self, job: Job) -> Held | None:
+        """Return the causes to be held against a span: what gives all answers to the vectors of its
+        case. These are asked here if this process was not asked them last.
+        """
+        if not (self.causes and self.catalog) or TELLING in job.avoid.placements:
+            return None
+        if self.fits[0] != job.case.id:
+            vectors = cast(VectorSet, self.corpus.vectors(job.case))
+            answers = ask(self.backend, vectors, self.begin_telling, {}, Avoid(placements=OTHERS))
+            self.fitting(job, vectors, answers, tally_of(vectors, answers, MAIN))
+        if self.fits[1] is None:
+            return None
+        from convcheck.causes.held import Held
+
+        return Held(self.searching(self.catalog), job.case, self.fits[1])
+
+    def begin_telling(self, placement: str, index: Index) -> bool:
+        """Note a call that is made only to find out which causes fit."""
+        return self.begin(TELLING, NOTHING)
 
     def further(self, job: Job, codes: Codes) -> Codes | None:
         """Return the answers to inputs that tell causes apart; None where there are none, which
@@ -410,7 +460,8 @@ class _Worker:
 
     def spanned(self, job: Job, span: Span) -> Tally:
         corpus = cast(Conversions, self.corpus)
-        return ask_span(self.backend, job, span, *corpus.conversion(job.case), self.begin)
+        rules, held = corpus.conversion(job.case), self.held(job)
+        return ask_span(self.backend, job, span, *rules, self.begin, held)
 
     def replay(self, request: Replay) -> None:
         vectors = self.vectors(request)

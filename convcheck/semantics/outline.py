@@ -20,7 +20,7 @@ constant, as of most codes of a narrow destination, these are enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Codes, Numeric
+from convcheck.rules.hop import MAGNITUDE, WHOLE, Hop
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.program import Program
@@ -85,6 +86,7 @@ class Literal:
 
 
 Stretch = Flat | Shaped | Literal
+Piece = tuple[Stretch, int, int]  # a stretch, and what of it lies in a chunk
 
 
 def outline(
@@ -107,6 +109,23 @@ def outline(
         closer = wide.flats(group) if flat else probes(begin, end - begin, tile).stretches()
         _append(found, closer)
     return found
+
+
+def in_chunks(
+    stretches: Iterable[Stretch], first: int, end: int, size: int
+) -> Iterator[list[Piece]]:
+    """Yield the pieces of stretches that lie in each chunk of so many codes."""
+    more = iter(stretches)
+    stretch = next(more)
+    for begin in range(first, end, size):
+        at, stop, pieces = begin, begin + size, []
+        while stretch.end < stop:
+            if at < stretch.end:
+                pieces.append((stretch, at, stretch.end))
+                at = stretch.end
+            stretch = next(more)
+        pieces.append((stretch, at, stop))
+        yield pieces
 
 
 def _append(found: list[Stretch], more: Iterable[Stretch]) -> None:
@@ -233,5 +252,26 @@ def _codes(reading: Reading) -> Codes:
 def natures_of(program: Program) -> frozenset[Nature]:
     """Return the natures of a program's case words, those of programs handed on to included."""
     own = {entry.test.nature for entry in program.entries if entry.test}
-    inner = (step.program for entry in program.entries for step in entry.steps)
-    return frozenset(own).union(*(natures_of(other) for other in inner if other))
+    steps = (step for entry in program.entries for step in entry.steps)
+    inner = (_through(step.hop, natures_of(step.program)) for step in steps if step.program)
+    return frozenset(own).union(*inner)
+
+
+def _through(hop: Hop | None, natures: frozenset[Nature]) -> frozenset[Nature]:
+    """Return the natures of words of what x went through. They stay as they are where that rises
+    with x, and where it has one value beyond a power of two: no tile has codes on both sides. Where
+    it wraps round, it is zero on a grid. Of other ways there is nothing to conclude.
+    """
+    if hop is None or (_is_plain(hop) and hop.beyond != "wrap"):
+        return natures
+    if not _is_plain(hop):
+        return natures | {"isolated"}
+    again: Mapping[Nature, Nature] = {"special": GRID}
+    return frozenset(again.get(nature, "isolated") for nature in natures)
+
+
+def _is_plain(hop: Hop) -> bool:
+    """Return whether x goes through a type that has all of its numbers, or becomes whole."""
+    if isinstance(hop.type, str):
+        return hop.type in (WHOLE, MAGNITUDE)
+    return not (hop.no_specials or hop.normal_only or hop.by_code)

@@ -92,12 +92,18 @@ class CompiledRow:
     mode: str
     #: One outcome a reading.
     steps: tuple[CompiledOutcome, ...]
-    #: Index of its (first) decision.
+    #: Its number, or the first of those that it hands on to: the index of its (first) decision.
     first: int
     rule: Rule
     row: Row
     #: That of the row which the steps are made of.
     cell: Cell
+
+    @property
+    def rows(self) -> int:
+        """How many rows it is: those that it hands on to, else one."""
+        [first, *more] = self.steps
+        return 1 if more or first.program is None else first.program.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +118,11 @@ class Program:
     decisions: tuple[Decision, ...]
     #: The largest number of readings of any row.
     readings: int
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows decide: those that it hands on to included."""
+        return sum(entry.rows for entry in self.entries)
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -268,10 +279,12 @@ def _column(rule: Rule, facts: dict[str, str]) -> int | None:
 def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
     entries: list[CompiledRow] = []
     decisions: list[Decision] = []
+    count = 0
     for rule, row, column in _rows(subject, rules):
-        entry, more = _entry(subject, rule, row, row.cells[column], len(decisions))
+        entry, more = _entry(subject, rule, row, row.cells[column], count)
         entries.append(entry)
         decisions += more
+        count += entry.rows
         if entry.test is None:
             break
     if not entries or entries[-1].test is not None:
@@ -281,7 +294,7 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
         if not entries:
             return rest
         last, steps = entries[-1], (CompiledOutcome(0, program=rest),)
-        entries.append(CompiledRow(None, "", steps, last.first, last.rule, last.row, last.cell))
+        entries.append(CompiledRow(None, "", steps, count, last.rule, last.row, last.cell))
     return Program(tuple(entries), tuple(decisions), max(map(_readings, entries)))
 
 

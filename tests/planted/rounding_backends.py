@@ -1,12 +1,19 @@
-"""A backend with a bug that a whole run has to show: it truncates where it should round."""
+"""Backends with a bug that a whole run has to show: they truncate where they should round."""
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
+from convcheck.numerics.format import Bits
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Rounding, Rule, Spec
+from convcheck.rules.model import Case, Rounding, Rule, Spec
 
 
 def truncating(rule: Rule) -> Rule:
@@ -25,3 +32,26 @@ class Truncating(Reference):
             for name, spec in catalog.specs.items()
         }
         super().__init__(Catalog(catalog.types, specs))
+
+
+class TruncatingButOnce(Truncating):
+    """Rounds one code as it should, which no edge vector is."""
+
+    name = "truncating but once"
+    code = 0x1FA3D  # of float19: truncated, the last bit that bfloat16 keeps would be another
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        answer = super().answer(case, inputs)
+        if isinstance(answer, Outputs):
+            codes = np.asarray(inputs[0])
+            answer.arrays[0][codes == self.code] += np.uint16(1)  # type: ignore[union-attr]
+        return answer
+
+
+class DyingTruncating(Truncating):
+    """Dies of what an edge vector is."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        if (np.asarray(inputs[0]) == 1).any():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return super().answer(case, inputs)

@@ -12,6 +12,7 @@ import pytest
 from catalogue import CATALOG, compiled
 from numpy.typing import NDArray
 
+from convcheck.causes.catalogue import causes_of
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
@@ -21,8 +22,9 @@ from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import Expected
 from convcheck.semantics.outline import TILE, Flat, Literal, Shaped, Stretch, outline
 from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.span import WHOLE_SPAN, is_swept
+from convcheck.vectors.span import CHUNK, WHOLE_SPAN, is_swept
 from specs import wrapping, write_spec
 
 SPECS = ("onnx.Cast-21", "onnx.Cast-24", "onnx.Cast-28", "pypto.cast-0.2")
@@ -302,3 +304,46 @@ def test_few_codes_have_to_be_evaluated_one_by_one() -> None:
         assert sum(s.end - s.first for s in stretches if isinstance(s, Literal)) <= 4 * TILE, (
             case.id
         )
+
+
+# Wrong conversions --------------------------------------------------------------------------------
+
+CAUSES = causes_of(CATALOG)
+WINDOW = 2 * CHUNK
+
+
+def near_powers(first: int) -> NDArray[np.int64]:
+    """The codes beside multiples of each power of two in a window, on both sides of its middle."""
+    rise = (np.arange(0, WINDOW, 1 << k)[:24] + d for k in range(17) for d in (-1, 0, 1))
+    codes = np.unique(np.concatenate([np.arange(64), *rise]))
+    codes = np.unique(np.concatenate([codes, CHUNK - codes, CHUNK + codes]))
+    return codes[(codes >= 0) & (codes < WINDOW)] + first
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "first"),
+    [
+        ("float32", "bool", 0x4F000000),  # where integers wrap round
+        ("float32", "float8e5m2", 0x47700000),  # around the largest value
+        ("float32", "int8", 0x42FE0000),
+        ("int32", "bool", 0x47800000),
+        ("uint32", "float16", 0),
+    ],
+)
+def test_wrong_conversions_are_outlined_as_they_are_evaluated(
+    source: str, target: str, first: int
+) -> None:
+    """Of each cause, and of some with another one."""
+    case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
+    codes = near_powers(first).astype(case.inputs[0].format.storage)
+    formats = [cast(Numeric, t[0].format) for t in (case.inputs, case.outputs)]
+    mine = [cause for cause in CAUSES if cause.applies_to(case)]
+    told = [cause for cause in mine if cause.name in ("compares-x-infinity", "inf-is-+inf")]
+    pairs = zip(mine[::4], mine[7::4], strict=False)
+    for causes in [*((one,) for one in mine), *pairs, told[:2]]:
+        program = compile_wrong(CATALOG.specs[case.spec], case, causes)
+        if program is not None:
+            found = outline(program, formats[0], formats[1], first, WINDOW)
+            said = looked_up(found, case, program, TILE, codes)
+            differ = Facts.of(run_program(program, case, codes)).differ(said)
+            assert not differ.any(), (causes, codes[differ][0])

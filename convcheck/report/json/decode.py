@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from convcheck.causes.gather import names_told
 from convcheck.errors import Place, UsageError
 from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult, case_verdict
@@ -64,7 +65,7 @@ def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
 def _check_named(result: RunResult) -> None:
     """Hold the diagnoses of cases to causes that the report has. Raises ValueError."""
     known = {cause.name for cause in result.causes}
-    named = {n for case in result.cases if case.diagnosis for f in case.diagnosis.fits for n in f}
+    named = names_told(result.cases, result.parts)
     if missing := sorted(named - known):
         raise ValueError(f"it does not say what the cause {missing[0]} is")
 

@@ -407,6 +407,15 @@ class EntryJson(Shape, frozen=True, kw_only=True):
     extreme: SampleJson | None = None
 
 
+class FitJson(Shape, frozen=True, kw_only=True):
+    """Causes that give every answer that was judged."""
+
+    #: Their names: they are at work together.
+    causes: Annotated[tuple[str, ...], Meta(min_length=1)]
+    #: The reading of what they leave as it is, by its number.
+    reading: Count
+
+
 class TallyJson(Shape, frozen=True, kw_only=True):
     """What was found in a part of a case. Those of disjoint parts add up. A position is a code's
     place in the order of the values of the source, from 0; NaNs stand at the ends, on the side of
@@ -425,6 +434,8 @@ class TallyJson(Shape, frozen=True, kw_only=True):
     declined: Count
     #: How many of those asked are of no span.
     vectors: Count
+    #: What gives all of the answers, the plainest first; None where no cause was tried.
+    fits: tuple[FitJson, ...] | None = None
 
 
 class PartJson(Shape, frozen=True, kw_only=True):

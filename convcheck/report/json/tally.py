@@ -10,7 +10,7 @@ from convcheck.judge import tally as judged
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.part import Part
 from convcheck.judge.ranges import Pair, Ranges, joining
-from convcheck.judge.result import CaseResult, Example, Group
+from convcheck.judge.result import CaseResult, Example, Fit, Group
 from convcheck.judge.tally import Key, Tally, named
 from convcheck.numerics.format import Text
 from convcheck.plan.units import Rules
@@ -36,7 +36,12 @@ def encoded_tally(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> 
         faults=tuple(group_json(case, fault) for fault in tally.faults),
         declined=tally.declined,
         vectors=tally.vectors,
+        fits=None if tally.fits is None else tuple(map(_fit, tally.fits)),
     )
+
+
+def _fit(fit: Fit) -> form.FitJson:
+    return form.FitJson(causes=fit.names, reading=fit.reading)
 
 
 def _entry(case: Case, key: Key, entry: judged.TallyEntry) -> form.EntryJson:
@@ -110,7 +115,10 @@ class _Reading:
             raise ValueError("it has more vectors than were asked")
         decisions = named(self.decisions, entries)
         declined, vectors = found.declined, found.vectors
-        return Tally(asked, entries, covered, faults, declined, vectors, decisions)
+        made = Tally(asked, entries, covered, faults, declined, vectors, decisions)
+        if found.fits is None:
+            return made
+        return replace(made, fits=tuple(Fit(fit.causes, fit.reading) for fit in found.fits))
 
     def _check(self, asked: Mapping[int, int], entries: Mapping[Key, judged.TallyEntry]) -> None:
         """Hold to each element being counted once under every reading of its decision."""

@@ -1,0 +1,149 @@
+"""Causes that are held against answer after answer of a span, until one of them is missed.
+
+What a cause says of many codes in a row is looked up in an outline of what it makes of the rules,
+as what is due is; an answer that is not that is evaluated by itself. Nothing is kept of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from convcheck.causes.search import Search, judged_ones
+from convcheck.causes.trial import Trial
+from convcheck.judge.answers import Answers
+from convcheck.judge.matching import Mask, matching
+from convcheck.judge.result import Fit
+from convcheck.judge.stream import codes_from
+from convcheck.judge.tally import Tally
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
+from convcheck.semantics.outline import Flat, Literal, Piece, Shaped, in_chunks, outline
+from convcheck.semantics.program import Program
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.model import VectorSet
+
+_BLOCK = 1 << 14  # codes that are evaluated at a time: what the work needs stays in the cache
+
+
+@dataclass
+class _Candidate:
+    """What gave every answer so far."""
+
+    fit: Fit
+    program: Program
+    #: What it says of the codes of a chunk, by the first of them.
+    chunks: dict[int, list[Piece]] = field(default_factory=dict)
+
+
+class Held:
+    """What still gives every answer of a span."""
+
+    def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
+        """Take what gives every answer to the vectors of a case."""
+        self.spec, self.case = search.catalog.specs[case.spec], case
+        self.source = cast(Numeric, case.inputs[0].format)
+        self.target = cast(Numeric, case.outputs[0].format)
+        programs = [(f, compile_wrong(self.spec, case, search.named(f.names))) for f in fits]
+        self.left = [_Candidate(fit, program) for fit, program in programs if program]
+
+    def of(self, tally: Tally) -> tuple[Fit, ...] | None:
+        """Return what gives every answer of a span, given its tally; None where a call failed, or
+        was declined: no conversion does that.
+        """
+        crashed = any(key.sort == "crashed" for key in tally.entries)
+        if crashed or tally.faults or tally.declined:
+            return None
+        return tuple(candidate.fit for candidate in self.left)
+
+    def expect(self, first: int, end: int, size: int, tile: int) -> None:
+        """Look up what candidates say of codes that are asked in chunks of one size."""
+        for candidate in self.left:
+            said = outline(candidate.program, self.source, self.target, first, end - first, tile)
+            chunks = zip(range(first, end, size), in_chunks(said, first, end, size), strict=True)
+            candidate.chunks.update(chunks)
+
+    def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
+        """Drop what does not give the answers to the codes from `at` on, of which that is due."""
+        if self.left:
+            free = [slice(a - at, b - at) for stretch, a, b in due if _is_free(stretch)]
+            self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
+
+    def codes(self, codes: Codes, got: Codes) -> None:
+        """Drop what does not give the answers to codes."""
+        self.left = [one for one in self.left if self._gives(one, codes, got)]
+
+    def elements(self, vectors: VectorSet, answers: Answers) -> None:
+        """Drop what does not give the answers to codes that were asked with all that finds out
+        which of them are refused.
+        """
+        index = judged_ones(vectors, answers)
+        if index is None:
+            self.left = []
+        elif self.left and len(index):
+            trial = Trial.of(self.spec, vectors, answers, index)
+            self.left = [one for one in self.left if _said(one, trial).all()]
+
+    def _gives_chunk(self, one: _Candidate, at: int, free: list[slice], got: Codes) -> bool:
+        differs = np.empty(len(got), bool)
+        for piece in one.chunks.pop(at):
+            part = slice(piece[1] - at, piece[2] - at)
+            differs[part] = self._differs(piece, one.fit.reading, got[part])
+        for part in free:
+            differs[part] = False
+        if not differs.any():
+            return True
+        index = np.flatnonzero(differs)
+        return self._gives(one, codes_from(self.case, at, len(got))[index], got[index])
+
+    def _differs(self, piece: Piece, number: int, got: Codes) -> Mask:
+        """Return which answers are not known to be as a stretch says."""
+        stretch, begin, end = piece
+        if isinstance(stretch, Flat):
+            code, pattern = stretch.outcomes[min(number, len(stretch.outcomes) - 1)]
+            if pattern == EXACT:
+                return np.asarray(got != got.dtype.type(code))
+            reading = Reading(np.asarray(code, got.dtype), np.asarray(pattern, np.uint8))
+            told = pattern != UNDEFINED
+            # of numbers, it does not matter what they come from
+            return ~(matching(reading, got, self.target, self.source, got) & told)
+        if isinstance(stretch, Shaped):
+            number = min(number, len(stretch.shapes) - 1)
+            if stretch.patterns[number] == EXACT:
+                shape, tile = stretch.shapes[number], len(stretch.shapes[number])
+                bases = stretch.bases[number]
+                bases = bases[(begin - stretch.first) // tile : (end - stretch.first) // tile]
+                return np.asarray((shape + bases[:, None]).reshape(-1) != got)
+        return np.ones(len(got), bool)
+
+    def _gives(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
+        """Return whether a candidate gives the answers to codes, evaluated one by one."""
+        starts = range(0, len(codes), _BLOCK)
+        return all(
+            self._gives_block(one, codes[i : i + _BLOCK], got[i : i + _BLOCK]) for i in starts
+        )
+
+    def _gives_block(self, one: _Candidate, codes: Codes, got: Codes) -> bool:
+        answered = np.zeros(len(codes), bool)
+        trial = Trial(self.spec, self.case, points_of(self.case, codes), got, answered, ())
+        missed = np.flatnonzero(~_said(one, trial))
+        if not len(missed):
+            return True
+        due = evaluate(self.spec, self.case, codes[missed]).readings
+        return bool(np.any([reading.patterns == UNDEFINED for reading in due], axis=0).all())
+
+
+def _said(one: _Candidate, trial: Trial) -> Mask:
+    """Return which answers a candidate gives."""
+    readings = readings_at(one.program, trial.points)
+    return trial.as_due(readings[min(one.fit.reading, len(readings) - 1)])
+
+
+def _is_free(stretch: Flat | Shaped | Literal) -> bool:
+    """Return whether nothing is due, under some reading."""
+    return isinstance(stretch, Flat) and any(p == UNDEFINED for _, p in stretch.outcomes)

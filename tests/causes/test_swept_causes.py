@@ -1,0 +1,250 @@
+"""A sweep holds causes against every answer of every span, however it is cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from catalogue import CATALOG, compiled
+from command import convcheck
+from places import ROOT
+from planted.swept import Swept, Unbound
+
+from convcheck.ask.jobs import Apart, Job
+from convcheck.ask.span import ask_span
+from convcheck.backends.protocol import Answer, Backend, Outputs, Refused
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.held import Held
+from convcheck.causes.search import Search
+from convcheck.judge.result import Fit
+from convcheck.judge.tally import Tally, merge
+from convcheck.numerics.format import Codes
+from convcheck.report.json.schemas import schema
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.program import Program
+from convcheck.semantics.wrong import compile_wrong
+from convcheck.vectors.form import form_decision
+from convcheck.vectors.span import CHUNK, Span
+
+# a source of 19 bits, which is swept in two spans of four chunks
+TYPES = """\
+floats:
+  float19: {exponent: 8, mantissa: 10, bias: 127, infinity: yes, nan: ieee, negative_zero: yes}
+"""
+SPEC = """\
+op: acme.Convert
+version: 1
+sources:
+  text: {title: Acme manual, section: Convert, url: "https://example.org"}
+inputs: {x: T}
+outputs: {y: U}
+shape: {cite: "The shape of y is that of x."}
+types:
+  T: [float19]
+  U: [bfloat16, int8]
+rules:
+  - name: to-bfloat16
+    level: normative
+    cite: "Rounds to nearest even."
+    when: {to: bfloat16}
+    round: nearest-even
+    table: {nan: nan, "[x] > max": +inf, "[x] < -max": -inf, else: "[x]"}
+  - name: to-int8
+    level: normative
+    cite: "Rounds toward zero; beyond the range it is undefined."
+    when: {to: int8}
+    round: toward-zero
+    table:
+      nan:       {gives: undefined, level: undefined}
+      "x > max": {gives: undefined, level: undefined}
+      "x < min": {gives: undefined, level: undefined}
+      else:      "[x]"
+examples:
+  - {from: float19, to: bfloat16, x: "1", gives: "1"}
+"""
+BACKENDS = "tests.planted.rounding_backends"
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("specs")
+    (folder / "dtypes.yaml").write_text(TYPES)
+    (folder / "acme.yaml").write_text(SPEC)
+    return folder
+
+
+def command(specs: Path, *options: Any, backend: str = "Truncating") -> list[Any]:
+    choice = ["run", "acme.Convert-1", "--specs", specs, "--backend", f"{BACKENDS}:{backend}"]
+    return [*choice, "--tier", "exhaustive", *options]
+
+
+@pytest.fixture(scope="module")
+def whole(specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "whole.json"
+    done = convcheck(*command(specs, "-q", "--json", out), cwd=ROOT)
+    assert done.returncode == 1, done.stderr
+    return out
+
+
+def test_a_cause_is_told_of_every_code(whole: Path) -> None:
+    found = json.loads(whole.read_text())
+    jsonschema.validate(found, schema("report"))
+    cases = {case["outputs"][0]: case for case in found["cases"]}
+    assert cases["int8"]["verdict"] == "pass"
+    told = cases["bfloat16"]["diagnosis"]
+    assert (told["answers"], told["fits"][0]) == (2**19, ["truncates"])
+    assert told["wrong"] == sum(g["count"] for g in cases["bfloat16"]["groups"] if g["ranges"])
+    [cause] = found["causes"]
+    assert cause["explained"] == cause["of"] == 2**19
+
+
+def test_shards_have_the_same_causes(specs: Path, whole: Path, tmp_path: Path) -> None:
+    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
+    for i, path in enumerate(shards, 1):
+        done = convcheck(*command(specs, "--shard", f"{i}/2", "-q", "--json", path))
+        assert done.returncode == 1, done.stderr
+        jsonschema.validate(json.loads(path.read_text()), schema("report"))
+    merged = tmp_path / "merged.json"
+    assert convcheck("merge", "--specs", specs, *shards, "-q", "--json", merged).returncode == 1
+    assert merged.read_bytes() == whole.read_bytes()
+
+
+def test_what_one_code_refutes_is_dropped(specs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    edge = convcheck(*command(specs, "--tier", "edge", backend="TruncatingButOnce"))
+    assert "1 cause explains it" in edge.stdout
+    assert convcheck(*command(specs, "--json", out, backend="TruncatingButOnce")).returncode == 1
+    found = json.loads(out.read_text())
+    told = {case["outputs"][0]: case.get("diagnosis") for case in found["cases"]}
+    assert (told["bfloat16"]["fits"], told["int8"]) == ([], None)
+    assert "causes" not in found
+    assert "catalogue" not in found
+
+
+def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    shard = ("--shard", "2/2", "--to", "bfloat16", "--json", out)  # a span, and no vectors
+    done = convcheck(*command(specs, *shard, backend="DyingTruncating"))
+    assert done.returncode == 1, done.stderr
+    [case] = json.loads(out.read_text())["cases"]
+    assert case["verdict"] == "crashed"
+    assert case.get("diagnosis") is None
+    assert all(group["count"] == 1 for group in case["groups"] if group["verdict"] == "crashed")
+
+
+def test_a_run_that_was_killed_goes_on(specs: Path, whole: Path, tmp_path: Path) -> None:
+    journal, out = tmp_path / "journal", tmp_path / "out.json"
+    line = [sys.executable, "-m", "convcheck", *command(specs, "-j1", "--resume", journal)]
+    run = subprocess.Popen(list(map(str, line)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate(timeout=60)
+    convcheck(*command(specs, "-q", "--resume", journal, "--json", out))
+    assert out.read_bytes() == whole.read_bytes()
+
+
+# One span, in this process ------------------------------------------------------------------------
+
+SEARCH = Search(causes_of(CATALOG), CATALOG)
+NAMES = ("truncates",)
+COUNT = 4 * CHUNK
+
+
+def case_of(target: str) -> Case:
+    return find_case(CATALOG, "onnx.Cast-21", "float32", target, ())
+
+
+def wrong(case: Case, *names: str) -> Program:
+    program = compile_wrong(CATALOG.specs[case.spec], case, SEARCH.named(names))
+    assert program is not None
+    return program
+
+
+def swept(
+    backend: Backend, case: Case, first: int, *apart: int, fits: tuple[str, ...] = NAMES
+) -> Tally:
+    span = Span(first, COUNT)
+    job = Job(0, case, span=span, apart=tuple(Apart(CHUNK * n) for n in apart))
+    form = form_decision(CATALOG.specs[case.spec])
+    held = Held(SEARCH, case, [Fit(fits)])
+    return ask_span(backend, job, span, compiled(case), form, lambda *call: None, held)
+
+
+def fits(tally: Tally) -> tuple[tuple[str, ...], ...] | None:
+    return None if tally.fits is None else tuple(fit.names for fit in tally.fits)
+
+
+@pytest.mark.parametrize("apart", [(), (1,), (0, 1, 2, 3)])
+@pytest.mark.parametrize("target", ["bfloat16", "float8e5m2", "float64"])
+def test_one_other_answer_in_a_span_refutes(target: str, apart: tuple[int, ...]) -> None:
+    case, first = case_of(target), 0x3F800000
+    cause = "truncates" if target != "float64" else "through-bfloat16"
+
+    def bent(at: int) -> Swept:
+        def change(codes: Codes, out: Codes) -> None:
+            out[codes == at] ^= out.dtype.type(1)
+
+        return Swept(wrong(case, cause), change)
+
+    def left(at: int) -> Any:
+        return fits(swept(bent(at), case, first, *apart, fits=(cause,)))
+
+    assert left(first - 1) == ((cause,),)
+    for at in (first, first + CHUNK - 1, first + CHUNK + 0x1234, first + COUNT - 1):
+        assert left(at) == ()
+
+
+def test_what_is_undefined_refutes_nothing() -> None:
+    case = case_of("int8")
+    for first in (0x42FD0000, 0x7F7D0000):  # around 128, and where infinity and NaN begin
+
+        def change(codes: Codes, out: Codes) -> None:
+            out[codes >= 0x43000000] = codes[codes >= 0x43000000] % 251
+
+        backend = Swept(wrong(case, "rounds-away"), change)
+        assert fits(swept(backend, case, first, fits=("rounds-away",))) != ()
+
+
+def test_a_refusal_refutes_and_a_call_that_fails_tells_nothing() -> None:
+    case, first = case_of("bfloat16"), 0x3F800000
+    program = wrong(case, *NAMES)
+
+    def asked(reply: Answer, at: int) -> Any:
+        def replied(codes: Codes) -> Answer | None:
+            if (codes == at).any():
+                return reply
+            out = np.array(run_program(program, case, codes.reshape(-1)).readings[0].codes)
+            return Outputs((out.reshape(codes.shape),), ("bfloat16",))
+
+        return fits(swept(Unbound(program, replied), case, first))
+
+    assert asked(Refused("no"), first - 1) == (NAMES,)
+    assert asked(Refused("no"), first + 5) == ()
+    assert asked(Outputs((), ()), first + 5) is None
+
+
+def test_what_fits_every_part_fits_the_whole() -> None:
+    one, two = Fit(("a",)), Fit(("a", "b"), 1)
+    parts = [Tally({}, {}, fits=fits) for fits in ((one, two), (two,), (one, two))]
+    assert merge(parts).fits == merge(parts[::-1]).fits == (two,)
+    assert merge([*parts, Tally({}, {}, fits=())]).fits == ()
+    assert merge([*parts, Tally({}, {})]).fits is None
