@@ -52,8 +52,9 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, the ends of the range, infinities, and NaNs of both signs, quiet
-    and signalling, with payloads low, in the middle and high.
+    """Return zeros, ones, the ends of the range, of integers those on either side of the sign bit,
+    infinities, and NaNs of both signs, quiet and signalling, with payloads low, in the middle and
+    high.
 
     The array is shared: it cannot be written to.
     """
@@ -64,8 +65,9 @@ def special_codes(fmt: Numeric) -> Codes:
 
 def _special_codes(fmt: Numeric) -> Codes:
     if not isinstance(fmt, Float):
+        sign = 1 << (fmt.bits - 1)  # of unsigned integers, too: they may be taken for signed ones
         ends = [0, 1, 2 & fmt.mask, int(fmt.max), int(fmt.min) & fmt.mask, fmt.mask]
-        return np.array(ends, np.uint64).astype(fmt.storage)
+        return np.array([*ends, sign, sign - 1], np.uint64).astype(fmt.storage)
     one = fmt.bias << fmt.mantissa
     first_normal = 1 << fmt.mantissa
     codes = [0, 1, first_normal - 1, first_normal, one - 1, one, one + 1, fmt.max_magnitude]

@@ -30,6 +30,7 @@ from convcheck.vectors.model import Coverage, Tier
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 _BUDGET = 240  # about this many edge inputs come from the destination's binades
+_HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
 _SMALL = 8  # sources of up to so many bits are always asked whole
 _WHOLE = 16  # and of up to so many from the boundary tier on
 
@@ -154,7 +155,9 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
 
     The signs alternate; the notable binades get every probe, those around max in both signs.
     A probe that may round out of its binade comes with the binade's first value, so that every
-    binade has a result of its own. The first two gaps between boundaries have their middle, too.
+    binade has a result of its own; where a binade has one value, with one just past its midpoint:
+    there alone another type on the way may lose what decides. The first two gaps between boundaries
+    have their middle, too.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
@@ -169,7 +172,9 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
         if (start, size) in notable:
             turns = range(len(_PROBES))
         probes = [(*_PROBES[turn % len(_PROBES)], (turn + index) % 2 == 1) for turn in turns]
-        if probes and all(
+        if probes and size == _HALVES:
+            probes.append((1, 1, index % 2 == 1))
+        elif probes and all(
             _may_leave(offset % size, ulps, size, fine) for offset, ulps, _ in probes
         ):
             probes.append((0, 0, index % 2 == 1))

@@ -12,6 +12,7 @@ from convcheck.vectors.binades import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits that a literal may have before specs call it undefined
+_HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
 _BINADES = 300  # about so many literals at most, one a binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
@@ -71,15 +72,17 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
 def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
     """A literal in every binade, of very many in one of several; the signs alternate.
 
-    It lies between two boundaries, not so high in its binade that it is rounded out of it.
+    It lies between two boundaries, not so high in its binade that it is rounded out of it. Where
+    a binade has one value, another one in its upper half is.
     """
     stride = -(-len(binades) // _BINADES)
     literals = []
     for index, (start, size) in enumerate(binades[::stride]):
         low = start + int(rng.integers(0, max(size - 2, 1)))
-        value = (finer.value(low) + finer.value(low + 1)) / 2
         sign = "-" if index % 2 and finer.signed else ""
-        literals.append(sign + str(_divide(value, ROUND_FLOOR)))
+        for below in (low, low + 1) if size == _HALVES else (low,):
+            value = (finer.value(below) + finer.value(below + 1)) / 2
+            literals.append(sign + str(_divide(value, ROUND_FLOOR)))
     return literals
 
 
