@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from convcheck.causes.call_lint import unseen_in_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked, spread
 from convcheck.errors import SpecError
@@ -23,12 +24,14 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
 
     Raises SpecError for causes that cannot be read.
     """
-    left = list(causes_of(catalog))
+    found = causes_of(catalog)
+    hidden = unseen_in_calls(catalog, [cause for cause in found if cause.call or cause.under])
+    left = [c for c in found if c.call is None and (not c.under or c in hidden)]
     for spec, case in _candidates(catalog):
         if not left:
-            return
+            break
         left = [cause for cause in left if not cause.applies_to(case)] + _blind(spec, case, left)
-    for cause in left:
+    for cause in (*(cause for cause in hidden if cause.call), *left):
         hint = "let it differ from the rules, or decide what they leave open"
         yield SpecError(f"no input shows the cause {cause.name!r}", place=cause.place, hint=hint)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs
+from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.refusals import is_accepted
@@ -75,7 +76,8 @@ def diagnose(
     asked.
     """
     if isinstance(vectors, CallSet):
-        return None
+        calls = cast(CallAnswers, answers)
+        return diagnose_calls(search.causes, search.catalog, vectors, calls)
     spec = search.catalog.specs[vectors.case.spec]
     trial = _trial(search, spec, vectors, cast(Answers, answers))
     if trial is None:

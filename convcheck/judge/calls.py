@@ -49,16 +49,19 @@ ELEMENTS_BEFORE = 3  # of them, those before the first difference
 
 
 @dataclass(frozen=True)
-class _Judged:
+class JudgedCall:
     """What came of one call: what is shown of it is the `reading`, and the first difference."""
 
+    #: RIGHT, 'undefined', 'fail', 'refused' or 'crashed'.
     sort: str
+    #: In what way it is wrong, in words; what became of the process.
     kind: str
     reading: CallReading
-    #: the reading taken as the backend's
+    #: The reading taken as the backend's.
     named: str = ""
-    #: the first element that differs, and how many do
+    #: The first element that differs.
     where: tuple[int, int] | None = None
+    #: How many elements differ.
     wrong: int = 0
 
 
@@ -78,7 +81,7 @@ def tally_of_calls(
     if answers.declined is not None and not _died(answers):
         if not is_refusal(calls, answers.declined):
             return unsupported(calls.coverage, answers.declined.message)
-        answers = _refused(calls, answers, answers.declined.message)
+        answers = first_refused(calls, answers, answers.declined.message)
     rows = [calls.expected[i].row for i in np.flatnonzero(answers.state != NOT_ASKED)]
     entries = _entries(calls, answers, show_all)
     faults = (*(_of_fault(calls, fault) for fault in answers.faults), *inconsistent)
@@ -100,7 +103,7 @@ def _died(answers: CallAnswers) -> bool:
     return bool(crashed) or any(fault.kind == "crashed" for fault in answers.faults)
 
 
-def _refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAnswers:
+def first_refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAnswers:
     """Return the answers with the first call refused: the model was, whatever the values."""
     state = np.full(len(calls), NOT_ASKED, np.uint8)
     state[0] = REFUSED
@@ -110,9 +113,9 @@ def _refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAnswers:
 def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, TallyEntry]:
     """Return an entry for each decision, sort, kind and reading, in the order of first calls."""
     found: dict[Key, list[int]] = {}
-    first: dict[Key, _Judged] = {}
+    first: dict[Key, JudgedCall] = {}
     for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
-        one = _judged(calls, answers, i)
+        one = judged_call(calls, answers, i)
         key = Key(calls.expected[i].row, BY_CALL, one.sort, one.kind, named=one.named)
         first.setdefault(key, one)
         found.setdefault(key, []).append(i)
@@ -123,7 +126,12 @@ def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, 
 
 
 def _entry(
-    calls: CallSet, answers: CallAnswers, key: Key, one: _Judged, members: list[int], show_all: bool
+    calls: CallSet,
+    answers: CallAnswers,
+    key: Key,
+    one: JudgedCall,
+    members: list[int],
+    show_all: bool,
 ) -> TallyEntry:
     """Return the entry of calls, with the first as an example unless all is right."""
     if key.sort == RIGHT and not key.named and not show_all:
@@ -135,39 +143,40 @@ def _entry(
     )
 
 
-def _judged(calls: CallSet, answers: CallAnswers, i: int) -> _Judged:
+def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
+    """Judge the answer to call `i`, which was asked."""
     expected, state = calls.expected[i], answers.state[i]
     if state == CRASHED:
-        return _Judged("crashed", answers.messages.get(i, ""), expected.readings[0])
+        return JudgedCall("crashed", answers.messages.get(i, ""), expected.readings[0])
     if state == REFUSED:
         return _of_refusal(calls, i)
     got = answers.got[i]
     assert got is not None  # noqa: S101
     if _free(expected):
-        return _Judged("undefined", "", expected.readings[0])
+        return JudgedCall("undefined", "", expected.readings[0])
     return _of_answer(expected, got)
 
 
-def _of_refusal(calls: CallSet, i: int) -> _Judged:
+def _of_refusal(calls: CallSet, i: int) -> JudgedCall:
     expected = calls.expected[i]
     first = expected.readings[0]
     due = [r for r in expected.readings if wants_refusal(r)]
     if _free(expected) or is_accepted(calls.case):
-        return _Judged("undefined", "refused", first)
+        return JudgedCall("undefined", "refused", first)
     if not due:
-        return _Judged("refused", "refused", first)
+        return JudgedCall("refused", "refused", first)
     everywhere = len(due) == len(expected.readings)
-    return _Judged(RIGHT, "", first, "" if everywhere else due[0].name)
+    return JudgedCall(RIGHT, "", first, "" if everywhere else due[0].name)
 
 
-def _of_answer(expected: ExpectedCall, got: Returned) -> _Judged:
+def _of_answer(expected: ExpectedCall, got: Returned) -> JudgedCall:
     reading, off = closest(expected, got)
     if off is None:
         everywhere = all(difference(r, got) is None for r in expected.readings)
-        return _Judged(RIGHT, "", reading, "" if everywhere else reading.name)
+        return JudgedCall(RIGHT, "", reading, "" if everywhere else reading.name)
     if is_between(expected, got):
-        return _Judged(RIGHT, "", reading, BETWEEN, off.where, off.wrong)
-    return _Judged("fail", off.kind, reading, "", off.where, off.wrong)
+        return JudgedCall(RIGHT, "", reading, BETWEEN, off.where, off.wrong)
+    return JudgedCall("fail", off.kind, reading, "", off.where, off.wrong)
 
 
 def _free(expected: ExpectedCall) -> bool:
@@ -186,7 +195,7 @@ def _leaves_open(reading: CallReading) -> bool:
 # Examples ------------------------------------------------------------------------------------
 
 
-def _shown(calls: CallSet, answers: CallAnswers, i: int, one: _Judged) -> CallExample:
+def _shown(calls: CallSet, answers: CallAnswers, i: int, one: JudgedCall) -> CallExample:
     """Return a call as an example. Of one that was refused or crashed, nothing came back."""
     if answers.state[i] in (REFUSED, CRASHED):
         return _example(calls, i, one.reading, None, message=answers.messages.get(i, ""))

@@ -134,11 +134,11 @@ class Tally:
     def failing(self) -> bool:
         """Whether something fails under every reading."""
         wrong = {(k.decision, k.reading) for k in self.entries if k.sort not in SORTS[:2]}
-        decisions = {k.decision: 0 for k in self.entries}
+        last = {k.decision: BY_CALL for k in self.entries}
         for key in self.entries:
-            decisions[key.decision] = max(decisions[key.decision], key.reading + 1)
+            last[key.decision] = max(last[key.decision], key.reading)
         return bool(self.faults) or any(
-            all((d, r) in wrong for r in range(n)) for d, n in decisions.items()
+            all((d, r) in wrong for r in range(min(n, 0), n + 1)) for d, n in last.items()
         )
 
 

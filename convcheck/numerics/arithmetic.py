@@ -28,6 +28,10 @@ _ONE = np.uint64(1)
 _LEADING = np.uint64(1 << 63)
 
 
+class InexactError(ValueError):
+    """An operand that is not known to its last bit: it is rounded before it is one."""
+
+
 def add(a: Numbers, b: Numbers) -> Numbers:
     """Return ``a + b`` of arrays of shape (n,). Raises ValueError for operands that do not fit."""
     _check(a, b)
@@ -126,7 +130,7 @@ def _overflow(sign: Mask, fmt: Float, mode: Mode) -> U64:
 def _check(*operands: Numbers) -> None:
     for x in operands:
         if x.sticky is not None and x.sticky.any():
-            raise ValueError("an operand is not exact: it has a sticky bit")
+            raise InexactError("an operand is not exact: it has a sticky bit")
         if ((x.significand & _SPARE) != 0).any():
             raise ValueError("an operand has more than 53 significant bits")
 

@@ -10,15 +10,18 @@ from math import prod
 from convcheck.errors import Place
 from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
 from convcheck.numerics.rounding import MODES
+from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
 from convcheck.rules.context import Context
 from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.load import CAUSES, Catalog, data_dir
-from convcheck.rules.model import Case, Cite, Outcome, Rule, Value
+from convcheck.rules.model import Case, Cite, DType, Outcome, Rule, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
 from convcheck.rules.types import Types
 
-_KEYS = ("name", "says", "each", "when", "through", "round", "under", "table", "rounds")
+_KEYS = (
+    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", *BODIES,
+)  # fmt: skip
 MOST_INSTANCES = 1000
 When = tuple[tuple[str, frozenset[Value]], ...]
 
@@ -49,14 +52,22 @@ class Cause:
     #: Attribute -> the value that is in force whatever is given.
     under: tuple[tuple[str, str], ...]
     place: Place
+    #: What it does otherwise with whole calls, None for a wrong conversion of values.
+    call: CallEdit | None = None
 
     def applies_to(self, case: Case) -> bool:
-        """Return whether it may be the cause of what is wrong with a case."""
-        facts = {"from": case.inputs[0].name, "to": case.outputs[0].name}
+        """Return whether it may be the cause of what is wrong with the values of a case."""
+        return self.call is None and self.converts(case.inputs[0], case.outputs[0])
+
+    def converts(self, source: DType, target: DType) -> bool:
+        """Return whether it may be what is wrong with a conversion of values."""
+        facts = {"from": source.name, "to": target.name}
         if not all(facts[key] in allowed for key, allowed in self.when):
             return False
         hops = hops_of(self.rules)
-        return len(hops) != 1 or not _is_idle(hops[0], case, last=bool(hops_of(self.rules[-1:])))
+        return len(hops) != 1 or not _is_idle(
+            hops[0], source, target, last=bool(hops_of(self.rules[-1:]))
+        )
 
 
 @dataclass(frozen=True)
@@ -99,18 +110,18 @@ def hops_of(rules: Sequence[Rule]) -> list[Hop]:
     return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]
 
 
-def _is_idle(hop: Hop, case: Case, *, last: bool) -> bool:
+def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
     """Return whether going through a type is the conversion itself, changes nothing, or has no
     meaning: a code is none of a type of another width.
     """
     if isinstance(hop.type, str):
         return False
-    source, fmt = case.inputs[0], hop.type.format
+    fmt = hop.type.format
     if hop.by_code:
         return source.name == hop.type.name or _width(source.format) != _width(fmt)
-    if hop.type.name == case.outputs[0].name:
+    if hop.type.name == target.name:
         return last
-    read_otherwise = hop.hidden_bit or hop.no_specials
+    read_otherwise = hop.subnormals or hop.no_specials
     clamps_infinities = isinstance(fmt, Float) and hop.beyond == "clamp"
     return hop.type.name == source.name and not (clamps_infinities or read_otherwise)
 
@@ -170,8 +181,10 @@ def _cause(node: Node, types: Types) -> Cause:
     name, says = node.need("name").text(), node.need("says", "what it does, in plain words").text()
     when = node.get("when")
     hop, rounds, under = node.get("through"), node.get("rounds"), node.get("under")
-    if all(part is None for part in (hop, rounds, under, node.get("table"))):
-        raise node.error("nothing differs from the rules", "through, rounds, under or a table")
+    call = read_call_edit(node, types)
+    if all(part is None for part in (hop, rounds, under, node.get("table"), call)):
+        hint = "through, rounds, under, a table, or " + ", ".join(BODIES)
+        raise node.error("nothing differs from the rules", hint)
     cite = Cite(says, "text", node.place)
     return Cause(
         name,
@@ -181,6 +194,7 @@ def _cause(node: Node, types: Types) -> Cause:
         rounds.word(tuple(MODES), "rounding mode") if rounds else "",
         tuple((k, v.text()) for k, v in under.items().items()) if under else (),
         node.place,
+        call,
     )
 
 

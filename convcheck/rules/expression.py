@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from convcheck.errors import Place, SpecError
@@ -20,7 +20,12 @@ from convcheck.wording import meant, plural
 T = TypeVar("T")
 
 NAME, NUMBER, CONVERT = "name", "number", "convert"
-FUNCTIONS = {"ceil": 1, "max": 2}  # name of a function, which is its operation -> arguments
+FUNCTIONS = {
+    "ceil": 1,
+    "floor": 1,
+    "abs": 1,
+    "max": 2,
+}  # name of a function, which is its operation -> arguments
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -30,7 +35,7 @@ _BINARY: Mapping[type[ast.operator], str] = {
 _LONGEST = 300  # characters
 _DEEPEST = 12
 _LARGEST = 1 << 64
-_KNOWN = "names, whole numbers, + - * / and ceil(x), max(x, y)"
+_KNOWN = "names, whole numbers, + - * / and ceil(x), floor(x), abs(x), max(x, y)"
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,8 @@ class Expression:
     """A node of an expression.
 
     `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type's name
-    in `name`), or one of add, subtract, multiply, divide, negate, ceil, max; `parts` are the
-    operands in order.
+    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, max; `parts`
+    are the operands in order.
     """
 
     operation: str
@@ -64,8 +69,8 @@ def parse_expression(
     """Read an expression over `names`; a call of one of `types` converts to that type.
 
     Raises SpecError, with the file and line of a Node, for a name that is not among them, for
-    everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``
-    or ``max``, and for text longer or nested deeper than any rule needs.
+    everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``,
+    ``floor``, ``abs`` or ``max``, and for text longer or nested deeper than any rule needs.
     """
     text = source if isinstance(source, str) else source.text()
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
@@ -90,8 +95,9 @@ def compute(
 ) -> T:
     """Compute an expression: `values` has its names, `operations` its operations.
 
-    Operations are keyed add, subtract, multiply, divide, negate, ceil, max; 'number' makes a T of
-    an int, and 'convert' takes (type name, T). Only those that the expression has are looked up.
+    Operations are keyed add, subtract, multiply, divide, negate, and by the names of functions;
+    'number' makes a T of an int, and 'convert' takes (type name, T). Only those that the expression
+    has are looked up.
     """
     if expression.operation == NAME:
         return values[expression.name]
@@ -108,6 +114,13 @@ def names_in(expression: Expression) -> frozenset[str]:
     if expression.operation == NAME:
         return frozenset({expression.name})
     return frozenset().union(*(names_in(part) for part in expression.parts))
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Return an expression with other names in the place of its own."""
+    parts = tuple(renamed(part, names) for part in expression.parts)
+    own = names[expression.name] if expression.operation == NAME else expression.name
+    return replace(expression, parts=parts, name=own)
 
 
 def conversions_in(expression: Expression) -> frozenset[str]:

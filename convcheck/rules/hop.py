@@ -13,6 +13,7 @@ from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
 BEYOND = ("infinity", "clamp", "least", "wrap")
+HIDDEN_BIT, CARRIED_TWICE, UNBOUNDED = SUBNORMALS = ("normal", "carried-twice", "unbounded")
 NEAREST = "nearest-even"
 WHOLE = "whole"  # goes through the whole numbers
 MAGNITUDE = "magnitude"  # goes on without its sign
@@ -37,8 +38,11 @@ class Hop:
     #: What becomes of a number that the type cannot hold: an infinity, its nearest value, its
     #: least value, or the low bits of the number.
     beyond: str = BEYOND[0]
-    #: Whether subnormals are read as if they had a hidden bit, as normal numbers have.
-    hidden_bit: bool = False
+    #: '' for subnormals as they are; 'normal' where they are read as if they had a hidden bit, as
+    #: normal numbers have; 'carried-twice' where one that rounds up to a power of two, to as many
+    #: bits as a normal number has, is doubled before it is rounded; 'unbounded' where every number
+    #: is rounded to as many bits as a normal one has, whatever its exponent.
+    subnormals: str = ""
     #: Whether infinities and NaNs are read as the numbers that would follow the largest.
     no_specials: bool = False
     #: Whether numbers outside of the type's normal range stay what they are.
@@ -77,10 +81,11 @@ def _typed(node: Node, entries: dict[str, Node], types: Types) -> Hop:
         hint = "a float with infinities, or {type: int32, round: toward-zero, beyond: least}"
         raise node.error(f"what becomes of numbers that {name} cannot hold?", hint)
     beyond = entries["beyond"].word(BEYOND, "word") if "beyond" in entries else BEYOND[0]
-    hidden, numbers, only = (
-        key in entries and bool(entries[key].word(("normal",), "word")) for key in _OF_A_TYPE[3:]
+    subnormals = entries["subnormals"].word(SUBNORMALS, "word") if "subnormals" in entries else ""
+    numbers, only = (
+        key in entries and bool(entries[key].word(("normal",), "word")) for key in _OF_A_TYPE[4:]
     )
-    return Hop(types.types[name], mode, beyond, hidden, numbers, only)
+    return Hop(types.types[name], mode, beyond, subnormals, numbers, only)
 
 
 def _numbered(word: str, node: Node, types: Types) -> Hop:

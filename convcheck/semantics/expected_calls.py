@@ -5,7 +5,7 @@ A reading holds for all outputs of the call together, never element by element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Bits
 from convcheck.rules.model import DType
-from convcheck.semantics.expected import EXACT, Decision
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 
 Call = tuple[Bits, ...]  # a tensor of codes for each input, in its shape
 
@@ -53,6 +53,23 @@ class ExpectedCall:
     row: int
     readings: tuple[CallReading, ...]
     between: bool = False
+
+
+@dataclass(frozen=True)
+class WrongCall:
+    """What a wrong implementation gives for the calls of a case, which go by their numbers."""
+
+    #: What is equal for those that give the same.
+    key: Hashable
+    #: Call -> what it gives, None where that is not said.
+    answer: Callable[[int], CallReading | None]
+    #: Call -> the shape of the one output, None where that is not said; told sooner than the rest.
+    shape: Callable[[int], tuple[int, ...] | None] | None = None
+    #: Call -> the same but for what is not worked out yet, which is left open.
+    outline: Callable[[int], CallReading | None] | None = None
+
+
+DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals
 
 
 class CompiledCalls(Protocol):

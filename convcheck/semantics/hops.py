@@ -10,8 +10,8 @@ import numpy as np
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Codes, Float, Format, Int, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers
-from convcheck.numerics.rounding import MODES, round_to
-from convcheck.rules.hop import BEYOND, Hop
+from convcheck.numerics.rounding import MODES, Mode, round_to
+from convcheck.rules.hop import BEYOND, CARRIED_TWICE, HIDDEN_BIT, UNBOUNDED, Hop
 from convcheck.semantics.hop_words import BY_WORD, KEPT_BY_WORD
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 
@@ -27,13 +27,14 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     if isinstance(hop.type, str):
         return BY_WORD[hop.type](points, hop)
     fmt = hop.type.format
-    if hop.by_code or (fmt == points.source and (hop.hidden_bit or hop.no_specials)):
+    if hop.by_code or (fmt == points.source and (hop.subnormals == HIDDEN_BIT or hop.no_specials)):
         codes = cast(Codes, points.bits)
     elif isinstance(fmt, Float):
+        fmt = _wide(fmt) if hop.subnormals == UNBOUNDED else fmt
         codes = _as_float(points, fmt, hop)
     else:
         codes = _as_integer(points, cast(Int, fmt), hop)
-    if isinstance(fmt, Float) and hop.hidden_bit:
+    if isinstance(fmt, Float) and hop.subnormals == HIDDEN_BIT:
         fmt = replace(fmt, zero=False)
     if isinstance(fmt, Float) and hop.no_specials:
         fmt = replace(fmt, nan="none", infinity=False)
@@ -59,7 +60,7 @@ def keeps(hop: Hop, source: Format, target: Format) -> bool:
     """Return whether every number of a format goes through a hop unchanged."""
     if isinstance(hop.type, str):
         return KEPT_BY_WORD[hop.type](hop, source, target)
-    if hop.hidden_bit or hop.no_specials or hop.by_code or isinstance(source, Text):
+    if hop.subnormals or hop.no_specials or hop.by_code or isinstance(source, Text):
         return False
     fmt = hop.type.format
     if isinstance(source, Float):
@@ -84,6 +85,8 @@ def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
     payload that fit.
     """
     x, nan = points.x, points.x.kind == NAN
+    if hop.subnormals == CARRIED_TWICE:
+        x = _carried_twice(x, fmt, MODES[hop.round])
     most = fmt.infinity_code if hop.beyond == "infinity" else fmt.max_magnitude
     magnitude = np.minimum(round_to(x, fmt, MODES[hop.round]).magnitude, np.uint64(most))
     codes = np.where(nan, fmt.storage.type(fmt.nan_code), encode(fmt, magnitude, x.sign))
@@ -92,6 +95,21 @@ def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
         kept = cast(Codes, COMPUTATIONS["payload"][0](there, "toward-zero"))
         np.bitwise_or(codes, kept, out=codes, where=nan)
     return codes
+
+
+def _wide(fmt: Float) -> Float:
+    """Return a float of the same precision whose exponents have room for all numbers."""
+    return replace(fmt, exponent=11, bias=1023)
+
+
+def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
+    """Return numbers with those doubled that are below the least normal number, and that as many
+    bits as a normal one has round up to a power of two.
+    """
+    wide = _wide(fmt)
+    rounded = (round_to(x, wide, mode).magnitude >> np.uint64(fmt.mantissa)).astype(np.int64)
+    carried = (x.significand != 0) & (rounded - wide.bias > x.exponent)
+    return replace(x, exponent=x.exponent + (carried & (x.exponent < -fmt.bias)))
 
 
 def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:

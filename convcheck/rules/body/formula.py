@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Literal
 
@@ -84,6 +85,14 @@ class FormulaWay:
     #: '' for a way that its other fields describe.
     name: str
     cite: Cite
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.expression, self.arithmetic, self.running, self.converted, self.name))
+
+    def __hash__(self) -> int:
+        """Return what is worked out once: much is kept by ways."""
+        return self._hash
 
     def __str__(self) -> str:
         if self.name:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pkgutil import resolve_name
 
+from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected_calls import CompiledCalls
+from convcheck.semantics.expected_calls import Call, CompiledCalls, WrongCall
 
 # Body -> its compiler, imported when used. A table is compiled by `program.compile_case`.
 COMPILERS: Mapping[str, str] = {
@@ -20,3 +21,27 @@ def compile_calls(spec: Spec, case: Case) -> CompiledCalls:
     """Compile a case of whole calls. Raises SpecError with the place of what is missing."""
     compiler: Callable[[Spec, Case], CompiledCalls] = resolve_name(COMPILERS[spec.body.name])
     return compiler(spec, case)
+
+
+# Body -> what makes wrong implementations of some calls of a case.
+WRONG: Mapping[str, str] = {
+    "matrix": "convcheck.semantics.body.wrong_matrix:WrongMatrices",
+    "formula": "convcheck.semantics.body.wrong_formula:WrongFormulas",
+    "steps": "convcheck.semantics.body.wrong_steps:WrongSteps",
+}
+Edits = Callable[[Sequence[Cause]], Iterable[WrongCall]]
+
+
+def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
+    """Return what makes wrong implementations of some calls of a case: what these become with the
+    edits of causes, for each reading that they leave; nothing where the edits have no meaning for
+    the case, or change nothing. What several causes have in common is worked out once.
+    """
+    make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
+    made = make(spec, case, calls)
+
+    def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:
+        strange = any(cause.call and cause.call.body != spec.body.name for cause in causes)
+        return () if strange else made(causes)
+
+    return edited

@@ -28,7 +28,7 @@ from convcheck.rules.body.formula import (
     FormulaRule,
     FormulaWay,
 )
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
@@ -54,11 +54,16 @@ class _UndefinedError(Exception):
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
     """Compile a case of a spec with a formula. Raises SpecError where no rule is for its types."""
     formula = spec.body_as(Formula)
-    output = case.outputs[0]
-    rule = next((r for r in formula.rules if r.when.holds(case.inputs, output)), None)
-    if rule is None:
-        raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
+    rule = rule_of(formula, case)
     return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
+
+
+def rule_of(formula: Formula, case: Case) -> FormulaRule:
+    """Return the rule that a case falls under. Raises SpecError where there is none."""
+    for rule in formula.rules:
+        if rule.when.holds(case.inputs, case.outputs[0]):
+            return rule
+    raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
 
 
 def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Decision]:
@@ -136,7 +141,8 @@ class FormulaCalls:
             row -= 2 if plain else 1
             readings = [replace(readings[0], name="")]
         between = self.rule.between and self.decisions[row].row != PLAIN
-        return ExpectedCall(row, tuple(self._told(r) for r in readings), between)
+        dtype = self.case.outputs[0]
+        return ExpectedCall(row, tuple(call_reading(r, dtype) for r in readings), between)
 
     def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
         """Return what is expected of each of several calls."""
@@ -170,7 +176,7 @@ class FormulaCalls:
 
     @cached_property
     def _lengths(self) -> tuple[FormulaWay, ...]:
-        return tuple({id(way): way for way, _ in self.rule.readings}.values())
+        return tuple(dict.fromkeys(way for way, _ in self.rule.readings))
 
     def _longest(self, sequences: Sequences) -> int:
         modes = self.formula.to_float
@@ -196,17 +202,6 @@ class FormulaCalls:
         name = f"length {length}; elements {element}, {form}"
         return f"{name}; conversions {mode}" if len(self.formula.to_float) > 1 else name
 
-    def _told(self, reading: SequenceReading) -> CallReading:
-        dtype = self.case.outputs[0]
-        codes = np.array(reading.codes, dtype.format.storage)
-        patterns = np.full(reading.length, EXACT, np.uint8)
-        if reading.free_zero and isinstance(dtype.format, Float):
-            patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO
-            codes[patterns == ANY_ZERO] = 0
-        return CallReading(
-            reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),)
-        )
-
     def _row(self, when: str) -> int:
         """Find the condition that decides a call. Raises SpecError where there is none."""
         for row, undefined in enumerate(self.formula.undefined):
@@ -220,6 +215,16 @@ class FormulaCalls:
             place=self.formula.place,
             hint="undefined: [{name: …, when: …, cite: …}]",
         )
+
+
+def call_reading(reading: SequenceReading, dtype: DType) -> CallReading:
+    """Return a sequence of a type as the reading of a call."""
+    codes = np.array(reading.codes, dtype.format.storage)
+    patterns = np.full(reading.length, EXACT, np.uint8)
+    if reading.free_zero and isinstance(dtype.format, Float):
+        patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO
+        codes[patterns == ANY_ZERO] = 0
+    return CallReading(reading.name, (ExpectedOutput(dtype, (reading.length,), codes, patterns),))
 
 
 def _key(inputs: Sequence[Bits]) -> object:

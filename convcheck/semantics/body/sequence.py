@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 from convcheck.errors import SpecError
@@ -17,10 +17,11 @@ from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
-from convcheck.rules.expression import compute
+from convcheck.rules.expression import CONVERT, Expression, compute
 from convcheck.rules.model import DType
 from convcheck.semantics.typed_arithmetic import (
     NEAREST,
+    Operations,
     Typed,
     grid_of,
     operations,
@@ -28,12 +29,19 @@ from convcheck.semantics.typed_arithmetic import (
 )
 
 Values = Mapping[str, Fraction]
-_Key = tuple[bool, Numeric | None, tuple[Fraction, ...]]
+_Key = tuple[Expression, Numeric | None, tuple[Fraction, ...]]
 
 
 @cache
-def _typed(conversions: tuple[DType, ...]) -> Mapping[str, Callable[..., Typed]]:
-    return typed_operations({t.name: cast(Numeric, t.format) for t in conversions})
+def _typed(
+    conversions: tuple[DType, ...], machine: bool = False
+) -> Mapping[str, Callable[..., Typed]]:
+    return typed_operations({t.name: cast(Numeric, t.format) for t in conversions}, machine)
+
+
+def _convert(conversions: tuple[DType, ...], machine: bool, name: str, value: Fraction) -> Fraction:
+    """Return a value as a type has it that the elements go through."""
+    return _typed(conversions, machine)[CONVERT](name, Typed(value, None)).value
 
 
 @dataclass(frozen=True)
@@ -48,24 +56,26 @@ class Sequences:
     arguments: Values
     #: Whether an argument is -0, so that a zero element may have either sign.
     free_zero: bool = False
-    _started: dict[tuple[int, str], _Key] = field(default_factory=dict)
-    _lengths: dict[tuple[int, str], int] = field(default_factory=dict)
+    #: Whether integer types are a machine's.
+    machine: bool = False
+    _started: dict[tuple[FormulaWay, str], _Key] = field(default_factory=dict)
+    _lengths: dict[tuple[FormulaWay, str], int] = field(default_factory=dict)
     _elements: dict[_Key, list[Fraction]] = field(default_factory=dict)
-    _codes: dict[tuple[int, str], list[int]] = field(default_factory=dict)
+    _codes: dict[tuple[FormulaWay, str], list[int]] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
         """Return the arguments in the output's type; a float type is rounded to by `mode`."""
-        fit = grid_of(self.output, self._mode(self.output, mode)).round
+        fit = grid_of(self.output, self.mode(self.output, mode)).round
         return {name: fit(value) for name, value in self.arguments.items()}
 
     def length(self, way: FormulaWay, mode: str) -> int:
         """Return the number of elements, arguments being converted to float types by `mode`."""
-        key = id(way), mode
+        key = way, mode
         if key not in self._lengths:  # the ways belong to the rule, and outlive the call
             _, fmt, values = self._start(way, mode)
             arguments = zip(self.arguments, values, strict=True)
             typed = {name: Typed(value, fmt) for name, value in arguments}
-            n = compute(way.expression, typed, _typed(way.conversions)).value
+            n = compute(way.expression, typed, _typed(way.conversions, self.machine)).value
             self._lengths[key] = self._whole(n)
         return self._lengths[key]
 
@@ -80,10 +90,10 @@ class Sequences:
 
     def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
         """Return the codes of the first n elements, converted to the output's type by `mode`."""
-        known = self._codes.setdefault((id(way), mode), [])
+        known = self._codes.setdefault((way, mode), [])
         if len(known) < n:
-            code = grid_of(self.output, self._mode(self.output, mode)).code
-            known += map(code, self._values(way, self._start(way, mode), n)[len(known) :])
+            code = grid_of(self.output, self.mode(self.output, mode)).code
+            known += map(code, self.values(way, mode, n)[len(known) :])
         return tuple(known[:n])
 
     def inside(self, codes: tuple[int, ...]) -> int:
@@ -100,7 +110,7 @@ class Sequences:
 
     def plain(self, n: int) -> bool:
         """Return whether the output's type has each of the first n elements exactly."""
-        fit, exact = grid_of(self.output, self._mode(self.output, NEAREST)).round, operations(None)
+        fit, exact = grid_of(self.output, self.mode(self.output, NEAREST)).round, operations(None)
         try:
             return all(
                 fit(value) == value
@@ -112,19 +122,20 @@ class Sequences:
         except BeyondError:
             return False
 
-    def _mode(self, fmt: Numeric, mode: str) -> str:
+    def mode(self, fmt: Numeric, mode: str) -> str:
+        """Return the mode by which numbers are rounded to a type: `mode` is that of float types."""
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
     def _start(self, way: FormulaWay, mode: str) -> _Key:
         """Return the type that a way computes in, None for exactly, and the arguments in it."""
-        key = id(way), mode
+        key = way, mode
         if key not in self._started:
             arguments = self.converted(mode) if way.converted else self.arguments
             values = tuple(arguments.values())
             fmt = self._format(way)
             if fmt is not None:
-                values = tuple(map(grid_of(fmt, self._mode(fmt, mode)).round, values))
-            self._started[key] = way.running, fmt, values
+                values = tuple(map(grid_of(fmt, self.mode(fmt, mode)).round, values))
+            self._started[key] = way.expression, fmt, values
         return self._started[key]
 
     def _format(self, way: FormulaWay) -> Numeric | None:
@@ -133,16 +144,20 @@ class Sequences:
         dtype = way.arithmetic
         return cast(Numeric, dtype.format) if isinstance(dtype, DType) else self.output
 
-    def _values(self, way: FormulaWay, key: _Key, n: int) -> list[Fraction]:
+    def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
+        """Return the first n elements, before they are converted to the output's type."""
+        key = self._start(way, mode)
         known = self._elements.setdefault(key, [])
-        work = operations(key[1])
+        convert = partial(_convert, way.conversions, self.machine)
+        work: Operations = {**operations(key[1], self.machine), CONVERT: convert}
         arguments = dict(zip(self.arguments, key[2], strict=True))
         while len(known) < n:
             if way.running and known:
                 value = compute(way.expression, {**arguments, LAST: known[-1]}, work)
             else:
                 index = work["number"](len(known))
-                value = compute(self.formula.element, {**arguments, INDEX: index}, work)
+                element = self.formula.element if way.running else way.expression
+                value = compute(element, {**arguments, INDEX: index}, work)
             known.append(value)
         return known[:n]
 

@@ -7,7 +7,7 @@ once; conversions are run by the rule that the spec names for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics import arithmetic
 from convcheck.numerics.arithmetic import rounded, rounded_codes, take
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.format import Bits, Codes, Float, Format, Int
 from convcheck.numerics.number import Numbers
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute
@@ -28,10 +28,12 @@ from convcheck.semantics.expected import (
     EXACT,
     UNDEFINED,
     Decision,
+    Reading,
     decision_of,
 )
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.program import Program, compile_conversion
+from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
@@ -59,6 +61,10 @@ class CompiledSteps:
     outside: bool
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]
+    #: The mode by which results are rounded to the type of the first input.
+    mode: str = field(default=NEAREST, kw_only=True)
+    #: A type that the output goes through on its way to that of the first input.
+    through: Float | None = field(default=None, kw_only=True)
 
     @property
     def data(self) -> DType:
@@ -83,9 +89,9 @@ class CompiledSteps:
         """
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
-        values, lines = self._decoded(calls), self.steps.lines
+        values, lines = self.decoded(calls), self.steps.lines
         runs = [self._run(reading, values, lines) for reading in self.steps.readings]
-        due = [self._finished(run) for run in runs]
+        due = [self.finished(run) for run in runs]
         plain, found, begin = self._plain(runs), [], 0
         for inputs in calls:
             part = slice(begin, begin := begin + inputs[0].size)
@@ -114,7 +120,7 @@ class CompiledSteps:
         """Return of which elements, shape (n,), no reading rounds anything and the expression alone
         decides; what is converted is no -0 then, which not every type has.
         """
-        values, lines = self._decoded([inputs]), self.steps.lines
+        values, lines = self.decoded([inputs]), self.steps.lines
         return self._plain([self._run(r, values, lines) for r in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
@@ -127,13 +133,13 @@ class CompiledSteps:
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
-        run = self._run(reading, self._decoded([inputs]), self.steps.lines)
-        return ExpectedOutput(self.data, inputs[0].shape, *self._finished(run))
+        run = self._run(reading, self.decoded([inputs]), self.steps.lines)
+        return ExpectedOutput(self.data, inputs[0].shape, *self.finished(run))
 
     def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
         """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
-        found = self._run(reading, self._decoded([inputs]), self.steps.lines[:last])
+        found = self._run(reading, self.decoded([inputs]), self.steps.lines[:last])
         return found.values[self.steps.lines[last].source]
 
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
@@ -151,7 +157,7 @@ class CompiledSteps:
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.steps.lines) if line.rule)
 
-    def _decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Numbers]:
+    def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Numbers]:
         """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
         those of one call after those of another.
         """
@@ -178,20 +184,22 @@ class CompiledSteps:
         self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
     ) -> Run:
         """Compute lines."""
-        run = Run(dict(inputs), *(np.zeros(len(next(iter(inputs.values()))), bool),) * 2)
+        run = Run.of(inputs)
         for line in lines:
             if line.be is None:
                 self._convert(line, reading, run)
             else:
-                self._line(line, reading, run)
+                self.compute(line, reading, run)
         return run
 
-    def _finished(self, run: Run) -> tuple[Codes, NDArray[np.uint8]]:
+    def finished(self, run: Run) -> tuple[Codes, NDArray[np.uint8]]:
         """Return codes and patterns of the output, with what it leaves open put in; codes that do
         not count are 0.
         """
         fmt = cast(Float, self.data.format)
-        codes = rounded_codes(run.values[self.steps.lines[-1].name], fmt)
+        x = run.values[self.steps.lines[-1].name]
+        x = rounded(x, self.through) if self.through else x
+        codes = rounded_codes(x, fmt, self.mode)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
         undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
         if self.steps.free_zero:
@@ -201,30 +209,37 @@ class CompiledSteps:
         patterns[undefined] = UNDEFINED
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
-    def _line(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+    def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
         there = not line.needs or line.needs in run.values
         expression = cast(Expression, line.be if there else line.otherwise)
         fmt = cast(Float, reading.type_for(self.data).format)
+        mode = self.mode if fmt == self.data.format else NEAREST
         if line.name in reading.once:
-            result = run.rounded(compute(expression, run.values, OPERATIONS), fmt)
+            operations: dict[str, Operation] = {**OPERATIONS, "number": run.number}
+            result = run.rounded(compute(expression, run.values, operations), fmt, mode)
         else:
-            operations = {name: run.rounding(f, fmt) for name, f in OPERATIONS.items()}
-            result = compute(expression, run.values, operations)
+            rounding = {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
+            result = compute(expression, run.values, {**rounding, "number": run.number})
         if line.name in reading.narrow:
-            result = run.rounded(result, cast(Float, self.data.format))
+            result = run.rounded(result, cast(Float, self.data.format), self.mode)
         run.values[line.name] = result
 
     def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Convert by the line's rule."""
-        source, x = reading.type_for(self.data), run.values[line.source]
-        target = target_of(line, self.case)
-        bits = rounded_codes(x, cast(Float, source.format))
-        program = self.programs[source.name, line.name]
-        answer = run_conversion(program, source.format, target.format, bits).readings[0]
-        result = run.values[line.name] = decode(target.format, answer.codes)
-        run.undefined = run.undefined | (answer.patterns == UNDEFINED)
-        run.inexact = run.inexact | _differ(x, result) | ((x.significand == 0) & x.sign)
+        source, target = reading.type_for(self.data).format, target_of(line, self.case).format
+        program, bits = self.program(line, reading), self.reached(line, reading, run)
+        run.convert(line, target, run_conversion(program, source, target, bits).readings[0])
+
+    def program(self, line: StepsLine, reading: StepsReading) -> Program:
+        """Return the program of a conversion."""
+        return self.programs[reading.type_for(self.data).name, line.name]
+
+    def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
+        """Return the codes that a conversion gets."""
+        return rounded_codes(
+            run.values[line.source], cast(Float, reading.type_for(self.data).format)
+        )
 
 
 @dataclass
@@ -238,15 +253,36 @@ class Run:
     #: Where something was rounded.
     inexact: Mask
 
-    def rounded(self, x: Numbers, fmt: Float) -> Numbers:
+    @staticmethod
+    def of(inputs: Mapping[str, Numbers]) -> Run:
+        """Return what there is before the first line."""
+        none = np.zeros(len(next(iter(inputs.values()))), bool)
+        return Run(dict(inputs), none, none)
+
+    def copy(self) -> Run:
+        """Return the same, to which more lines may be added."""
+        return replace(self, values=dict(self.values))
+
+    def convert(self, line: StepsLine, target: Format, answer: Reading) -> None:
+        """Take what a conversion gives."""
+        x = self.values[line.source]
+        result = self.values[line.name] = decode(target, cast(Codes, answer.codes))
+        self.undefined = self.undefined | (answer.patterns == UNDEFINED)
+        self.inexact = self.inexact | _differ(x, result) | ((x.significand == 0) & x.sign)
+
+    def rounded(self, x: Numbers, fmt: Float, mode: str) -> Numbers:
         """Round numbers to a format, and note where that changes them."""
-        result = rounded(x, fmt)
+        result = rounded(x, fmt, mode)
         self.inexact = self.inexact | _differ(x, result)
         return result
 
-    def rounding(self, operation: Operation, fmt: Float) -> Operation:
+    def rounding(self, operation: Operation, fmt: Float, mode: str) -> Operation:
         """Round what an operation gives."""
-        return lambda *operands: self.rounded(operation(*operands), fmt)
+        return lambda *operands: self.rounded(operation(*operands), fmt, mode)
+
+    def number(self, n: int) -> Numbers:
+        """Return a whole number below 2^64, as many times as there are elements."""
+        return decode(Int(64, signed=False), np.full(len(self.undefined), n, np.uint64))
 
 
 def _differ(a: Numbers, b: Numbers) -> Mask:

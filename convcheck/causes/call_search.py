@@ -1,0 +1,223 @@
+"""Answers to whole calls -> the causes that give every one of them, refusals and shapes included.
+
+Few calls that were answered wrongly are tried first: most causes do not give these, and are not
+executed on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
+from convcheck.judge.calls import first_refused, judged_call
+from convcheck.judge.matching_calls import is_as_read, shapes_of
+from convcheck.judge.refusals import is_refusal
+from convcheck.judge.result import CaseDiagnosis, Names, Near
+from convcheck.judge.tally import RIGHT
+from convcheck.rules.causes import Cause
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import Spec
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.expected_calls import (
+    DEADLY,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+    WrongCall,
+)
+from convcheck.vectors.model import CallSet
+
+_PROBES = 4  # wrong answers that a cause has to give before it is tried on all
+_CLOSEST = 3  # causes that are told of a case which nothing explains
+_SAMPLE = 6  # right answers by which causes that give a probe are put in order
+_COUNTED = 6  # causes of which it is counted what they give
+_PAIRED = 3  # causes that are tried with every other
+
+
+@dataclass(frozen=True)
+class CallTrial:
+    """What a cause is tried on: the answers to calls of which something is said."""
+
+    spec: Spec
+    calls: CallSet
+    answers: CallAnswers
+    #: The numbers of calls that were answered wrongly.
+    wrong: tuple[int, ...]
+    #: The numbers of calls that were answered right.
+    right: tuple[int, ...]
+
+    @staticmethod
+    def of(catalog: Catalog, calls: CallSet, answers: CallAnswers) -> CallTrial | None:
+        """Return what there is to try: None where nothing is wrong, or something else than an
+        answer to a call is.
+        """
+        if answers.declined is not None:
+            if not is_refusal(calls, answers.declined):
+                return None
+            answers = first_refused(calls, answers, answers.declined.message)
+        asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
+        sorts = {i: judged_call(calls, answers, i).sort for i in asked}
+        wrong = tuple(i for i, sort in sorts.items() if sort not in (RIGHT, "undefined"))
+        right = tuple(i for i, sort in sorts.items() if sort == RIGHT)
+        if answers.faults or not wrong:
+            return None
+        return CallTrial(catalog.specs[calls.case.spec], calls, answers, wrong, right)
+
+    @cached_property
+    def probes(self) -> tuple[int, ...]:
+        """A few of the calls that were answered wrongly, spread over all of them."""
+        return _spread(self.wrong, _PROBES)
+
+    @cached_property
+    def candidates(self) -> Edits:
+        """What makes of causes what the calls become."""
+        return wrong_calls(self.spec, self.calls.case, self.calls.calls)
+
+    @cached_property
+    def _known(self) -> dict[tuple[Hashable, int], bool]:
+        """Which calls candidates are known to give the answer to."""
+        return {}
+
+    def gives(self, candidate: WrongCall, i: int) -> bool:
+        """Return whether a candidate gives the answer to call `i`."""
+        key = candidate.key, i
+        if key not in self._known:
+            self._known[key] = self._gives(candidate, i)
+        return self._known[key]
+
+    def _gives(self, candidate: WrongCall, i: int) -> bool:
+        state, got = self.answers.state[i], self.answers.got[i]
+        if got is not None and candidate.shape and (candidate.shape(i),) != shapes_of(got):
+            return False
+        outline = candidate.outline(i) if candidate.outline and got is not None else None
+        if outline and got is not None and not is_as_read(outline, got):
+            return False
+        given = candidate.answer(i)
+        if given is None or given is DEADLY or state == CRASHED:
+            return bool(given is DEADLY and state == CRASHED)
+        if state == REFUSED:
+            return given.pattern == pattern.REFUSED
+        if got is None or given.pattern != pattern.EXACT:
+            return False
+        freed = _freed(given, self.calls.expected[i])
+        return freed is not None and is_as_read(freed, got)
+
+    def leading(self, candidate: WrongCall) -> int:
+        """Return how many probes a candidate gives before the first that it does not give."""
+        missed = (n for n, i in enumerate(self.probes) if not self.gives(candidate, i))
+        return next(missed, len(self.probes))
+
+    def sampled(self, candidate: WrongCall) -> int:
+        """Return how many of a few right answers a candidate gives."""
+        return sum(self.gives(candidate, i) for i in _spread(self.right, _SAMPLE))
+
+    def count(self, candidate: WrongCall) -> int:
+        """Return how many answers a candidate gives."""
+        return sum(self.gives(candidate, i) for i in (*self.wrong, *self.right))
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """All calls, those first that the last candidates did not give."""
+        return [*self.wrong, *self.right]
+
+    def explains(self, candidate: WrongCall) -> bool:
+        """Return whether a candidate gives every answer."""
+        for place, i in enumerate(self._order):
+            if not self.gives(candidate, i):
+                self._order.insert(0, self._order.pop(place))
+                return False
+        return True
+
+
+def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
+    """Return n of the numbers, or all."""
+    if not numbers:
+        return ()
+    places = np.unique(np.linspace(0, len(numbers) - 1, n).astype(np.intp))
+    return tuple(numbers[i] for i in places)
+
+
+def _freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
+    """Return what is given without the elements of which a rule leaves open what they are; None
+    where another element is not said.
+    """
+    outputs = []
+    for place, output in enumerate(given.outputs):
+        free = np.zeros(len(output.codes), bool)
+        for reading in expected.readings:
+            if reading.pattern == pattern.EXACT and reading.outputs[place].shape == output.shape:
+                free |= reading.outputs[place].patterns == pattern.UNDEFINED
+        if ((output.patterns == pattern.UNDEFINED) & ~free).any():
+            return None
+        patterns = np.where(free, pattern.UNDEFINED, output.patterns).astype(np.uint8)
+        outputs.append(ExpectedOutput(output.dtype, output.shape, output.codes, patterns))
+    return replace(given, outputs=tuple(outputs))
+
+
+# The search --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A cause, what the case becomes with it, and how many probes that gives."""
+
+    cause: Cause
+    candidate: WrongCall
+    given: int
+
+
+def diagnose_calls(
+    causes: Sequence[Cause], catalog: Catalog, calls: CallSet, answers: CallAnswers
+) -> CaseDiagnosis | None:
+    """Return what explains the answers to calls; None where no cause is tried."""
+    trial = CallTrial.of(catalog, calls, answers)
+    if trial is None:
+        return None
+    fits, near = search_calls(causes, trial)
+    return CaseDiagnosis(len(trial.wrong) + len(trial.right), len(trial.wrong), fits, near)
+
+
+def search_calls(
+    causes: Sequence[Cause], trial: CallTrial
+) -> tuple[tuple[Names, ...], tuple[Near, ...]]:
+    """Return what gives all answers, the plainest first; where nothing does, what comes closest."""
+    tried = [one for cause in causes for one in _probed(trial, cause)]
+    all_probes = [one for one in tried if one.given == len(trial.probes)]
+    fits = [(one.cause.name,) for one in all_probes if trial.explains(one.candidate)]
+    if fits:
+        return tuple(dict.fromkeys(fits)), ()
+    closest = _closest(trial, tried)
+    if pair := next(_together(trial, closest, causes), None):
+        return (pair,), ()
+    return (), tuple(near for _, near in closest[:_CLOSEST])
+
+
+def _probed(trial: CallTrial, cause: Cause) -> Iterator[_Tried]:
+    for candidate in trial.candidates((cause,)):
+        yield _Tried(cause, candidate, trial.leading(candidate))
+
+
+def _closest(trial: CallTrial, tried: Sequence[_Tried]) -> list[tuple[Cause, Near]]:
+    """Return the causes that give most answers, of those that give most probes and a sample."""
+    scored = [(one.given, trial.sampled(one.candidate), one) for one in tried if one.given]
+    best: dict[str, _Tried] = {}
+    for *_, one in sorted(scored, key=lambda each: (-each[0], -each[1])):
+        best.setdefault(one.cause.name, one)
+    some = list(best.values())[:_COUNTED]
+    found = [(one.cause, Near(one.cause.name, trial.count(one.candidate))) for one in some]
+    return sorted(found, key=lambda each: -each[1].count)
+
+
+def _together(
+    trial: CallTrial, closest: Sequence[tuple[Cause, Near]], causes: Sequence[Cause]
+) -> Iterator[Names]:
+    """Yield two causes that give all answers together, one of which comes close alone."""
+    for cause, _ in closest[:_PAIRED]:
+        for other in causes:
+            if other is not cause and any(map(trial.explains, trial.candidates((cause, other)))):
+                yield cause.name, other.name

@@ -1,0 +1,222 @@
+"""(Spec, Case, causes) -> what a wrong promotion gives for a call: another cell, other ranks, other
+attributes, or the values converted otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+from convcheck.errors import SpecError
+from convcheck.numerics.format import Bits, Int, Text
+from convcheck.rules.body.matrix import Matrix
+from convcheck.rules.call_edits import CellEdit, MatrixEdit
+from convcheck.rules.causes import Cause
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body.matrix import Conversion, FoundCell, find
+from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.semantics.wrong import compile_edited
+
+_KEPT = 4096  # conversions
+Ranks = tuple[int, ...]
+
+
+class WrongMatrices:
+    """What becomes of some calls by wrong promotions. Each conversion is computed once."""
+
+    def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
+        """Take the calls of a case."""
+        self.spec, self.case, self.calls = spec, case, calls
+        self.right = find(spec, case.inputs, case.ranks, case.attributes)
+        self._given: dict[Hashable, CallReading] = {}
+
+    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
+        """Yield what the calls become, one for each reading of the cell."""
+        with suppress(SpecError):
+            found = self._found(causes)
+            sources = self.case.inputs
+            applied = tuple(_applied(causes, source, found.target) for source in sources)
+            if found is self.right and not any(applied):
+                return
+            programs = _conversions(self.spec, self.case, found, applied)
+            said = tuple(each.program.meaning for each in programs)
+            for reading in found.answer.readings:
+                key = reading.refused or (found.target, said)
+                yield WrongCall(key, partial(self._answer, key, found.target, programs))
+
+    def _found(self, causes: Sequence[Cause]) -> FoundCell:
+        """Return the cell with the edits of causes. Raises SpecError where there is none."""
+        attributes, ranks = dict(self.case.attributes), self.case.ranks
+        for cause in causes:
+            if any(name not in attributes for name, _ in cause.under):
+                raise SpecError(f"{self.spec.id} has no such attribute", place=cause.place)
+            attributes |= dict(cause.under)
+            ranks = _RANKS[cause.call.ranks](ranks) if isinstance(cause.call, MatrixEdit) else ranks
+        said = tuple(attributes.items())
+        same = (said, ranks) == (self.case.attributes, self.case.ranks)
+        found = self.right if same else find(self.spec, self.case.inputs, ranks, said)
+        edits = [cause.call for cause in causes if isinstance(cause.call, MatrixEdit)]
+        found = _with_edits(self.spec, self.case, found, edits, _guarded(self.spec, said))
+        return self.right if _alike(self.right, found) else found
+
+    def _answer(
+        self, key: Hashable, target: DType, conversions: Sequence[Conversion], i: int
+    ) -> CallReading:
+        """Return what a call gives; `key` is True where it is refused."""
+        if key is True:
+            return CallReading("", pattern=REFUSED)
+        if (key, i) not in self._given:
+            pairs = zip(conversions, self.calls[i], strict=True)
+            outputs = tuple(_output(target, each, bits) for each, bits in pairs)
+            self._given[key, i] = CallReading("", outputs)
+        return self._given[key, i]
+
+
+def _guarded(spec: Spec, attributes: tuple[tuple[str, int | str], ...]) -> bool:
+    """Return whether the attributes do not allow what is unsafe."""
+    said = dict(spec.in_force(attributes))
+    unless = spec.body_as(Matrix).refused_unless
+    return not all(said.get(name) == value for name, value in unless)
+
+
+def _alike(a: FoundCell, b: FoundCell) -> bool:
+    refused = ([reading.refused for reading in cell.answer.readings] for cell in (a, b))
+    return a.target == b.target and next(refused) == next(refused)
+
+
+def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cause, ...]:
+    """Return the causes that change how values of a type are converted."""
+    some = (cause for cause in causes if cause.rules or cause.rounds)
+    return tuple(cause for cause in some if cause.converts(source, target))
+
+
+def _conversions(
+    spec: Spec, case: Case, found: FoundCell, applied: Sequence[tuple[Cause, ...]]
+) -> tuple[Conversion, ...]:
+    if all(reading.refused for reading in found.answer.readings):
+        return ()
+    pairs = zip(case.inputs, applied, strict=True)
+    return tuple(_conversion(spec, causes, source, found.target) for source, causes in pairs)
+
+
+@lru_cache(_KEPT)
+def _conversion(spec: Spec, causes: tuple[Cause, ...], source: DType, target: DType) -> Conversion:
+    """Return a conversion by the value rules with the edits of causes. Raises SpecError."""
+    return Conversion(source, target, compile_edited(spec, source, target, causes))
+
+
+def _output(target: DType, conversion: Conversion, bits: Bits) -> ExpectedOutput:
+    became = conversion.expect(bits.reshape(-1)).reading
+    return ExpectedOutput(target, bits.shape, became.codes, became.patterns)
+
+
+# Ranks and cells ---------------------------------------------------------------------------------
+
+_RANKS: Mapping[str, Callable[[Ranks], Ranks]] = {
+    "": lambda ranks: ranks,
+    "swapped": lambda ranks: tuple(int(not rank) for rank in ranks),
+    "dimensioned": lambda ranks: (1, 1),
+    "scalar": lambda ranks: (0, 0),
+    "first": lambda ranks: (ranks[0], 1),
+}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What words for a type are about: the pair, and the type that it has in common."""
+
+    inputs: tuple[DType, ...]
+    ranks: Ranks
+    target: DType
+    types: tuple[DType, ...]
+
+
+def _with_edits(
+    spec: Spec, case: Case, found: FoundCell, edits: Sequence[MatrixEdit], guarded: bool
+) -> FoundCell:
+    """Return a cell with what the first fitting entry of each edit says of it."""
+    types = tuple(spec.body_as(Matrix).named.values())
+    for edit in edits:
+        asked = _Asked(case.inputs, case.ranks, found.target, types)
+        cell = next((cell for cell in edit.cells if _has(cell, asked)), None)
+        if cell is not None:
+            found = _edited(found, cell, asked, guarded)
+    return found
+
+
+def _has(cell: CellEdit, asked: _Asked) -> bool:
+    """Return whether an edit is for a pair of two types, in either order."""
+    one, other = cell.of
+    if asked.inputs[0] == asked.inputs[1]:
+        return False
+    for first, second in ((0, 1), (1, 0)):
+        kinds = tuple("dimensioned" if asked.ranks[i] else "scalar" for i in (first, second))
+        names = asked.inputs[first].name, asked.inputs[second].name
+        if names[0] in one and names[1] in other and cell.ranks in ((), kinds):
+            return True
+    return False
+
+
+def _edited(found: FoundCell, cell: CellEdit, asked: _Asked, guarded: bool) -> FoundCell:
+    target = found.target
+    if cell.gives:
+        named = (dtype for dtype in asked.types if dtype.name == cell.gives)
+        word = _TYPES.get(cell.gives)
+        target = (word(asked) if word else next(named, None)) or target
+    if cell.guarded is None:
+        return replace(found, target=target)
+    refused = cell.free or (cell.guarded and guarded)
+    readings = (replace(found.answer.readings[0], name="", refused=refused),)
+    return replace(found, target=target, answer=replace(found.answer, readings=readings))
+
+
+def _of_ranks(asked: _Asked, scalar: bool) -> DType | None:
+    """Return the type of the one input that is a scalar, or of the one that is none."""
+    found = [t for t, rank in zip(asked.inputs, asked.ranks, strict=True) if (not rank) == scalar]
+    return found[0] if len(found) == 1 else None
+
+
+def _of_width(asked: _Asked, wider: bool) -> DType | None:
+    """Return the next type of the kind."""
+    own = asked.target.format
+    alike = [
+        t for t in asked.types if type(t.format) is type(own) and _sign(t) == _sign(asked.target)
+    ]
+    rest = [
+        t
+        for t in alike
+        if (_bits(t) > _bits(asked.target) if wider else _bits(t) < _bits(asked.target))
+    ]
+    choose = min if wider else max
+    return choose(rest, key=_bits, default=None)
+
+
+def _bits(dtype: DType) -> int:
+    return 0 if isinstance(dtype.format, Text) else dtype.format.bits
+
+
+def _sign(dtype: DType) -> bool:
+    return isinstance(dtype.format, Int) and dtype.format.signed
+
+
+def _other_sign(asked: _Asked) -> DType | None:
+    own = asked.target.format
+    if not isinstance(own, Int):
+        return None
+    return next((t for t in asked.types if t.format == Int(own.bits, not own.signed)), None)
+
+
+_TYPES: Mapping[str, Callable[[_Asked], DType | None]] = {
+    "first": lambda asked: asked.inputs[0],
+    "second": lambda asked: asked.inputs[1],
+    "wider": lambda asked: max(asked.inputs, key=_bits),
+    "narrower": lambda asked: min(asked.inputs, key=_bits),
+    "dimensioned": lambda asked: _of_ranks(asked, scalar=False),
+    "scalar": lambda asked: _of_ranks(asked, scalar=True),
+    "one-wider": lambda asked: _of_width(asked, wider=True),
+    "one-narrower": lambda asked: _of_width(asked, wider=False),
+    "other-sign": _other_sign,
+}
