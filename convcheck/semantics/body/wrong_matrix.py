@@ -7,20 +7,27 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+
+import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Bits, Int, Text
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Int, Text
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import CellEdit, MatrixEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.matrix import Conversion, FoundCell, find
+from convcheck.semantics.alike import Meaning
+from convcheck.semantics.body.matrix import FoundCell, find
 from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
-from convcheck.semantics.wrong import compile_edited
+from convcheck.semantics.program import Program
+from convcheck.semantics.vocabulary import Points
+from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # conversions
+_SHARED = 64  # inputs with what became of them
 Ranks = tuple[int, ...]
 
 
@@ -32,6 +39,8 @@ class WrongMatrices:
         self.spec, self.case, self.calls = spec, case, calls
         self.right = find(spec, case.inputs, case.ranks, case.attributes)
         self._given: dict[Hashable, CallReading] = {}
+        ends = np.cumsum([[bits.size for bits in call] for call in calls], axis=0).tolist()
+        self._ends = [[0] * len(case.inputs), *ends]
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading of the cell."""
@@ -41,11 +50,25 @@ class WrongMatrices:
             applied = tuple(_applied(causes, source, found.target) for source in sources)
             if found is self.right and not any(applied):
                 return
-            programs = _conversions(self.spec, self.case, found, applied)
-            said = tuple(each.program.meaning for each in programs)
+            programs = _programs(self.spec, self.case, found, applied)
+            said = tuple(each.meaning for each in programs)
+            if found is self.right and said == self._said:
+                return
             for reading in found.answer.readings:
                 key = reading.refused or (found.target, said)
                 yield WrongCall(key, partial(self._answer, key, found.target, programs))
+
+    @cached_property
+    def _said(self) -> tuple[Meaning, ...]:
+        """What the right conversions say."""
+        none = ((),) * len(self.case.inputs)
+        return tuple(each.meaning for each in _programs(self.spec, self.case, self.right, none))
+
+    @cached_property
+    def _codes(self) -> list[bytes]:
+        """All that comes by each input, end to end."""
+        inputs = zip(*self.calls, strict=True)
+        return [np.concatenate([bits.reshape(-1) for bits in each]).tobytes() for each in inputs]
 
     def _found(self, causes: Sequence[Cause]) -> FoundCell:
         """Return the cell with the edits of causes. Raises SpecError where there is none."""
@@ -63,16 +86,31 @@ class WrongMatrices:
         return self.right if _alike(self.right, found) else found
 
     def _answer(
-        self, key: Hashable, target: DType, conversions: Sequence[Conversion], i: int
+        self, key: Hashable, target: DType, programs: Sequence[Program], i: int
     ) -> CallReading:
         """Return what a call gives; `key` is True where it is refused."""
         if key is True:
             return CallReading("", pattern=REFUSED)
         if (key, i) not in self._given:
-            pairs = zip(conversions, self.calls[i], strict=True)
-            outputs = tuple(_output(target, each, bits) for each, bits in pairs)
-            self._given[key, i] = CallReading("", outputs)
+            outputs = (self._output(target, each, i, place) for place, each in enumerate(programs))
+            self._given[key, i] = CallReading("", tuple(outputs))
         return self._given[key, i]
+
+    def _output(self, target: DType, program: Program, i: int, place: int) -> ExpectedOutput:
+        part = slice(self._ends[i][place], self._ends[i + 1][place])
+        points = _points_of(self.case.inputs[place], target, self._codes[place])
+        became = readings_at(program, points)[0]
+        shape = self.calls[i][place].shape
+        return ExpectedOutput(target, shape, became.codes[part], became.patterns[part])
+
+
+@lru_cache(_SHARED)
+def _points_of(source: DType, target: DType, codes: bytes) -> Points:
+    """Return codes on their way to a type. Cases of other shapes and attributes often have the same
+    ones: what becomes of them by each program is kept.
+    """
+    bits = np.frombuffer(codes, source.format.storage)
+    return Points(source.format, target.format, bits, decode(source.format, bits), _kept={})
 
 
 def _guarded(spec: Spec, attributes: tuple[tuple[str, int | str], ...]) -> bool:
@@ -93,24 +131,19 @@ def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cau
     return tuple(cause for cause in some if cause.converts(source, target))
 
 
-def _conversions(
+def _programs(
     spec: Spec, case: Case, found: FoundCell, applied: Sequence[tuple[Cause, ...]]
-) -> tuple[Conversion, ...]:
+) -> tuple[Program, ...]:
     if all(reading.refused for reading in found.answer.readings):
         return ()
     pairs = zip(case.inputs, applied, strict=True)
-    return tuple(_conversion(spec, causes, source, found.target) for source, causes in pairs)
+    return tuple(_program(spec, causes, source, found.target) for source, causes in pairs)
 
 
 @lru_cache(_KEPT)
-def _conversion(spec: Spec, causes: tuple[Cause, ...], source: DType, target: DType) -> Conversion:
+def _program(spec: Spec, causes: tuple[Cause, ...], source: DType, target: DType) -> Program:
     """Return a conversion by the value rules with the edits of causes. Raises SpecError."""
-    return Conversion(source, target, compile_edited(spec, source, target, causes))
-
-
-def _output(target: DType, conversion: Conversion, bits: Bits) -> ExpectedOutput:
-    became = conversion.expect(bits.reshape(-1)).reading
-    return ExpectedOutput(target, bits.shape, became.codes, became.patterns)
+    return compile_edited(spec, source, target, causes)
 
 
 # Ranks and cells ---------------------------------------------------------------------------------
