@@ -13,11 +13,13 @@ from catalogue import CATALOG
 from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
+from convcheck.causes.call_lint import unseen_in_calls
 from convcheck.causes.call_search import diagnose_calls
-from convcheck.causes.catalogue import causes_of
+from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, CauseFile
+from convcheck.rules.load import Catalog
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.expected import REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import DEADLY, CallReading
@@ -138,6 +140,56 @@ def test_a_cause_that_misses_a_single_call_is_none() -> None:
     assert (missed.near[0].name, missed.near[0].count) == ("counts-either-way", missed.answers - 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("length-in-float32", "onnx.Range-11/int64-int64-int64"),
+        ("sums-in-float32", "onnx.Range-11/float64-float64-float64"),
+        ("int32-either-way", INT64),
+        ("reciprocal", SHOWING["steps"][0]),
+        ("through-float16", SHOWING["steps"][0]),
+        ("through-int32-wrap", f"{PROMOTION}/int64-bool/tensor-tensor/{SAFE}"),
+        ("float8-types-are-bfloat16", f"{PROMOTION}/float8e4m3fn-float8e5m2/tensor-tensor/{PLAIN}"),
+        ("promote-unsafe-is-true", f"{PROMOTION}/int8-uint16/tensor-tensor/{SAFE}"),
+    ],
+)
+def test_a_planted_bug_has_its_own_cause_and_one_other_answer_refutes_it(
+    name: str, case: str
+) -> None:
+    calls = asked(case)
+    answers = given(calls, CAUSES[name])
+    assert answers
+    found = told(calls, answers)
+    assert found
+    assert (name,) in found.fits
+    some = [
+        i for i, one in enumerate(answers.got) if isinstance(one, Outputs) and one.arrays[0].size
+    ]
+    for i in (some[0], some[-1]):
+        refuted = told(
+            calls, _with(answers, i, lambda array: array ^ array.dtype.type(1)), [CAUSES[name]]
+        )
+        assert refuted
+        assert refuted.fits == ()
+
+
+BLIND = """\
+causes:
+  - name: the-rule
+    says: counts as the rule does
+    formula: {names: [start, stop, step], length: {is: "max(ceil((stop - start) / step), 0)"}}
+  - name: one-shorter
+    says: has one element too few
+    formula: {names: [start, stop, step], length: {is: "max(ceil((stop - start) / step) - 1, 0)"}}
+"""
+
+
+def test_lint_tells_of_a_cause_of_whole_calls_that_equals_the_rule() -> None:
+    catalog = Catalog(CATALOG.types, {"onnx.Range-11": CATALOG.specs["onnx.Range-11"]})
+    causes = causes_in([CauseFile("own.yaml", BLIND)], CATALOG.types)
+    assert [cause.name for cause in unseen_in_calls(catalog, causes)] == ["the-rule"]
+
+
 def _is_right(calls: CallSet, i: int, got: object) -> bool:
     due = calls.expected[i].readings[0].outputs
     some = isinstance(got, Outputs) and len(due) == 1 and got.arrays[0].size > 0
@@ -148,7 +200,7 @@ def _with(answers: CallAnswers, i: int, change: Callable[[np.ndarray], np.ndarra
     """Answers of which one is another."""
     one = answers.got[i]
     assert isinstance(one, Outputs)
-    other = Outputs((change(one.arrays[0]),), one.types)
+    other = Outputs((change(one.arrays[0]), *one.arrays[1:]), one.types)
     return replace(answers, got=(*answers.got[:i], other, *answers.got[i + 1 :]))
 
 
