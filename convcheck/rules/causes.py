@@ -118,7 +118,7 @@ def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
         return False
     fmt = hop.type.format
     if hop.by_code:
-        return source.name == hop.type.name or _width(source.format) != _width(fmt)
+        return source.name == hop.type.name or code_width(source.format) != code_width(fmt)
     if hop.type.name == target.name:
         return last
     read_otherwise = hop.subnormals or hop.no_specials
@@ -126,7 +126,7 @@ def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
     return hop.type.name == source.name and not (clamps_infinities or read_otherwise)
 
 
-def _width(fmt: Format) -> int:
+def code_width(fmt: Format) -> int:
     """Return how many bits a code has, 0 of what denotes no number of as many."""
     return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 

@@ -11,6 +11,7 @@ from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Codes, Float, Format, Int, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers
 from convcheck.numerics.rounding import MODES, Mode, round_to
+from convcheck.rules.causes import code_width
 from convcheck.rules.hop import BEYOND, CARRIED_TWICE, HIDDEN_BIT, UNBOUNDED, Hop
 from convcheck.semantics.hop_words import BY_WORD, KEPT_BY_WORD
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
@@ -27,6 +28,8 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     if isinstance(hop.type, str):
         return BY_WORD[hop.type](points, hop)
     fmt = hop.type.format
+    if hop.by_code and code_width(points.source) != code_width(fmt):
+        return points  # of another hop: its codes are none of this type
     if hop.by_code or (fmt == points.source and (hop.subnormals == HIDDEN_BIT or hop.no_specials)):
         codes = cast(Codes, points.bits)
     elif isinstance(fmt, Float):

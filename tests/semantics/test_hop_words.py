@@ -142,3 +142,9 @@ def test_a_case_word_holds_where_it_says(label: str, target: str, holds: int, fa
     assert word is not None
     there = points("float32", target, codes("float32", holds, fails))
     assert word(there, "nearest-even").tolist() == [True, False]
+
+
+def test_a_code_of_another_width_is_left_as_it_is() -> None:
+    """Where two causes are at work together, the first may have made it one."""
+    there = through("{code: float16}", "float32", "int8", codes("float32", 0x3F800000))
+    assert to_fraction(there.x, 0) == 1
