@@ -28,6 +28,7 @@ MAY_IMPORT = {
 }
 for room, below in (("ask", "judge"), ("pool", "ask"), ("plan", "pool")):
     MAY_IMPORT[room] = MAY_IMPORT[below] | {below, "causes"}
+MAY_IMPORT["plan"] |= {"chains"}
 for room in ("survey", "reproduce", "gate"):
     MAY_IMPORT[room] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["report"] = set(MAY_IMPORT)

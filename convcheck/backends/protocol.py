@@ -15,7 +15,8 @@ The life of a backend, and who calls what when:
    It is quick and builds no model. If it returns `Declined`, the case is unsupported, and no
    question of it is put.
 5. *Asked.* The worker calls `answer(case, inputs)` for each call, one after the other: vectors in
-   every placement, then spans. It uses `answers` and `bind` if the backend has them. Before each
+   every placement, then spans. It uses `answers` and `bind` if the backend has them. Of a case with
+   `hops`, one graph makes all of these casts; only a class with `graphs` is asked such. Before each
    call it notes in shared memory what it asks. For `--consistency`, `configured` makes a second
    instance with other options.
 6. *Answers.* `Outputs` are judged by `judge`; `Refused` is wrong where an answer is due; `Declined`
@@ -324,6 +325,26 @@ def code_of_backend(address: str) -> list[Path]:
         return [*cast(Iterable[Path], code(variant))]
     point = _installed().get(name)
     return module_paths(point.module if point else name) if point or is_class(address) else []
+
+
+def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
+    """Return the options of a backend that tell what becomes of a graph, with their values; None
+    for one that takes no graphs.
+
+    A backend's class may have `graphs`, the names of these among its `options`. It then answers a
+    chain (`hops` of a case) with one graph, built as the case's `setting` says. Raises UsageError
+    for a class that is not there.
+    """
+    name, _, variant = address.partition(":")
+    made = _class(name, variant) if is_class(address) else None
+    graphs, options = (
+        getattr(made, key) if hasattr(made, key) else _of_class(address, key)
+        for key in ("graphs", "options")
+    )
+    if graphs is None:
+        return None
+    known = cast(Mapping[str, tuple[str, ...]], options or {})
+    return {key: known[key] for key in cast(Iterable[str], graphs)}
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:

@@ -106,6 +106,13 @@ def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComp
     return replace(asked, least=found.least, is_least=found.is_least)
 
 
+def known_inputs(chain: Chain) -> U64:
+    """Return every code of a narrow source, and the edge inputs of a wide one."""
+    if chain.source.bits <= NARROW:
+        return np.arange(1 << chain.source.bits, dtype=np.uint64)
+    return np.unique(np.concatenate(_vectors(chain, ("edge",))))
+
+
 def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
     """Compare them on the least codes and on vectors; on those of the edge alone, where they show a
     difference and nothing is counted.

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import catalog, complete_specs, complete_types
+from convcheck.cli.options import (
+    SECONDS,
+    catalog,
+    complete_backends,
+    complete_specs,
+    complete_types,
+)
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
@@ -18,17 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from convcheck.chains.type_chain import CompiledCasts
+    from convcheck.plan.chains import AskedChain
     from convcheck.report.draw.styled import StyledText
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Spec
 
 FEWEST = 3  # types of a chain
+CHANGED, NOTHING = 1, 3
 EXAMPLE = """\b
 Examples:
   convcheck chain float64 float32 float16
   convcheck chain uint8 int8 int16 --spec openvino.Convert-1
   convcheck chain float16 float8e5m2 float16 --where saturate=0
   convcheck chain --table --spec onnx.Cast-21 --c chains.h
+  convcheck chain float64 float32 int8 --backend ort
 """
 
 
@@ -42,6 +51,15 @@ Examples:
 @click.option("--where", multiple=True, metavar="NAME=VALUE",
               help="With this attribute value, in every cast to which it applies.")  # fmt: skip
 @click.option("--table", is_flag=True, help="Judge every chain of three types of the spec.")
+@click.option(
+    "--backend", metavar="NAME", shell_complete=complete_backends,
+    help="Put the chain to this backend as a graph, in every setting, and tell whether it leaves "
+         "out a cast; with --table, every chain of which some input tells.",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=SECONDS, default=30.0, show_default=True,
+    help="Seconds that one call of the backend may take.",
+)  # fmt: skip
 @click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
 @click.option("--csv", "csv_path", metavar="FILE", help="Write the table as CSV; - for stdout.")
 @click.option("--c", "c_path", metavar="FILE",
@@ -55,6 +73,8 @@ def command(
     name: str | None,
     where: tuple[str, ...],
     table: bool,
+    backend: str | None,
+    timeout: float,
     json_path: str | None,
     csv_path: str | None,
     c_path: str | None,
@@ -66,21 +86,26 @@ def command(
     T1 T2 T3 … are types. A chain that ends where it began is compared with the identity. Attributes
     that are not named have their defaults. Exit codes: 0 the chain is equal to the direct cast
     wherever both are defined, or the table is made; 1 it is different, in some reading at least; 2
-    bad input.
+    bad input. With --backend: 0 it makes every cast, 1 it does not, 3 nothing can be told, 4 it
+    could not be started.
     """
     from convcheck.chains.type_chain import CompiledCasts
 
     outputs = {"--json": json_path, "--csv": csv_path, "--c": c_path, "--python": python_path}
-    _check_usage(types, table, outputs)
+    _check_usage(types, table, outputs, backend)
     check_outputs(outputs)
     loaded = catalog(specs)
     conversions = CompiledCasts(loaded, _spec(loaded, name), where)
+    if backend is not None:
+        return _ask(conversions, types, backend, timeout, json_path)
     if table:
         return _table(conversions, outputs)
     return _chain(conversions, types, json_path)
 
 
-def _check_usage(types: tuple[str, ...], table: bool, outputs: dict[str, str | None]) -> None:
+def _check_usage(
+    types: tuple[str, ...], table: bool, outputs: dict[str, str | None], backend: str | None
+) -> None:
     if table and types:
         raise UsageError("--table takes no types", hint="it has every chain of three types")
     if not table and len(types) < FEWEST:
@@ -88,6 +113,8 @@ def _check_usage(types: tuple[str, ...], table: bool, outputs: dict[str, str | N
         hint = "name source, middle and destination, such as float64 float32 float16, or --table"
         raise UsageError(f"{given}: a chain has at least {FEWEST}", hint=hint)
     tables = [option for option in ("--csv", "--c", "--python") if outputs[option]]
+    if tables and backend:
+        raise UsageError(f"{tables[0]} writes the table of the rules", hint="leave out --backend")
     if tables and not table:
         raise UsageError(f"{tables[0]} writes a table", hint="add --table, and leave out the types")
 
@@ -117,6 +144,50 @@ def _chain(conversions: CompiledCasts, types: tuple[str, ...], path: str | None)
     texts = [(path, partial(chain_text, found, conversions.where))] if path else []
     _show(texts, lambda w: chain_lines(found, w))
     return int(found.verdict in (DIFFERENT, DISPUTED))
+
+
+def _ask(
+    conversions: CompiledCasts, types: tuple[str, ...], backend: str, timeout: float,
+    path: str | None,
+) -> int:  # fmt: skip
+    """Put one chain to a backend, or all of the table; 1 where it leaves out a cast."""
+    from convcheck.backends.protocol import backend_names, graph_options
+    from convcheck.plan.chains import ask_chains, settings
+    from convcheck.report.draw.graphs import graph_lines, untold_lines
+    from convcheck.report.json.graphs import graphs_text
+
+    options = graph_options(backend)
+    if options is None:
+        others = ", ".join(name for name in backend_names() if graph_options(name))
+        raise UsageError(f"{backend} takes no chains as graphs", hint=f"these do: {others}")
+    asked, spec = _asked(conversions, types), conversions.spec
+    if not asked:
+        _show([], untold_lines)
+        return NOTHING
+    with progress(len(asked) * len(settings(options)), "chain", "graph") as advance:
+        catalog = conversions.catalog.only([spec.id])
+        info, found = ask_chains(backend, asked, options, timeout, catalog, advance)
+    texts = [(path, partial(graphs_text, spec.id, info, found))] if path else []
+    _show(texts, lambda w: graph_lines(info, found, w))
+    if any(one.changed for one in found):
+        return CHANGED
+    return NOTHING if all(one.wrong for one in found) else 0
+
+
+def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChain]:
+    """Return what to ask of a chain, or of each of the table of which some input tells."""
+    from convcheck.chains.table import numeric_types, triples
+    from convcheck.plan.chains import asked_chain
+
+    targets = types[1:] or [dtype.name for dtype in numeric_types(conversions.spec)]
+    conversions.check_where(targets)
+    chosen = [types] if types else triples(conversions.spec)
+    found = []
+    with progress(len(chosen), "chain", "chain") as advance:
+        for names in chosen:
+            found.append(asked_chain(conversions, names))
+            advance()
+    return [one for one in found if one is not None]
 
 
 def _table(conversions: CompiledCasts, outputs: dict[str, str | None]) -> int:

@@ -320,6 +320,10 @@ class Case:
     shapes: Shapes | None = None
     #: Whether the text leaves it out: then an answer may have any form.
     outside: bool = False
+    #: Of a chain, the casts that one graph makes one after the other; else ().
+    hops: tuple[Case, ...] = ()
+    #: How that graph is built, and options of the backend: input=constant, middle=hidden.
+    setting: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def name(self) -> str:
@@ -333,9 +337,10 @@ class Case:
 
     def _named(self, inputs: tuple[DType, ...], bound: bool) -> str:
         types = "-".join(t.name for t in inputs)
+        types += "".join(f"-to-{hop.outputs[0].name}" for hop in self.hops[:-1])
         if self.outputs and not bound:
             types += f"-to-{self.outputs[0].name}"
-        attributes = (f"{k}={v}" for k, v in self.attributes)
+        attributes = (f"{k}={v}" for k, v in (*self.attributes, *self.setting))
         return "/".join([types, *filter(None, [self.layout]), *attributes])
 
     @property

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from convcheck.backends.packing import is_packed, pack
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.format import Texts
+from convcheck.numerics.format import Codes, Text, Texts
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ def cannot_ask(case: Case) -> Declined | None:
     """
     if case.op.partition(".")[0] != WORLD:
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
-    for dtype in (*case.inputs, *case.outputs):
+    casts = case.hops or (case,)
+    for dtype in (t for cast in casts for t in (*cast.inputs, *cast.outputs)):
         if not _number(dtype.name_in(WORLD)):
             return Declined(f"the installed onnx package has no type {dtype}", missing=True)
     return None
@@ -49,18 +52,45 @@ def output_names(case: Case) -> list[str]:
     return [f"y{i}" for i in range(len(case.outputs))]
 
 
-def build(case: Case) -> ModelProto:
-    """Build the model of one node: graph inputs of unstated shape, the opset the spec's version.
+def build(case: Case, constant: Codes | None = None) -> ModelProto:
+    """Build the model of one node, or of a chain of them: graph inputs of unstated shape, the opset
+    the spec's version. Of a chain, the input may be a constant instead.
 
     Raises nothing for types and attributes that ONNX forbids: refusing them is the runtime's part.
     """
     model = _empty_model(case.version)
+    if case.hops:
+        _set_chain(model.graph, case, constant)
+        return model
     node = model.graph.node.add(op_type=case.op.partition(".")[2])
     node.input.extend(input_names(case))
     node.output.extend(output_names(case))
     _set_attributes(node, case)
     _declare(model.graph, case)
     return model
+
+
+def _set_chain(graph: GraphProto, case: Case, constant: Codes | None) -> None:
+    """Add a node for each cast; where the setting says so, each middle is an output as well."""
+    names = [*input_names(case), *(f"h{i}" for i in range(1, len(case.hops))), *output_names(case)]
+    for hop, (before, after) in zip(case.hops, pairwise(names), strict=True):
+        node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
+        _set_attributes(node, hop)
+    _declare(graph, case)
+    if constant is not None:
+        _set_constant(graph, names[0], case.inputs[0], constant)
+    if ("middle", "exposed") in case.setting:
+        for name, hop in zip(names[1:-1], case.hops, strict=False):
+            number = tensor_type_number(hop.outputs[0])
+            graph.output.add(name=name).type.tensor_type.elem_type = number
+
+
+def _set_constant(graph: GraphProto, name: str, dtype: DType, codes: Codes) -> None:
+    """Make the graph's only input a part of it."""
+    fmt, number = dtype.format, tensor_type_number(dtype)
+    memory = codes if isinstance(fmt, Text) or not is_packed(fmt) else pack(fmt, codes)
+    del graph.input[:]
+    graph.initializer.add(name=name, dims=codes.shape, data_type=number, raw_data=memory.tobytes())
 
 
 def text_source(texts: Texts) -> bytes:

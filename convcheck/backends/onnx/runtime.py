@@ -77,6 +77,8 @@ class OnnxRuntime:
     """
 
     options = ort_options.OPTIONS
+    #: The options that tell what becomes of a graph.
+    graphs = (ort_options.OPTIMISATION,)
 
     def __init__(self, variant: str = "", choice: Mapping[str, str] | None = None) -> None:
         """Take an execution provider, and values of some of the options.
@@ -135,6 +137,11 @@ class OnnxRuntime:
         A session that cannot be made is Declined, an exception of a run Refused, unless it says
         that there is no implementation.
         """
+        choice = {name: value for name, value in case.setting if name in self.options}
+        if choice.items() - self._choice.items():
+            return self.configured(choice).answer(case, inputs)
+        if ("input", "constant") in case.setting:
+            return self._answer_of_constant(case, inputs)
         loaded = self._load(case)
         if isinstance(loaded.session, Declined):
             return loaded.session
@@ -144,6 +151,18 @@ class OnnxRuntime:
             feeds.push_back(value)
         try:
             values = self._run(loaded.session, loaded.names, feeds, loaded.outputs, loaded.devices)
+        except Exception as error:  # onnxruntime's exceptions share no other base class
+            return _from_run(str(error))
+        return _answer(values, loaded.reads, inputs)
+
+    def _answer_of_constant(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Run a chain whose input is part of the model."""
+        loaded = self._loading(case, build(case, cast(Codes, inputs[0])).SerializeToString())
+        if isinstance(loaded.session, Declined):
+            return loaded.session
+        nothing = self._classes.OrtValueVector()
+        try:
+            values = self._run(loaded.session, [], nothing, loaded.outputs, loaded.devices)
         except Exception as error:  # onnxruntime's exceptions share no other base class
             return _from_run(str(error))
         return _answer(values, loaded.reads, inputs)
@@ -184,20 +203,22 @@ class OnnxRuntime:
     def _load(self, case: Case) -> _Loaded:
         if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
             self._loaded = None  # frees the last session before the next one is made
-            outputs = output_names(case)
-            self._loaded = _Loaded(
-                case,
-                self._session(case),
-                tuple(map(self._feed, case.inputs)),
-                {tensor_type_number(t): (t.name, _read(t)) for t in (*case.inputs, *case.outputs)},
-                input_names(case),
-                outputs,
-                [self._device] * len(outputs),
-            )
+            self._loaded = self._loading(case, build(case).SerializeToString())
         return self._loaded
 
-    def _session(self, case: Case) -> InferenceSession | Declined:
-        model = build(case).SerializeToString()
+    def _loading(self, case: Case, model: bytes) -> _Loaded:
+        outputs = output_names(case)
+        return _Loaded(
+            case,
+            self._session(model),
+            tuple(map(self._feed, case.inputs)),
+            {tensor_type_number(t): (t.name, _read(t)) for t in (*case.inputs, *case.outputs)},
+            input_names(case),
+            outputs,
+            [self._device] * len(outputs),
+        )
+
+    def _session(self, model: bytes) -> InferenceSession | Declined:
         try:
             return self._make_session(model, self._session_options, self._provider)
         except Exception as error:  # onnxruntime's exceptions share no other base class

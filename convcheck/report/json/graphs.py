@@ -1,0 +1,86 @@
+"""`convcheck-graphs/1`: what a backend makes of chains of casts as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.judge.result import BackendInfo
+from convcheck.plan.chains import ChainOfBackend, GraphAnswer
+from convcheck.report.json.codec import Count, Shape, json_text, plain
+
+FORMAT: Final = "convcheck-graphs/1"
+
+
+class GraphJson(Shape, frozen=True, kw_only=True):
+    """What became of a chain in one setting."""
+
+    #: How the graph was built, and the options of the backend.
+    setting: dict[str, str]
+    #: `cast by cast`, the middles that were left out, or '' for something else.
+    made: str
+    #: How many inputs were answered so.
+    count: Count
+    #: How many inputs were asked.
+    of: Count
+    #: Why there is no answer.
+    message: str = ""
+
+
+class ChainGraphsJson(Shape, frozen=True, kw_only=True):
+    """What became of a chain."""
+
+    #: From the source to the destination.
+    types: tuple[str, ...]
+    #: The casts that are not right by themselves: then nothing can be told.
+    wrong: tuple[str, ...]
+    #: One for each setting.
+    graphs: tuple[GraphJson, ...]
+
+
+class GraphsJson(Shape, frozen=True, kw_only=True):
+    """What a backend makes of chains."""
+
+    format: Literal["convcheck-graphs/1"]
+    #: The version of convcheck.
+    convcheck: str
+    #: The spec whose rules it goes by.
+    spec: str
+    #: How the backend names itself.
+    backend: str
+    #: Its version.
+    version: str
+    #: Those of which some input tells whether a cast is left out.
+    chains: tuple[ChainGraphsJson, ...]
+
+
+def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -> str:
+    """Return what a backend makes of chains as JSON text, a chain a line."""
+    made = GraphsJson(
+        format=FORMAT,
+        convcheck=__version__,
+        spec=spec,
+        backend=info.name,
+        version=info.version,
+        chains=tuple(map(_chain, found)),
+    )
+    return json_text(plain(made), rows="chains")
+
+
+def _chain(one: ChainOfBackend) -> ChainGraphsJson:
+    return ChainGraphsJson(
+        types=tuple(dtype.name for dtype in one.asked.chain.types),
+        wrong=tuple(result.case.id for result in one.wrong),
+        graphs=tuple(map(_graph, one.answers)),
+    )
+
+
+def _graph(answer: GraphAnswer) -> GraphJson:
+    return GraphJson(
+        setting=dict(answer.setting),
+        made=answer.made,
+        count=answer.count,
+        of=answer.of,
+        message=answer.message,
+    )
