@@ -63,7 +63,7 @@ def untold_lines(width: int) -> Iterator[StyledText]:
 
 def _changed(answer: GraphAnswer) -> str:
     setting = ", ".join(f"{name} {value}" for name, value in answer.setting)
-    count = f"{answer.count} of {answer.of} answers"
+    count = f"{answer.count} of {plural(answer.of, 'answer')}"
     if not answer.made:
         return f"{setting}: neither cast by cast nor without a middle ({count} right)"
     return f"{setting}: {answer.made}, {count}"
