@@ -26,9 +26,9 @@ def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
 @pytest.mark.parametrize(
     ("spec", "least", "most", "step", "where"),
     [
-        ("onnx.Cast-21", 1, 8, 7, ()),
-        ("onnx.Cast-21", 16, 16, 37, ()),
-        ("onnx.Cast-28", 1, 8, 53, ("saturate=0",)),
+        ("onnx.Cast-21", 1, 8, 23, ()),
+        ("onnx.Cast-21", 16, 16, 53, ()),
+        ("onnx.Cast-28", 1, 8, 97, ("saturate=0",)),
         ("openvino.Convert-1", 1, 8, 11, ()),
         ("openvino.Convert-1", 16, 16, 41, ()),
         ("pypto.cast-0.2", 1, 8, 3, ()),
