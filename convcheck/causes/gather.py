@@ -85,15 +85,26 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     return Diagnosis(tuple(found), unexplained, judged)
 
 
-def with_letters(explanations: Sequence[Explanation]) -> Iterator[tuple[str, Explanation]]:
+def with_letters(
+    explanations: Sequence[Explanation], known: Mapping[str, str]
+) -> Iterator[tuple[str, Explanation]]:
     """Yield causes with their letters: A to Z, then A2 and so on. Two that are at work together
-    have those of both: A+C.
+    have those of both: A+C. Those that are `known` by a name keep theirs.
     """
-    letters: dict[str, str] = {}
+    letters = dict(known)
     for one in explanations:
         for cause in one.causes:
             letters.setdefault(cause.name, _letter(len(letters)))
         yield "+".join(letters[cause.name] for cause in one.causes), one
+
+
+def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
+    """Return the letter of each cause of a whole run, by its name."""
+    return {
+        cause.name: letter
+        for letters, one in with_letters(found.explanations, {})
+        for letter, cause in zip(letters.split("+"), one.causes, strict=True)
+    }
 
 
 def _letter(place: int) -> str:

@@ -30,7 +30,7 @@ from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
-_CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
+CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
 Ask = Callable[[Codes], Codes | None]  # answers to inputs; None where there are none
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
@@ -51,6 +51,8 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
+    #: Whether all that gives a wrong answer is told, and not what comes closest alone.
+    every: bool = False
     #: What was asked and answered -> what explains it.
     found: dict[Key, Found] = field(default_factory=dict)
 
@@ -113,7 +115,7 @@ def _found(search: Search, trial: Trial) -> Found:
     tried = search.tries.of(trial)
     alone = _alone(tried)
     fits = alone or _together(trial, tried)
-    near = () if fits else _near(trial, tried)
+    near = _near(search, trial, tried, fits)
     wrong = int(np.count_nonzero(~trial.right))
     diagnosis = CaseDiagnosis(len(trial.right), wrong, fits, near)
     return Found(diagnosis, _telling(search, trial, alone))
@@ -134,7 +136,7 @@ def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) 
         return replace(told, fits=left)
     tried = search.tries.of(trial)
     fits = _left(search, more, _together(trial, tried))
-    return replace(told, fits=fits, near=() if fits else _near(trial, tried))
+    return replace(told, fits=fits, near=_near(search, trial, tried, fits))
 
 
 def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
@@ -190,7 +192,7 @@ def _together(trial: Trial, tried: Sequence[Tried]) -> tuple[Names, ...]:
     """
     promising = _promising(trial, tried)
     place = {cause: n for n, (cause, _) in enumerate(tried)}
-    for most, partners in ((_PAIRED, _PAIRED), (_CLOSEST, len(tried))):
+    for most, partners in ((_PAIRED, _PAIRED), (CLOSEST, len(tried))):
         for first, given in promising[:most]:
             rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
             for other, _ in rest[:partners]:
@@ -207,6 +209,10 @@ def _telling(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Codes:
     return telling_inputs(trial.spec, trial.case, [each for each in programs if each])
 
 
-def _near(trial: Trial, tried: Sequence[Tried]) -> tuple[Near, ...]:
-    found = _promising(trial, tried)[:_CLOSEST]
+def _near(
+    search: Search, trial: Trial, tried: Sequence[Tried], fits: tuple[Names, ...]
+) -> tuple[Near, ...]:
+    """Return what comes closest, where that is to be told."""
+    most = None if search.every else 0 if fits else CLOSEST
+    found = _promising(trial, tried)[:most]
     return tuple(Near(cause.name, int(np.count_nonzero(given))) for cause, given in found)

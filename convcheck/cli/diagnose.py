@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +18,7 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.causes.gather import Diagnosis
-    from convcheck.judge.result import BackendInfo
+    from convcheck.judge.result import BackendInfo, CaseResult, CauseInWords
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
@@ -65,7 +65,8 @@ def command(
 
     Each case that fails is held against the causes in specs/causes, one by one and then two by two:
     rounding twice, saturating infinities, an attribute that is ignored, and so on. A cause is told
-    only if it gives every answer of a case, the right ones and the wrong ones. Exit codes: 0 every
+    only if it gives every answer of a case, the right ones and the wrong ones. Of a single --case,
+    all that was tried is told, and how close it comes. Exit codes: 0 every
     failing case is explained, or none fails; 1 some are not; 2 bad input; 3 nothing was asked; 4
     the backend could not be started.
     """
@@ -99,6 +100,12 @@ class Diagnosed:
     tier: str
     #: Whether it was ended before all cases were asked.
     interrupted: bool
+    #: The case that was asked for alone, with all that was tried on it; None where there is none.
+    alone: CaseResult | None = None
+    #: The causes that it names.
+    causes: tuple[CauseInWords, ...] = ()
+    #: The letter that each cause has in the whole run, by its name; {} where this is the whole.
+    letters: Mapping[str, str] = field(default_factory=dict)
 
 
 def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
@@ -116,7 +123,8 @@ def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
         raise UsageError(f"{path}: no causes were tried in this run", hint=hint)
     if any(astuple(selection)):
         run = excerpt_of(run, loaded, selection)
-    return Diagnosed(gathered(run.cases, run.causes), run.backend, run.tier, run.interrupted)
+    found = gathered(run.cases, run.causes)
+    return Diagnosed(found, run.backend, run.tier, run.interrupted, letters=run.letters)
 
 
 def _asked(
@@ -148,9 +156,13 @@ def _asked(
             on_result=lambda result: advance(),
             catalog=sent.catalog,
             causes=cause_files(loaded),
+            every_cause=len(cases) == 1,
         )
-    found = gathered(done.results, causes_named(done.results, causes_of(loaded)))
-    return Diagnosed(found, replace(done.backend, address=backend), tier, done.interrupted)
+    causes = causes_named(done.results, causes_of(loaded))
+    several = len(cases) != 1 or cases[0].whole_calls  # of whole calls, what comes closest is told
+    alone = None if several or not done.results else done.results[0]
+    info = replace(done.backend, address=backend)
+    return Diagnosed(gathered(done.results, causes), info, tier, done.interrupted, alone, causes)
 
 
 def _report(it: Diagnosed, loaded: Catalog, verbose: bool, json_path: str | None) -> None:
@@ -164,15 +176,18 @@ def _report(it: Diagnosed, loaded: Catalog, verbose: bool, json_path: str | None
     from convcheck.files import write_all
     from convcheck.report.causes import told_causes
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.diagnosis import diagnosis_lines
+    from convcheck.report.draw.diagnosis import diagnosis_lines, tried_lines
     from convcheck.report.json.diagnosis import diagnosis_text
 
     console = Console(stderr=json_path == "-")
 
     def shown() -> None:
         width = width_of(console)
-        causes = told_causes(it.found, it.backend.address, "disputed", loaded.types)
+        info = it.backend.address
+        causes = told_causes(it.found, info, "disputed", loaded.types, it.letters)
         put(diagnosis_lines(it.found, causes, width, verbose), console)
+        if it.alone and it.alone.diagnosis:
+            put(tried_lines(it.alone, it.causes, width, verbose), console)
 
-    text = partial(diagnosis_text, it.found, it.backend, it.tier, it.interrupted)
+    text = partial(diagnosis_text, it.found, it.backend, it.tier, it.interrupted, it.alone)
     write_all([(json_path, text)] if json_path else [], shown)

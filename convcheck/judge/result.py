@@ -191,7 +191,7 @@ class CaseDiagnosis:
     wrong: int
     #: What gives them all, the plainest first; () where nothing does.
     fits: tuple[Names, ...] = ()
-    #: What comes closest where nothing does.
+    #: What comes closest where nothing does; or everything that gives a wrong answer, if asked for.
     near: tuple[Near, ...] = ()
 
 
@@ -312,6 +312,8 @@ class RunResult:
     causes: tuple[CauseInWords, ...] = ()
     #: Whether no causes were tried on what fails.
     without_causes: bool = False
+    #: Of a part of a run, the letter that each cause has in the whole, by its name; else {}.
+    letters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def corpus(self) -> str:

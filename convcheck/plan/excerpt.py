@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from convcheck.causes.gather import Explanation, gathered, with_letters
+from convcheck.causes.gather import Explanation, gathered, letters_by_name, with_letters
 from convcheck.errors import UsageError
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.result import CallExample, CaseResult, Example, RunResult, case_verdict
@@ -22,7 +23,13 @@ def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> Run
     if not asked:
         raise UsageError(f"the run asked no case of {', '.join(selection.specs)}")
     kept = {case.id for case in select_of(catalog, asked, selection)}
-    return replace(result, cases=tuple(one for one in result.cases if one.case.id in kept))
+    cases = tuple(one for one in result.cases if one.case.id in kept)
+    return replace(result, cases=cases, letters=_letters(result))
+
+
+def _letters(result: RunResult) -> Mapping[str, str]:
+    """Return the letter of each cause in the whole run."""
+    return result.letters or letters_by_name(gathered(result.cases, result.causes))
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
@@ -57,7 +64,8 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
 
 def of_cause(result: RunResult, named: str) -> RunResult:
     """Return a run with the cases alone that a cause explains. Raises as `explanation_of` does."""
-    return replace(result, cases=explanation_of(result, named).cases)
+    cases = explanation_of(result, named).cases
+    return replace(result, cases=cases, letters=_letters(result))
 
 
 def explanation_of(result: RunResult, named: str) -> Explanation:
@@ -66,7 +74,8 @@ def explanation_of(result: RunResult, named: str) -> Explanation:
 
     Raises UsageError where it is none of the run's. What no input tells from a cause is that one.
     """
-    found = list(with_letters(gathered(result.cases, result.causes).explanations))
+    diagnosis = gathered(result.cases, result.causes)
+    found = list(with_letters(diagnosis.explanations, result.letters))
     by_name = dict(found)
     for _, one in found:
         for causes in (one.causes, *one.others):

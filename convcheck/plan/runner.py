@@ -159,14 +159,14 @@ def execute(
     judge: Judge | None = None,
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
+    every_cause: bool = False,
     journal: ResultStore | None = None,
 ) -> Execution:
     """Ask every case, by its vectors, and return the results; tell `on_result` of each as it comes.
 
-    Cases are asked in large calls, and in many, only if `thorough`. What the journal has is not
-    asked again. With `fail_fast`, the first failure ends the run. Raises as `run` does.
+    Large calls, and many, are made if `thorough`; not of what the journal has. Raises as `run`.
     """
-    setup = Setup(address, corpus, judge, timeout, catalog=catalog, causes=causes)
+    setup = Setup(address, corpus, judge, timeout, False, catalog, causes, every_cause)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend = (journal.backend if journal else None) or BackendInfo(address, "")
     restarts, interrupted, found = 0, False, dict[str, CaseResult]()

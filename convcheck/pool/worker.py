@@ -266,6 +266,7 @@ class _Worker:
         self.answers: dict[str, bool] = {}  # whether the backend answers a case, by its id
         self.siblings = Siblings()
         self.catalog, self.causes = setup.catalog, setup.causes
+        self.every_cause = setup.every_cause
         self.search: Search | None = None  # made when something fails
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
 
@@ -390,7 +391,8 @@ class _Worker:
         from convcheck.causes.search import Search
 
         if self.search is None:
-            self.search = Search(causes_in(self.causes, catalog.types), catalog)
+            causes = causes_in(self.causes, catalog.types)
+            self.search = Search(causes, catalog, self.every_cause)
         return self.search
 
     def fitting(

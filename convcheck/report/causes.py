@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from convcheck.causes.gather import Diagnosis, Explanation, with_letters
 from convcheck.judge.result import (
@@ -28,16 +29,21 @@ Shown = tuple[Case, Group, Example | CallExample]
 
 
 def told_causes(
-    found: Diagnosis, backend: str, level: Level, types: Types | None
+    found: Diagnosis,
+    backend: str,
+    level: Level,
+    types: Types | None,
+    letters: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ToldCause, ...]:
     """Return the causes of a run gated at `level` in words. `backend` is its address, '' where not
-    known; without `types`, every type is named, and no family of them.
+    known; without `types`, every type is named, and no family of them. `letters` are those that
+    causes have already, by their names.
     """
     explained = [result for one in found.explanations for result in one.cases]
     row = [result.case for result in (*explained, *found.unexplained)]
     told: set[str] = set()
     causes: list[ToldCause] = []
-    for letter, one in with_letters(found.explanations):
+    for letter, one in with_letters(found.explanations, letters):
         each = zip(letter.split("+"), one.causes, strict=True)
         new = [(mark, cause) for mark, cause in each if cause.name not in told]
         told |= {cause.name for _, cause in new}

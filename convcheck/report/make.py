@@ -53,7 +53,8 @@ def document(result: RunResult, types: Types | None = None) -> Document:
     cases = _cases(result)
     failures = [one for some in cases.values() for case in some for one in case.failures]
     found = findings_of(failures, address)
-    causes = told_causes(gathered(result.cases, result.causes), address, result.level, types)
+    diagnosis = gathered(result.cases, result.causes)
+    causes = told_causes(diagnosis, address, result.level, types, result.letters)
     coverage = tuple(covered_cases(result))
     matrices = {
         spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()

@@ -47,6 +47,33 @@ def test_a_single_case_is_told_as_one() -> None:
     assert done.stdout.splitlines()[0] == told
 
 
+def test_of_a_single_case_all_that_was_tried_is_told(tmp_path: Path) -> None:
+    out = tmp_path / "d.json"
+    asked = (
+        "diagnose",
+        "--backend",
+        "ort",
+        "--case",
+        "onnx.Cast-21/float64-to-float8e5m2/saturate=0",
+    )
+    done = convcheck(*asked, "--json", out, COLUMNS="80")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    begin = next(i for i, line in enumerate(lines) if line.startswith("tried, and how many"))
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema("diagnosis"))
+    alone = found["alone"]
+    counts = [one["answers"] for one in alone["tried"]]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] < alone["answers"]  # two together fit, and none alone
+    assert alone["fits"][0] == [one["name"] for one in found["causes"][0]["together"]]
+    assert lines[begin + 1].startswith(f"{alone['answers']}  rounds twice, through float32; and")
+    assert f"{alone['answers'] - alone['wrong']}  the rules" in lines
+    more = convcheck(*asked, "-v").stdout.splitlines()
+    assert len([line for line in more if line.strip()[:1].isdigit()]) > len(counts)
+    several = convcheck("diagnose", "--backend", TRUNCATING, *CHOICE, "--json", out)
+    assert ("tried" in several.stdout, "alone" in json.loads(out.read_text())) == (False, False)
+
+
 def test_what_is_right_has_no_cause() -> None:
     done = convcheck("diagnose", "--backend", "reference", *CHOICE)
     assert done.returncode == 0

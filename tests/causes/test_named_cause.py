@@ -39,6 +39,9 @@ def test_report_shows_one_cause(report: Path) -> None:
     assert "onnx.Cast-21/float64-to-float16" in done.stdout
     assert "truncates" not in done.stdout
     assert convcheck("report", report, "--cause", "b").stdout == done.stdout
+    assert "\nB  gives NaN" in done.stdout  # by its letter in the whole
+    narrow = convcheck("report", report, "--to", "float16", "--from", "float64").stdout
+    assert "\nB  gives NaN" in narrow
     of_a_spec = convcheck("report", report, "onnx.Cast-19", "--cause", "A").stdout
     assert "2 of 2 cases fail" in of_a_spec
 

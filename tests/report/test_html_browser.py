@@ -339,7 +339,9 @@ def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]
         assert page.locator("#cell").is_visible()
         page.keyboard.press("Escape")
         page.click(".cause button")
-        expect(page.locator(".cause .command")).to_have_count(2)
+        expect(page.locator(".cause .command")).to_have_count(3)
+        last = page.locator(".cause .command").last.inner_text()
+        assert "convcheck repro --report run.json --cause A" in last
         assert "</script><img" in page.inner_text(".cause .others")
         page.click("#clear")
         assert page.locator("img").count() == 0

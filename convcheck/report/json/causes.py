@@ -13,7 +13,7 @@ from convcheck.report.json.encode import example
 
 def causes_json(found: Diagnosis) -> tuple[form.CauseJson, ...]:
     """Return the causes of a run, that of most cases first."""
-    return tuple(_cause(letter, one) for letter, one in with_letters(found.explanations))
+    return tuple(_cause(letter, one) for letter, one in with_letters(found.explanations, {}))
 
 
 def _cause(letter: str, one: Explanation) -> form.CauseJson:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis
+from convcheck.causes.search import CLOSEST
 from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Verdict
 from convcheck.judge.words import clean
 from convcheck.report.environment import environment
@@ -34,6 +35,20 @@ class UnexplainedJson(Shape, frozen=True, kw_only=True):
     near: tuple[NearJson, ...]
 
 
+class TriedJson(Shape, frozen=True, kw_only=True):
+    """The only case that was asked, and what was tried on it."""
+
+    case: str
+    #: How many answers a rule decides.
+    answers: Count
+    #: How many of them are wrong: the rules give the others.
+    wrong: Count
+    #: What gives every answer, the plainest first; with names of causes that are at work together.
+    fits: tuple[tuple[str, ...], ...]
+    #: Each cause that gives a wrong answer, that first which gives the most answers of all.
+    tried: tuple[NearJson, ...]
+
+
 class DiagnosisJson(Shape, frozen=True, kw_only=True):
     """Why a backend fails."""
 
@@ -54,15 +69,19 @@ class DiagnosisJson(Shape, frozen=True, kw_only=True):
     unexplained: tuple[UnexplainedJson, ...]
     #: That of most cases first.
     causes: tuple[CauseJson, ...]
+    #: Where a single case was asked, and fails.
+    alone: TriedJson | None = None
 
 
-def diagnosis_text(found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool) -> str:
-    """Return a diagnosis as JSON text, a cause a line."""
-    return text_of(plain(encoded_diagnosis(found, info, tier, interrupted)))
+def diagnosis_text(
+    found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool, alone: CaseResult | None
+) -> str:
+    """Return a diagnosis as JSON text, a cause a line. `alone`: the only case that was asked."""
+    return text_of(plain(encoded_diagnosis(found, info, tier, interrupted, alone)))
 
 
 def encoded_diagnosis(
-    found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool
+    found: Diagnosis, info: BackendInfo, tier: str, interrupted: bool, alone: CaseResult | None
 ) -> DiagnosisJson:
     """Return a diagnosis as structs."""
     return DiagnosisJson(
@@ -76,6 +95,20 @@ def encoded_diagnosis(
         failing=found.failing,
         unexplained=tuple(map(_unexplained, found.unexplained)),
         causes=causes_json(found),
+        alone=_tried(alone) if alone else None,
+    )
+
+
+def _tried(case: CaseResult) -> TriedJson | None:
+    found = case.diagnosis
+    if found is None:
+        return None
+    return TriedJson(
+        case=case.case.id,
+        answers=found.answers,
+        wrong=found.wrong,
+        fits=found.fits,
+        tried=tuple(NearJson(cause=near.name, answers=near.count) for near in found.near),
     )
 
 
@@ -87,5 +120,5 @@ def _unexplained(case: CaseResult) -> UnexplainedJson:
         message=clean(case.message),
         answers=tried.answers,
         wrong=tried.wrong,
-        near=tuple(NearJson(cause=near.name, answers=near.count) for near in tried.near),
+        near=tuple(NearJson(cause=near.name, answers=near.count) for near in tried.near[:CLOSEST]),
     )

@@ -70,6 +70,8 @@ function causeDetails(cause, width) {
       h("ul", {}, cause.others.map((one) => h("li", {}, one)))),
     told.by && ruleOf({ rows: [told.by], places: told.by.place }, told.by),
     examples.map(([entry, at]) => causeExample(entry, exampleIn(data.examples[at]), width)),
+    h("p", {}, "A script of the first, from the JSON of this run:"),
+    commands([`convcheck repro --report run.json --cause ${cause.letter}`]),
   ].flat(Infinity).filter(Boolean);
 }
 
