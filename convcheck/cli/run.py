@@ -291,13 +291,12 @@ def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
     from convcheck.report.draw import side_by_side as sidebyside
     from convcheck.report.draw.console import is_terminal, put, room
     from convcheck.report.json import reports as reports_json
-    from convcheck.report.make import document
     from convcheck.report.short_names import short_names
 
     path = reports.files.get("json")
     names = short_names([turn.address for turn in turns])
     sides = [
-        sidebyside.Side(name, document(turn.done) if turn.done else None, turn.why_not)
+        sidebyside.side_of(name, turn.done, turn.why_not)
         for name, turn in zip(names, turns, strict=True)
     ]
     console = Console(stderr=path == "-")

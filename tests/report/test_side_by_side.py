@@ -17,7 +17,18 @@ from command import convcheck
 from places import GOLDEN
 from report_json import document as report_document
 from report_json import held_to_schema, render
-from report_runs import TRUNCATED, all_pass, answered, case, failing, kinds, nothing, passed, run
+from report_runs import (
+    TRUNCATED,
+    all_pass,
+    answered,
+    case,
+    explained,
+    failing,
+    kinds,
+    nothing,
+    passed,
+    run,
+)
 from rich.console import Console
 
 from convcheck.cli.turns import Turn, each
@@ -131,6 +142,34 @@ def test_reports_hold_those_of_each_run() -> None:
     document["reports"][0].pop("tier")
     with pytest.raises(ValueError, match=r"tier.*reports\[0\]"):
         struct(document, ReportsJson)
+
+
+def test_causes_that_backends_share_stand_first() -> None:
+    """One is told by `truncates`, the other by what no input tells from that."""
+    other = explained()
+    cases = [one for one in other.cases if one.diagnosis and len(one.diagnosis.fits) > 1]
+    swapped = [
+        dataclasses.replace(one, diagnosis=dataclasses.replace(d, fits=d.fits[1:]))
+        for one in cases
+        if (d := one.diagnosis)
+    ]
+    runs = [explained(), dataclasses.replace(other, cases=tuple(swapped))]
+    runs = [
+        dataclasses.replace(run, backend=BackendInfo(name, "1", name))
+        for name, run in zip(("one", "other"), runs, strict=True)
+    ]
+    sides = [sidebyside.side_of(run.backend.name, run) for run in runs]
+    lines = shown(sides, verbose=True).splitlines()
+    at = lines.index("3 causes, and the cases that each explains in each backend:")
+    heads, *counts = [line.split()[:2] for line in lines[at + 1 : at + 5]]
+    assert heads == ["one", "other"]
+    assert counts == [["4", "4"], ["1", "0"], ["1", "0"]]
+    document = json.loads(reports_json.side_by_side_text(runs, {}))
+    assert struct(held_to_schema("reports", document), ReportsJson)
+    first, *others = document["causes"]
+    assert [one["address"] for one in first["backends"]] == ["one", "other"]
+    assert [len(one["cases"]) for one in first["backends"]] == [4, 4]
+    assert [[b["address"] for b in one["backends"]] for one in others] == [["one"], ["one"]]
 
 
 def test_short_names() -> None:

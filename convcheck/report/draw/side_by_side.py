@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from convcheck.judge.result import FAILURES
+from convcheck.causes.gather import Diagnosis, gathered
+from convcheck.causes.shared import shared_causes
+from convcheck.judge.result import FAILURES, RunResult
 from convcheck.judge.words import clean
+from convcheck.report.causes import said_of
 from convcheck.report.document import Document
 from convcheck.report.draw.finding import finding_lines
 from convcheck.report.draw.layout import MAX_WIDTH, cut, labelled, paragraph
@@ -14,6 +17,7 @@ from convcheck.report.draw.side_by_side_matrix import matrices
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import WHOLE, cells, table_lines
 from convcheck.report.draw.terminal import verdict_lines
+from convcheck.report.make import document as made
 from convcheck.report.shared_findings import SharedFinding, extent, shared_findings
 from convcheck.report.short_names import compact_ids
 from convcheck.report.status import STATUSES
@@ -35,6 +39,15 @@ class Side:
     document: Document | None
     #: Why it could not be started.
     error: str = ""
+    #: The causes of its run.
+    found: Diagnosis | None = None
+
+
+def side_of(name: str, result: RunResult | None, error: str = "") -> Side:
+    """Return a backend's part of a report, given its run, or why there is none."""
+    if result is None:
+        return Side(name, None, error)
+    return Side(name, made(result), error, gathered(result.cases, result.causes))
 
 
 def side_by_side_lines(
@@ -49,6 +62,9 @@ def side_by_side_lines(
         yield from _table(ran, text_width)
         yield StyledText()
         yield from matrices(ran, width, verbose)
+        told = {side.name: side.found for side in sides if side.found}
+        causes = list(_causes(told, text_width, whole))
+        yield from (*causes, StyledText()) if causes else ()
         found = shared_findings(ran)
         for finding in found:
             yield from _finding(finding, len(ran), text_width, verbose, whole)
@@ -133,6 +149,20 @@ def _cell(word: str) -> StyledText:
     return StyledText(word, "green" if word == "pass" else style)
 
 
+# The causes.
+
+
+def _causes(found: Mapping[str, Diagnosis], width: int, whole: bool) -> Iterator[StyledText]:
+    """Yield each cause with the cases that it explains in each backend."""
+    shared = shared_causes(found)
+    if not shared:
+        return
+    said = f"{plural(len(shared), 'cause')}, and the cases that each explains in each backend:"
+    yield StyledText(said, "bold")
+    rows = [([one.cases(name) for name in found], "", said_of(one.causes)) for one in shared]
+    yield from _counted(list(found), rows, width, whole)
+
+
 # The findings.
 
 
@@ -162,24 +192,33 @@ def _digest(
         return
     said = f"{plural(len(found), 'finding')}, and the cases in which each backend has them:"
     yield StyledText(said, "bold")
-    if sum(len(_GAP) + max(len(name), 4) for name in names) > width // 2:
-        names, heads = list(names), [f"({i})" for i in range(1, len(names) + 1)]
-        order = " ".join(f"{head} {name}" for head, name in zip(heads, names, strict=True))
-        yield from paragraph(order, width, indent=0, style="dim")
-    else:
-        heads = list(names)
     shown = found if verbose or whole else found[:_LINES]
-    counts = [{name: number(len(one.members)) for name, one in each.sides} for each in shown]
-    rows = [[StyledText(), *(_cell(here.get(name, "0")) for name in names)] for here in counts]
-    titles = cells(["", *(head.rjust(4) for head in heads)], "dim")
-    first, *lines = table_lines([titles], rows, WHOLE, right=range(1, len(names) + 1))
-    yield first
-    for line, each in zip(lines, shown, strict=True):
-        line = StyledText.assemble(line, _GAP, (each.shown.id, "dim"), _GAP)
-        said = each.shown.labelled_line
-        yield StyledText.assemble(line, said if whole else cut(said, width - line.cell_len))
+    rows = []
+    for each in shown:
+        here = {name: len(one.members) for name, one in each.sides}
+        counts = [here.get(name, 0) for name in names]
+        rows.append((counts, f"{each.shown.id}{_GAP}", each.shown.labelled_line))
+    yield from _counted(names, rows, width, whole)
     if len(found) > len(shown):
         yield StyledText(f"  … and {len(found) - len(shown)} more (-v shows all)", "dim")
+
+
+def _counted(
+    names: Sequence[str], rows: Sequence[tuple[Sequence[int], str, str]], width: int, whole: bool
+) -> Iterator[StyledText]:
+    """Yield lines with a count for each backend, in columns, then an id and what is counted."""
+    heads = list(names)
+    if sum(len(_GAP) + max(len(name), 4) for name in names) > width // 2:
+        heads = [f"({i})" for i in range(1, len(names) + 1)]
+        order = " ".join(f"{head} {name}" for head, name in zip(heads, names, strict=True))
+        yield from paragraph(order, width, indent=0, style="dim")
+    titles = cells(["", *(head.rjust(4) for head in heads)], "dim")
+    counts = [[StyledText(), *(_cell(number(count)) for count in here)] for here, *_ in rows]
+    first, *lines = table_lines([titles], counts, WHOLE, right=range(1, len(names) + 1))
+    yield first
+    for line, (_, name, said) in zip(lines, rows, strict=True):
+        line = StyledText.assemble(line, _GAP, (name, "dim"))
+        yield StyledText.assemble(line, said if whole else cut(said, width - line.cell_len))
 
 
 def _tolerated(ran: Sequence[tuple[str, Document]], width: int) -> Iterator[StyledText]:

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from convcheck import __version__
+from convcheck.causes.gather import gathered
+from convcheck.causes.shared import shared_causes
 from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
-from convcheck.report.json.codec import Shape
-from convcheck.report.json.report import ReportJson
+from convcheck.report.json.causes import cause_in_words
+from convcheck.report.json.codec import Shape, plain
+from convcheck.report.json.report import CauseInWordsJson, ReportJson
 
 FORMAT: Final = "convcheck-reports/2"
 
@@ -24,6 +27,24 @@ class NotStartedJson(Shape, frozen=True, kw_only=True):
     error: str
 
 
+class SideJson(Shape, frozen=True, kw_only=True):
+    """A backend that has a cause."""
+
+    #: As on the command line.
+    address: str
+    #: The cases that it explains there.
+    cases: tuple[str, ...]
+
+
+class SharedCauseJson(Shape, frozen=True, kw_only=True):
+    """A cause of one or more backends."""
+
+    #: The causes that are at work together, mostly one.
+    together: tuple[CauseInWordsJson, ...]
+    #: Who has it.
+    backends: tuple[SideJson, ...]
+
+
 class ReportsJson(Shape, frozen=True, kw_only=True):
     """What a run of several backends found: a report of each, in the order of the command line."""
 
@@ -32,6 +53,8 @@ class ReportsJson(Shape, frozen=True, kw_only=True):
     convcheck: str
     #: Backends without a report.
     not_started: tuple[NotStartedJson, ...]
+    #: The causes of all of them, those first that most backends have.
+    causes: tuple[SharedCauseJson, ...] = ()
     reports: tuple[ReportJson, ...]
 
 
@@ -40,6 +63,22 @@ def side_by_side_text(results: Sequence[RunResult], not_started: Mapping[str, st
     the reason of each backend that could not be started.
     """
     failed = [{"address": address, "error": why} for address, why in not_started.items()]
-    head = {"format": FORMAT, "convcheck": __version__, "not_started": failed}
+    causes = plain(_shared(results))
+    head = {"format": FORMAT, "convcheck": __version__, "not_started": failed, "causes": causes}
     reports = ",\n".join(encode.text(result).rstrip() for result in results)
     return f'{json.dumps(head, indent=1)[:-2]},\n "reports": [\n{reports}\n]}}\n'
+
+
+def _shared(results: Sequence[RunResult]) -> tuple[SharedCauseJson, ...]:
+    """Return the causes of several runs, each with the backends that have it."""
+    found = {one.backend.address: gathered(one.cases, one.causes) for one in results}
+    return tuple(
+        SharedCauseJson(
+            together=tuple(map(cause_in_words, one.causes)),
+            backends=tuple(
+                SideJson(address=address, cases=tuple(c.case.id for e in mine for c in e.cases))
+                for address, mine in one.sides.items()
+            ),
+        )
+        for one in shared_causes(found)
+    )
