@@ -274,4 +274,4 @@ def _is_plain(hop: Hop) -> bool:
     """Return whether x goes through a type that has all of its numbers, or becomes whole."""
     if isinstance(hop.type, str):
         return hop.type in (WHOLE, MAGNITUDE)
-    return not (hop.no_specials or hop.normal_only or hop.by_code)
+    return not (hop.subnormals or hop.no_specials or hop.normal_only or hop.by_code)
