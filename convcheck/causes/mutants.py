@@ -20,6 +20,7 @@ from convcheck.numerics.format import Bits, Codes, Format, Numeric, Text
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import REAL, Case, Spec
+from convcheck.semantics.alike import Meaning
 from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.evaluate import CHUNK, points_of
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Expected, Reading
@@ -164,7 +165,8 @@ def _of_pair(
 ) -> Iterator[tuple[Case, list[Mutant]]]:
     points: dict[Hashable, Points] = {}
     planted: dict[Hashable, _Planted] = {}
-    keys = []
+    keys, whole = [], False
+    applying = [cause for cause in causes if cause.applies_to(cases[0])]
     for case in cases:
         spec, vectors = corpus.catalog.specs[case.spec], corpus.vectors(case)
         assert isinstance(vectors, VectorSet)  # noqa: S101
@@ -173,8 +175,9 @@ def _of_pair(
         keys.append((content, _depends_on(spec, case)))
         if keys[-1] not in planted:
             there = points.setdefault(content, points_of(case, bits))
-            planted[keys[-1]] = _plant(Asked.of(spec, case, there), causes)
-    if corpus.tier == "edge":
+            planted[keys[-1]] = _plant(Asked.of(spec, case, there), applying)
+            whole = whole or vectors.coverage == "exhaustive"
+    if corpus.tier == "edge" and not whole:
         types = corpus.catalog.types.types.values()
         formats = tuple(dict.fromkeys(each.format for each in types))
         _look_further(list(planted.values()), formats, corpus.seed)
@@ -197,16 +200,21 @@ class _Planted:
 
 
 def _plant(asked: Asked, causes: Sequence[Cause]) -> _Planted:
-    """Plant every cause that applies to a case, and ask each the vectors."""
+    """Plant causes that apply to a case, and ask each the vectors: those once that make the same
+    of it.
+    """
     planted = _Planted(asked.spec, asked.case)
     if all((reading.patterns == UNDEFINED).all() for reading in asked.due.readings):
         return planted
     right, ends = right_program(asked.spec, asked.case), _ends(asked.case)
+    caught: dict[Meaning, int] = {}
     for cause in causes:
         program = compile_wrong(asked.spec, asked.case, (cause,))
-        if program is None or not cause.applies_to(asked.case):
+        if program is None:
             continue
-        if count := fewest(asked.counts(asked.wrong(program))):
+        if program.meaning not in caught:
+            caught[program.meaning] = fewest(asked.counts(asked.wrong(program)))
+        if count := caught[program.meaning]:
             planted.found.append(Mutant(asked.case, cause, count))
         elif ends is None or may_differ(program, right, ends):
             planted.left[cause] = program
@@ -260,9 +268,12 @@ def spread(bits: Bits, most: int) -> Bits:
 
 def _observe(planted: _Planted, asked: Asked) -> None:
     """Move what other inputs show from what is left to what is found."""
+    looked: dict[Meaning, tuple[Asked, list[Mask]]] = {}
     for cause, program in list(planted.left.items()):
-        part = asked.touched_by(program)
-        wrong = part.wrong(program)
+        if program.meaning not in looked:
+            part = asked.touched_by(program)
+            looked[program.meaning] = part, part.wrong(program)
+        part, wrong = looked[program.meaning]
         counts = planted.counts[cause] = planted.counts.get(cause, 0) + part.counts(wrong)
         if fewest(counts):
             witness = next(part.points.bits[mask.argmax()] for mask in wrong if mask.any())

@@ -20,6 +20,7 @@ DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _OUT_OF_SIGHT = 6000  # decimal exponents beyond this are outside every format here
+_KEPT = 1 << 14  # texts of codes, which many causes are asked for
 _TOLD_APART = 4000  # more digits than any midpoint of a format has (float64: 768)
 
 
@@ -91,6 +92,7 @@ def spell(fmt: Numeric, code: int) -> str:
     return _readable(_shortest_decimal(fmt, code & fmt.magnitude_mask, value))
 
 
+@lru_cache(_KEPT)
 def plain_text(fmt: Numeric, code: int) -> str:
     """Print a code in plain notation, reading back to the same value; INF and NaN spelled so."""
     special = spell_special(fmt, code)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from convcheck.numerics.decimal import PLAIN as PLAIN_NOTATION
@@ -11,6 +13,7 @@ from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import nearest_even, round_to
 from convcheck.semantics.expected import PARSES_TO_X, PLAIN, PLAIN_TO_X
 
+_KEPT = 1 << 14  # texts, which are asked for again: in every placement, and of many causes
 _SPECIALS = {
     "inf": "Inf",
     "+inf": "Inf",
@@ -21,6 +24,7 @@ _SPECIALS = {
 }
 
 
+@lru_cache(_KEPT)
 def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
     """Return whether a printed text is right for a code of its source under a text pattern.
 
