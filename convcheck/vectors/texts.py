@@ -13,6 +13,9 @@ from convcheck.vectors.model import Coverage, Tier
 
 _DIGITS = 20  # significant digits that a literal may have before specs call it undefined
 _HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
+# A midpoint that is off by 2^-n of itself is one again in bfloat16, in float16 and in float32, in
+# this order, but in no more precise one of them.
+_OFF = (10, 14, 30)
 _BINADES = 300  # about so many literals at most, one a binade
 _SPELLINGS = (
     "INF", "+INF", "inf", "+inf", "Inf", "-INF", "-inf", "-Inf", "NaN", "nan", "NAN",
@@ -65,7 +68,8 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
     literals: list[str] = []
     for index, magnitude in enumerate(chosen):
         sign = "-" if index % 2 and target.signed else ""
-        literals += [sign + text for text in _literals_near(finer.value(magnitude))]
+        near = _literals_near(finer.value(magnitude)) + _beside(finer, magnitude, target)
+        literals += [sign + text for text in near]
     return literals + _one_a_binade(finer, binades_of(finer, last), rng)
 
 
@@ -96,6 +100,18 @@ def _literals_near(value: Fraction) -> list[str]:
                 str(d) for d in (below - unit, below + unit) if len(d.as_tuple().digits) <= _DIGITS
             ]
     return [str(below), str(above)]
+
+
+def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
+    """A literal beside a midpoint, on the side of the odd neighbour, which is the nearest: none
+    where a type in between is no more precise than the destination.
+    """
+    places = [n for n in _OFF if n > target.mantissa + 2]
+    if magnitude % 2 == 0 or not places:
+        return []
+    lower = magnitude // 2
+    off = Fraction(1 if lower % 2 == 0 else -1, 1 << places[lower // 2 % len(places)])
+    return [str(_divide(finer.value(magnitude) * (1 + off), ROUND_FLOOR))]
 
 
 def _divide(value: Fraction, way: str) -> Decimal:
