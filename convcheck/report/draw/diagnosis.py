@@ -70,7 +70,7 @@ def tried_lines(
     tried.insert(place, (right, "the rules"))
     shown = tried if verbose else tried[: max(_TRIED, place + 1)]
     yield StyledText()
-    head = f"tried, and how many of {number(found.answers)} answers each gives"
+    head = f"tried, and how many of {plural(found.answers, 'answer')} each gives"
     yield StyledText(head, "bold")
     widest = max(len(number(count)) for count, _ in shown)
     for count, said in shown:
