@@ -74,6 +74,16 @@ class UnavailableError(ConvcheckError):
     exit_code = 4
 
 
+def in_a_line(error: BaseException) -> str:
+    """Return an error of convcheck's own: what was raised, and in which line of the code."""
+    import traceback
+    from pathlib import Path
+
+    said = traceback.format_exception_only(error)[-1].strip()
+    [*_, frame] = traceback.extract_tb(error.__traceback__) or [None]
+    return f"{said} ({Path(frame.filename).name}:{frame.lineno})" if frame else said
+
+
 class SystemLimitError(ConvcheckError):
     """The system refuses what was asked of it: a full device, too many open files."""
 

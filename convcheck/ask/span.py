@@ -31,7 +31,9 @@ def ask_span(
     `held` against the answers.
     """
     tally = _asked(backend, job, span, program, form, note, held)
-    return replace(tally, fits=held.of(tally)) if held else tally
+    if not held:
+        return tally
+    return replace(tally, fits=held.of(tally), search_fault=held.fault)
 
 
 def _asked(

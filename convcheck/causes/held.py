@@ -6,14 +6,16 @@ as what is due is; an answer that is not that is evaluated by itself. Nothing is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import cast
+from functools import wraps
+from typing import ParamSpec, cast
 
 import numpy as np
 
 from convcheck.causes.search import Search, judged_ones
 from convcheck.causes.trial import Trial
+from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.result import Fit
@@ -28,6 +30,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.model import VectorSet
 
+P = ParamSpec("P")
 _BLOCK = 1 << 14  # codes that are evaluated at a time: what the work needs stays in the cache
 
 
@@ -41,15 +44,36 @@ class _Candidate:
     chunks: dict[int, list[Piece]] = field(default_factory=dict)
 
 
+def _costs_nothing(method: Callable[P, None]) -> Callable[P, None]:
+    """Return a method of `Held` that costs the case nothing if it raises: then no cause is told."""
+
+    @wraps(method)
+    def safe(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(*args, **kwargs)
+        except Exception as error:
+            held = cast(Held, args[0])
+            held.left, held.fault = [], in_a_line(error)
+
+    return safe
+
+
 class Held:
-    """What still gives every answer of a span."""
+    """What still gives every answer of a span. A fault here costs the case its causes alone."""
 
     def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
         """Take what gives every answer to the vectors of a case."""
         self.spec, self.case = search.catalog.specs[case.spec], case
         self.source = cast(Numeric, case.inputs[0].format)
         self.target = cast(Numeric, case.outputs[0].format)
-        programs = [(f, compile_wrong(self.spec, case, search.named(f.names))) for f in fits]
+        self.left: list[_Candidate] = []
+        self.fault = ""  # the error in which this ended
+        self._begin(search, fits)
+
+    @_costs_nothing
+    def _begin(self, search: Search, fits: Iterable[Fit]) -> None:
+        named = ((fit, search.named(fit.names)) for fit in fits)
+        programs = ((fit, compile_wrong(self.spec, self.case, causes)) for fit, causes in named)
         self.left = [_Candidate(fit, program) for fit, program in programs if program]
 
     def of(self, tally: Tally) -> tuple[Fit, ...] | None:
@@ -57,10 +81,11 @@ class Held:
         was declined: no conversion does that.
         """
         crashed = any(key.sort == "crashed" for key in tally.entries)
-        if crashed or tally.faults or tally.declined:
+        if crashed or tally.faults or tally.declined or self.fault:
             return None
         return tuple(candidate.fit for candidate in self.left)
 
+    @_costs_nothing
     def expect(self, first: int, end: int, size: int, tile: int) -> None:
         """Look up what candidates say of codes that are asked in chunks of one size."""
         for candidate in self.left:
@@ -68,16 +93,19 @@ class Held:
             chunks = zip(range(first, end, size), in_chunks(said, first, end, size), strict=True)
             candidate.chunks.update(chunks)
 
+    @_costs_nothing
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
         """Drop what does not give the answers to the codes from `at` on, of which that is due."""
         if self.left:
             free = [slice(a - at, b - at) for stretch, a, b in due if _is_free(stretch)]
             self.left = [one for one in self.left if self._gives_chunk(one, at, free, got)]
 
+    @_costs_nothing
     def codes(self, codes: Codes, got: Codes) -> None:
         """Drop what does not give the answers to codes."""
         self.left = [one for one in self.left if self._gives(one, codes, got)]
 
+    @_costs_nothing
     def elements(self, vectors: VectorSet, answers: Answers) -> None:
         """Drop what does not give the answers to codes that were asked with all that finds out
         which of them are refused.

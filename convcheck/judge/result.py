@@ -193,6 +193,8 @@ class CaseDiagnosis:
     fits: tuple[Names, ...] = ()
     #: What comes closest where nothing does; or everything that gives a wrong answer, if asked for.
     near: tuple[Near, ...] = ()
+    #: Where the search ended in an error of convcheck's own: that. Then nothing was found.
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -342,11 +344,21 @@ def corpus_of(corpora: tuple[tuple[str, str], ...]) -> str:
 
 
 def remarks(restarts: int, cases: tuple[CaseResult, ...]) -> tuple[str, ...]:
-    """Say how often the backend was restarted, and how many calls were not asked."""
+    """Say how often the backend was restarted, how many calls were not asked, and of what no causes
+    were found for an error of convcheck's own.
+    """
     said = [f"the backend was restarted {plural(restarts, 'time')}"] if restarts else []
     if left := sum(case.left_out for case in cases):
         said.append(not_asked(left))
+    faults = [(one.case.id, one.diagnosis.fault) for one in cases if one.diagnosis]
+    if failed := [f"{case}: {search_failed(fault)}" for case, fault in faults if fault]:
+        said.append(failed[0] + (f" (and {len(failed) - 1:,} more)" if len(failed) > 1 else ""))
     return tuple(said)
+
+
+def search_failed(fault: str) -> str:
+    """Say that no causes were found, for an error of convcheck's own."""
+    return f"the search for causes failed, a fault of convcheck: {fault}"
 
 
 def not_asked(count: int) -> str:

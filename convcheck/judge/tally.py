@@ -111,7 +111,8 @@ class Tally:
     `faults` are groups of answers that had no form, of calls that failed for no element's sake,
     and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
     of `asked` that are not of a span. `decisions` are those that are named by number. `fits` is
-    what gives all of its answers, the plainest first; None where no cause was tried.
+    what gives all of its answers, the plainest first; None where no cause was tried. `search_fault`
+    is the error of convcheck's own in which the search for that ended, '' where it did not.
     """
 
     asked: Mapping[int, int]
@@ -124,6 +125,7 @@ class Tally:
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     whole: Whole | None = None
     fits: tuple[Fit, ...] | None = None
+    search_fault: str = ""
 
     @property
     def answered(self) -> bool:
@@ -169,7 +171,8 @@ def merge(tallies: Iterable[Tally]) -> Tally:
     declined, vectors = (sum(getattr(t, n) for t in tallies) for n in ("declined", "vectors"))
     of_each, by_number = dict(sorted(asked.items())), dict(sorted(decisions.items()))
     fits = _fitting_all([tally.fits for tally in tallies])
-    return Tally(of_each, found, covered, first, declined, vectors, by_number, fits=fits)
+    said = min((t.search_fault for t in tallies if t.search_fault), default="")
+    return Tally(of_each, found, covered, first, declined, vectors, by_number, None, fits, said)
 
 
 def _fitting_all(parts: Sequence[tuple[Fit, ...] | None]) -> tuple[Fit, ...] | None:
@@ -223,16 +226,16 @@ def finish(
 def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
     """Return what explains the answers of all parts of a case that fails, where that was tried."""
     failing = [group for group in groups if group.verdict in FAILURES]
-    if tally.fits is None or not failing:
+    if (tally.fits is None and not tally.search_fault) or not failing:
         return None
     free: dict[int, int] = defaultdict(int)
     for key, entry in tally.entries.items():
         if key.sort == "undefined" and not key.placement:
             free[key.decision] = max(free[key.decision], entry.count)
     wrong = sum(group.count for group in failing if not group.placement)
-    fits = dict.fromkeys(fit.names for fit in tally.fits)
+    fits = dict.fromkeys(fit.names for fit in tally.fits or ())
     answers = sum(tally.asked.values()) - sum(free.values())
-    return CaseDiagnosis(answers, wrong, tuple(fits))
+    return CaseDiagnosis(answers, wrong, tuple(fits), fault=tally.search_fault)
 
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:

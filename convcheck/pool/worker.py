@@ -45,7 +45,7 @@ from convcheck.backends.protocol import (
     last_words,
     open_backend,
 )
-from convcheck.errors import ConvcheckError, SpecError, UnavailableError
+from convcheck.errors import ConvcheckError, SpecError, UnavailableError, in_a_line
 from convcheck.judge.answers import (
     ANOTHER,
     ANSWERED,
@@ -61,7 +61,7 @@ from convcheck.judge.calls import tally_of_calls
 from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.form import form_complaint
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Fit, Group
+from convcheck.judge.result import FAILURES, BackendInfo, CaseDiagnosis, CaseResult, Fit, Group
 from convcheck.judge.tally import MAIN, Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.limits import Limits
@@ -341,8 +341,8 @@ class _Worker:
         tally = tally_of(vectors, answers, job.main, more)
         if self.siblings.doubt is not None and job.before is None:
             return tally
-        fits = self.fitting(job, vectors, answers, tally)
-        return replace(tally, fits=None if more else fits)
+        fitted = self.fitting(job, vectors, answers, tally)
+        return tally if more else fitted
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
         """Return whether no later version of the run is answered: what was not asked in this
@@ -382,7 +382,12 @@ class _Worker:
         from convcheck.causes.search import diagnose
 
         search = self.searching(self.catalog)
-        found = diagnose(search, vectors, answers, partial(self.further, job))
+        try:
+            found = diagnose(search, vectors, answers, partial(self.further, job))
+        except DiedError:
+            raise
+        except Exception as error:  # costs the case its causes, not its verdict
+            found = CaseDiagnosis(0, 0, fault=in_a_line(error))
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
     def searching(self, catalog: Catalog) -> Search:
@@ -395,20 +400,23 @@ class _Worker:
             self.search = Search(causes, catalog, self.every_cause)
         return self.search
 
-    def fitting(
-        self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally
-    ) -> tuple[Fit, ...] | None:
-        """Return what gives all answers to the vectors of a case that is asked in spans, too; None
-        where nothing is wrong with them, or no cause is tried.
+    def fitting(self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally) -> Tally:
+        """Return the tally of the vectors of a case that is asked in spans, too, with what gives
+        all answers to them; without where nothing is wrong with them, or no cause is tried.
         """
-        found = None
+        found, fault = None, ""
         if self.causes and self.catalog and tally.failing:
             from convcheck.causes.search import fits_of
 
             search = self.searching(self.catalog)
-            found = fits_of(search, vectors, answers, partial(self.further, job))
+            try:
+                found = fits_of(search, vectors, answers, partial(self.further, job))
+            except DiedError:
+                raise
+            except Exception as error:  # costs the case its causes, not its verdict
+                fault = in_a_line(error)
         self.fits = job.case.id, found
-        return found
+        return replace(tally, fits=found, search_fault=fault)
 
     def held(self, job: Job) -> Held | None:
         """Return the causes to be held against a span: what gives all answers to the vectors of its

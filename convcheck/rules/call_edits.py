@@ -9,7 +9,8 @@
       beyond: wrap                     # what becomes of one that the output's type cannot hold
       by-zero: dies                    # a division by zero ends the process
     steps:
-      names: [data, scale, shift, moved, emulated, output]     # inputs and lines, in their order
+      names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
+                                       # their inputs and then their lines, in their order
       lines: {moved: {be: EXPRESSION, without: EXPRESSION}}
       in: float32                      # every operation is rounded to that type
       once: [moved]                    # the line is rounded as a whole
@@ -107,7 +108,7 @@ class StepsEdit:
     #: The body of the specs that it edits.
     body: ClassVar[str] = "steps"
 
-    #: Of the inputs and lines, in order; () where no line is named.
+    #: The inputs and lines of the specs that it is for, in order; () for any spec.
     names: tuple[str, ...]
     #: Name -> the edit of its line.
     lines: tuple[tuple[str, LineEdit], ...]

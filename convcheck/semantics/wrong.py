@@ -143,10 +143,12 @@ def _asked(spec: Spec, case: Case) -> Spec:
 
 @lru_cache(_KEPT)
 def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
-    """Return a spec of the rules that causes add, and the spec below it, as they have edited it."""
+    """Return a spec of the rules that causes add, and the spec below it, as they have edited it.
+    A cause that is there twice counts once.
+    """
     above: tuple[Rule, ...] = ()
     below = spec
-    for cause in reversed(causes):
+    for cause in reversed(dict.fromkeys(causes)):
         if cause.rounds:
             above = tuple(_rounding(rule, cause.rounds) for rule in above)
             below = _rounding_all(below, cause.rounds)

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from places import ROOT
 from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
@@ -19,10 +21,12 @@ from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.rules.causes import Cause, CauseFile
-from convcheck.rules.load import Catalog
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.expected import REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import DEADLY, CallReading
+from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]
@@ -171,6 +175,35 @@ def test_a_planted_bug_has_its_own_cause_and_one_other_answer_refutes_it(
         )
         assert refuted
         assert refuted.fits == ()
+
+
+NAMED = ("be: (emulated + shift) / scale,   with: shift, without:", "be:")
+WITHOUT_SHIFT = {"shift-kept", "shift-not-given-back", "shift-ignored"}
+ORDERED = ("scale: T_F, shift: T_F}", "shift: T_F, scale: T_F}")
+CALLED = ("moved", "met")
+
+
+@pytest.mark.parametrize("change", [NAMED, ORDERED, CALLED])
+def test_edits_of_lines_are_for_specs_with_these_lines(
+    change: tuple[str, str], tmp_path: Path
+) -> None:
+    """In a spec whose lines have other names, order or inputs, they have no meaning."""
+    text = (ROOT / "specs/openvino/fake-convert-13.yaml").read_text().partition("examples:")[0]
+    assert change[0] in text
+    text = text.replace("op: openvino.FakeConvert", "op: acme.Emulate").replace(*change)
+    (tmp_path / "acme.yaml").write_text(text)
+    catalog = load([tmp_path])
+    name = "acme.Emulate-13/float16-float16/scalar/destination_type=f8e4m3"
+    calls = Corpus(catalog, "edge", 0, ()).vectors(find_case(catalog, name, None, None, ()))
+    assert isinstance(calls, CallSet)
+    edits = wrong_calls(catalog.specs["acme.Emulate-13"], calls.case, calls.calls)
+    shifting = [one for name, one in CAUSES.items() if name.startswith(("shift-", "reciprocal"))]
+    asked_of = {cause.name for cause in shifting if list(edits((cause,)))}
+    assert asked_of == (WITHOUT_SHIFT if change is NAMED else set())
+    assert list(edits((CAUSES["steps-in-bfloat16"],)))
+    due = [_answer(expected.readings[0]) for expected in calls.expected]
+    answers = _with(answered(calls, due), 0, lambda array: array ^ 1)
+    assert diagnose_calls(tuple(CAUSES.values()), catalog, calls, answers)
 
 
 BLIND = """\

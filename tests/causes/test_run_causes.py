@@ -60,6 +60,29 @@ def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
     assert all("diagnosis" not in case for case in found["cases"])
 
 
+FAULT = "the search for causes failed, a fault of convcheck: KeyError: 'planted' (search_faults.py:"
+
+
+def test_a_fault_of_the_search_costs_no_verdict_and_is_said_once(
+    whole: tuple[str, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "run.json"
+    planted = ("run", "--backend", "tests.planted.search_faults:NoSearch", *CHOICE)
+    done = convcheck(*planted, "--json", out, COLUMNS="200")
+    assert done.returncode == 1, done.stderr
+    said = " ".join(done.stdout.split())
+    assert said.count("the search for causes failed") == 1
+    assert f"note: onnx.Cast-21/float32-to-float16: {FAULT}" in said
+    assert "(and 3 more)" in said
+    found, due = (json.loads(path.read_text()) for path in (out, whole[1]))
+    jsonschema.validate(found, schema("report"))
+    assert [case["groups"] for case in found["cases"]] == [case["groups"] for case in due["cases"]]
+    assert all(case["diagnosis"]["fault"].startswith("KeyError") for case in found["cases"])
+    told = convcheck("diagnose", "--report", out, COLUMNS="200")
+    assert " ".join(told.stdout.split()).count(FAULT) == 4
+    assert told.returncode == 1
+
+
 def test_verbose_has_both(whole: tuple[str, Path]) -> None:
     done = convcheck("report", whole[1], "-v")
     assert "\nA  truncates" in done.stdout

@@ -82,6 +82,17 @@ def result(vectors: VectorSet, answers: Answers) -> CaseResult:
     return replace(judge(vectors, answers), diagnosis=told(vectors, answers))
 
 
+def test_a_cause_that_is_there_twice_counts_once() -> None:
+    case = vectors_of(WIDE).case
+    for name in ("through-float32", "inf-saturates"):
+        once, twice = (
+            compile_wrong(CATALOG.specs[case.spec], case, (CAUSES[name],) * n) for n in (1, 2)
+        )
+        assert once
+        assert twice
+        assert once.meaning == twice.meaning
+
+
 @pytest.mark.parametrize("name", list(CAUSES))
 def test_each_cause_is_found_in_the_answers_that_it_gives(name: str) -> None:
     cause = CAUSES[name]

@@ -74,6 +74,7 @@ examples:
   - {from: float19, to: bfloat16, x: "1", gives: "1"}
 """
 BACKENDS = "tests.planted.rounding_backends"
+FAULTY = "tests.planted.search_faults"
 
 
 @pytest.fixture(autouse=True)
@@ -89,8 +90,10 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def command(specs: Path, *options: Any, backend: str = "Truncating") -> list[Any]:
-    choice = ["run", "acme.Convert-1", "--specs", specs, "--backend", f"{BACKENDS}:{backend}"]
+def command(
+    specs: Path, *options: Any, backend: str = "Truncating", file: str = BACKENDS
+) -> list[Any]:
+    choice = ["run", "acme.Convert-1", "--specs", specs, "--backend", f"{file}:{backend}"]
     return [*choice, "--tier", "exhaustive", *options]
 
 
@@ -146,6 +149,27 @@ def test_a_case_that_kills_is_not_explained(specs: Path, tmp_path: Path) -> None
     assert case["verdict"] == "crashed"
     assert case.get("diagnosis") is None
     assert all(group["count"] == 1 for group in case["groups"] if group["verdict"] == "crashed")
+
+
+@pytest.mark.parametrize("fault", ["NoSearch", "NoHolding"])
+def test_a_fault_of_the_search_costs_a_sweep_its_causes_alone(
+    specs: Path, whole: Path, tmp_path: Path, fault: str
+) -> None:
+    shards = [tmp_path / f"{i}.json" for i in (1, 2)]
+    for i, path in enumerate(shards, 1):
+        options = ("--shard", f"{i}/2", "-q", "--json", path)
+        convcheck(*command(specs, *options, backend=fault, file=FAULTY))
+    out = tmp_path / "out.json"
+    done = convcheck("merge", "--specs", specs, *shards, "--json", out, COLUMNS="200")
+    assert done.returncode == 1, done.stderr
+    assert " ".join(done.stdout.split()).count("the search for causes failed") == 1
+    found, due = (json.loads(path.read_text())["cases"] for path in (out, whole))
+    told = [case.pop("diagnosis", None) for case in found]
+    assert [case.pop("diagnosis", None) for case in due] != told
+    assert found == due
+    [one] = filter(None, told)
+    assert one["fault"].startswith("KeyError: 'planted'")
+    assert one["fits"] == []
 
 
 def test_a_run_that_was_killed_goes_on(specs: Path, whole: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import Diagnosis
 from convcheck.causes.search import CLOSEST
-from convcheck.judge.result import CaseResult, CauseInWords
+from convcheck.judge.result import CaseResult, CauseInWords, search_failed
 from convcheck.judge.words import clean
 from convcheck.report.causes import said_of
 from convcheck.report.document import ToldCause
@@ -47,6 +47,8 @@ def _unexplained(cases: Sequence[CaseResult], width: int, verbose: bool) -> Iter
 def _closest(case: CaseResult) -> str:
     """Say what comes closest to the answers of a case."""
     found = case.diagnosis
+    if found and found.fault:
+        return search_failed(found.fault)
     if found is None or not found.near:
         return f"{case.verdict}  {clean(case.message)}".rstrip()
     tried = [f"{near.name} {near.count}" for near in found.near[:CLOSEST]]
@@ -60,7 +62,7 @@ def tried_lines(
     gives that gives a wrong one, and how many the rules. `verbose`: each of them.
     """
     found, by_name = case.diagnosis, {cause.name: cause for cause in causes}
-    if found is None:
+    if found is None or found.fault:
         return
     together = [fit for fit in found.fits if len(fit) > 1]
     tried = [(found.answers, said_of([by_name[name] for name in fit])) for fit in together]

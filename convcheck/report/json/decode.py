@@ -177,7 +177,7 @@ def _diagnosis(found: form.CaseDiagnosisJson | None) -> judged.CaseDiagnosis | N
     if found is None:
         return None
     near = tuple(judged.Near(one.cause, one.answers) for one in found.near)
-    return judged.CaseDiagnosis(found.answers, found.wrong, found.fits, near)
+    return judged.CaseDiagnosis(found.answers, found.wrong, found.fits, near, found.fault)
 
 
 def case_named(head: form.CaseHeadJson, types: Types) -> Case:

@@ -33,6 +33,8 @@ class UnexplainedJson(Shape, frozen=True, kw_only=True):
     wrong: Count
     #: What comes closest.
     near: tuple[NearJson, ...]
+    #: The error of convcheck's own in which the search ended.
+    fault: str = ""
 
 
 class TriedJson(Shape, frozen=True, kw_only=True):
@@ -121,4 +123,5 @@ def _unexplained(case: CaseResult) -> UnexplainedJson:
         answers=tried.answers,
         wrong=tried.wrong,
         near=tuple(NearJson(cause=near.name, answers=near.count) for near in tried.near[:CLOSEST]),
+        fault=tried.fault,
     )

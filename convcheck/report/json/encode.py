@@ -125,7 +125,7 @@ def _diagnosis(found: judged.CaseDiagnosis | None) -> form.CaseDiagnosisJson | N
         return None
     near = tuple(form.NearJson(cause=one.name, answers=one.count) for one in found.near)
     return form.CaseDiagnosisJson(
-        answers=found.answers, wrong=found.wrong, fits=found.fits, near=near
+        answers=found.answers, wrong=found.wrong, fits=found.fits, near=near, fault=found.fault
     )
 
 

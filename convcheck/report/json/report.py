@@ -260,6 +260,8 @@ class CaseDiagnosisJson(Shape, frozen=True, kw_only=True):
     fits: tuple[tuple[str, ...], ...]
     #: What comes closest where nothing gives them all.
     near: tuple[NearJson, ...]
+    #: The error of convcheck's own in which the search ended.
+    fault: str = ""
 
 
 class CauseInWordsJson(Shape, frozen=True, kw_only=True):
@@ -436,6 +438,8 @@ class TallyJson(Shape, frozen=True, kw_only=True):
     vectors: Count
     #: What gives all of the answers, the plainest first; None where no cause was tried.
     fits: tuple[FitJson, ...] | None = None
+    #: The error of convcheck's own in which the search for causes ended.
+    search_fault: str = ""
 
 
 class PartJson(Shape, frozen=True, kw_only=True):

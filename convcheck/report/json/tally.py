@@ -37,6 +37,7 @@ def encoded_tally(tally: Tally, case: Case, decisions: tuple[Decision, ...]) -> 
         declined=tally.declined,
         vectors=tally.vectors,
         fits=None if tally.fits is None else tuple(map(_fit, tally.fits)),
+        search_fault=tally.search_fault,
     )
 
 
@@ -116,6 +117,7 @@ class _Reading:
         decisions = named(self.decisions, entries)
         declined, vectors = found.declined, found.vectors
         made = Tally(asked, entries, covered, faults, declined, vectors, decisions)
+        made = replace(made, search_fault=found.search_fault)
         if found.fits is None:
             return made
         return replace(made, fits=tuple(Fit(fit.causes, fit.reading) for fit in found.fits))

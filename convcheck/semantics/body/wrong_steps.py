@@ -19,8 +19,8 @@ from convcheck.numerics.format import Float, Format
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
-from convcheck.rules.expression import Expression, renamed
-from convcheck.rules.model import Attributes, Case, DType, Spec
+from convcheck.rules.expression import names_in
+from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
 from convcheck.semantics.body.steps import CompiledSteps, Run, layout_of, outside_of, target_of
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
@@ -30,7 +30,6 @@ from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # programs
-_Places = Mapping[str, str]  # the names of an edit -> those of the spec
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,9 @@ class WrongSteps:
         """Take the calls of a case."""
         self.spec, self.case, self.calls = spec, case, calls
         self.layout = layout_of(spec, case)
-        self.outside = outside_of(spec.body_as(Steps), self.layout, case)
+        steps = spec.body_as(Steps)
+        self.outside = outside_of(steps, self.layout, case)
+        self._names = (*(name for name, _ in spec.inputs), *(line.name for line in steps.lines))
         ends = np.cumsum([call[0].size for call in calls]).tolist()
         self._parts = [slice(*ends_of) for ends_of in zip([0, *ends], ends, strict=False)]
         self._unedited = (), case.attributes
@@ -102,25 +103,18 @@ class WrongSteps:
         steps, mode, through = self.spec.body_as(Steps), NEAREST, None
         readings, data = list(steps.readings), self.case.inputs[0]
         for edit in edits:
-            places = self._places(edit)
-            if places is None:
+            if edit.names not in ((), self._names):
                 return None
-            steps = replace(steps, lines=tuple(_line(line, edit, places) for line in steps.lines))
+            steps = replace(steps, lines=tuple(_line(line, edit) for line in steps.lines))
             mode = edit.rounds or mode
             through = cast(Float, edit.cast.format) if edit.cast else through
-            readings = [_reading(reading, edit, places, data) for reading in readings]
+            readings = [_reading(reading, edit, data) for reading in readings]
+        if not _is_computable(steps, self.layout):
+            return None
         case = replace(self.case, attributes=tuple(attributes.items()))
         distinct = {(r.within, r.once, r.narrow): r for r in readings}
         key = edits, case.attributes
         return _Edited(key, case, steps, tuple(distinct.values()), mode, through)
-
-    def _places(self, edit: StepsEdit) -> dict[str, str] | None:
-        """Return the names of the spec by those of an edit; None where these are not as many."""
-        lines = self.spec.body_as(Steps).lines
-        names = (*(name for name, _ in self.spec.inputs), *(line.name for line in lines))
-        if edit.names and len(edit.names) != len(names):
-            return None
-        return dict(zip(edit.names, names, strict=bool(edit.names)))
 
     def _chain(
         self, made: CompiledSteps, reading: StepsReading, begin: Hashable
@@ -215,27 +209,32 @@ def _taken(before: Callable[[], Run], line: StepsLine, target: Format, answer: R
     return after
 
 
-def _line(line: StepsLine, edit: StepsEdit, places: _Places) -> StepsLine:
+def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
     """Return a line with the expressions that an edit gives it."""
-    found = next((e for name, e in edit.lines if places[name] == line.name), LineEdit(None, None))
+    found = dict(edit.lines).get(line.name, LineEdit(None, None))
     return replace(
         line,
-        be=_or_own(found.be, line.be, places),
-        otherwise=_or_own(found.otherwise, line.otherwise, places),
+        be=found.be if found.be and line.be else line.be,
+        otherwise=found.otherwise if found.otherwise and line.otherwise else line.otherwise,
     )
 
 
-def _or_own(
-    edited: Expression | None, own: Expression | None, places: _Places
-) -> Expression | None:
-    return renamed(edited, places) if edited and own else own
+def _is_computable(steps: Steps, layout: Layout) -> bool:
+    """Return whether each expression is over inputs that there are, and lines before it."""
+    known = {name for name, _ in layout.shapes}
+    for line in steps.lines:
+        expression = line.be if not line.needs or line.needs in known else line.otherwise
+        if expression and not names_in(expression) <= known:
+            return False
+        known.add(line.name)
+    return True
 
 
-def _reading(reading: StepsReading, edit: StepsEdit, places: _Places, data: DType) -> StepsReading:
+def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReading:
     """Return a reading that rounds where an edit says."""
     within = ((data.name, edit.within),) if edit.within else reading.within
     once, narrow = (
-        own if lines is None else frozenset(places[name] for name in lines)
+        own if lines is None else frozenset(lines)
         for lines, own in ((edit.once, reading.once), (edit.narrow, reading.narrow))
     )
     return replace(reading, within=within, once=once, narrow=narrow)

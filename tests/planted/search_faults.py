@@ -1,0 +1,29 @@
+"""Backends that truncate, in whose workers the search for causes has a fault: it is convcheck's."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+from convcheck.causes.held import Held
+from convcheck.rules.load import Catalog
+from tests.planted.rounding_backends import Truncating
+
+
+def _raising(*given: object) -> None:
+    raise KeyError("planted")
+
+
+class NoSearch(Truncating):
+    """The search raises at the vectors of a case."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        patch("convcheck.causes.search._found", _raising).start()
+
+
+class NoHolding(Truncating):
+    """What fits the vectors cannot be held against a span."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog)
+        patch.object(Held, "_gives_chunk", _raising).start()
