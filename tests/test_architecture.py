@@ -46,10 +46,11 @@ OWNERS = {
     "backends/torch.py": {"torch"},
     "backends/pypto/backend.py": {"pypto", "torch"},
     "backends/ml_dtypes.py": {"ml_dtypes"},
+    "backends/process/standalone.py": {"onnxruntime"},
     "pool/dask.py": {"distributed"},
     "pool/dask_worker.py": {"distributed"},
 }
-ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast"}
+ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast", "InsertedCast_"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
 LONGEST = 40  # lines of a function
 # what tests are of that no room has: the proof, its speed, and the documentation

@@ -308,8 +308,11 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
 def takes(address: str, spec: Spec) -> bool:
     """Return whether a run without SPEC asks a backend this spec.
 
-    A backend's class may have `takes`, a static method; without it, every spec is asked.
+    A backend's class may have `takes`, a static method; without it, every spec is asked. One that
+    only says where another runs has `stands_for`, which returns the other's address.
     """
+    if stands_for := _of_class(address, "stands_for"):
+        return takes(str(stands_for(address.partition(":")[2])), spec)
     choice = _of_class(address, "takes")
     return choice is None or bool(choice(spec))
 

@@ -9,7 +9,7 @@ import click
 
 from convcheck.cli.options import catalog, complete_backends
 from convcheck.cli.options import specs_option as specs
-from convcheck.errors import ConvcheckError, UnavailableError
+from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.streams import say
 
 if TYPE_CHECKING:
@@ -22,20 +22,51 @@ Examples:
   convcheck run --backend 'process:convcheck serve ort' onnx.Cast-21
   convcheck run --backend 'process:ssh board convcheck serve mypackage.mymodule:MyBackend'
   convcheck run --backend 'process:docker run -i --rm image convcheck serve ort'
+  convcheck serve --standalone > server.py
+  convcheck run --backend 'process:ssh board python3 server.py ort'
 """
 
 
 @click.command("serve", epilog=EXAMPLE)
-@click.argument("backend", shell_complete=complete_backends)
+@click.argument("backend", required=False, shell_complete=complete_backends)
+@click.option(
+    "--standalone",
+    is_flag=True,
+    help="Print a server in one file, for an environment that has a runtime and numpy only.",
+)
 @specs
-def command(backend: str, specs: tuple[str, ...]) -> int:
+def command(backend: str | None, standalone: bool, specs: tuple[str, ...]) -> int:
     """Serve any BACKEND over the process protocol, on stdin and stdout.
 
     This is the other end of `--backend process:COMMAND`, for a runtime in another environment,
-    container or machine. It ends when its input ends. What the runtime prints goes to stderr. Exit
-    codes: 0 the input ended, 2 a bad request, 4 the backend could not be started, 70 the adapter
-    raised an exception, which is not an answer.
+    container or machine. It ends when its input ends. What the runtime prints goes to stderr.
+
+    With --standalone, print a program that needs no convcheck, but Python from 3.8 on, numpy and
+    the runtime, which it is given as its argument: `python3 server.py ort`. Where that environment
+    is on this machine, `--backend env:PATH/TO/PYTHON:ort` is the same.
+
+    Exit codes: 0 the input ended, 2 a bad request, 4 the backend could not be started, 70 the
+    adapter raised an exception, which is not an answer.
     """
+    if standalone:
+        return _print_standalone(backend)
+    if backend is None:
+        raise UsageError("which backend?", hint="convcheck serve ort, or --standalone for a file")
+    return _serve(backend, specs)
+
+
+def _print_standalone(backend: str | None) -> int:
+    from convcheck.backends.process.environment import SERVER
+    from convcheck.files import write_text
+
+    if backend is not None:
+        hint = f"convcheck serve --standalone > server.py, then python3 server.py {backend}"
+        raise UsageError("--standalone takes no BACKEND: the file has them all", hint=hint)
+    write_text(SERVER.read_text(encoding="utf-8"), "-")
+    return 0
+
+
+def _serve(backend: str, specs: tuple[str, ...]) -> int:
     from convcheck.backends.process.serve import AdapterError, serve
 
     answers = os.dup(1)

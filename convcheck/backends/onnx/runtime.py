@@ -152,7 +152,7 @@ class OnnxRuntime:
         try:
             values = self._run(loaded.session, loaded.names, feeds, loaded.outputs, loaded.devices)
         except Exception as error:  # onnxruntime's exceptions share no other base class
-            return _from_run(str(error))
+            return from_run(str(error))
         return _answer(values, loaded.reads, inputs)
 
     def _answer_of_constant(self, case: Case, inputs: Sequence[Bits]) -> Answer:
@@ -164,7 +164,7 @@ class OnnxRuntime:
         try:
             values = self._run(loaded.session, [], nothing, loaded.outputs, loaded.devices)
         except Exception as error:  # onnxruntime's exceptions share no other base class
-            return _from_run(str(error))
+            return from_run(str(error))
         return _answer(values, loaded.reads, inputs)
 
     def _run(
@@ -222,7 +222,7 @@ class OnnxRuntime:
         try:
             return self._make_session(model, self._session_options, self._provider)
         except Exception as error:  # onnxruntime's exceptions share no other base class
-            return _from_load(str(error))
+            return from_load(str(error))
 
     def _options(self, provider: str) -> SessionOptions:
         options = self._runtime.SessionOptions()
@@ -333,18 +333,20 @@ _MISSING = (
     "Unsupported model IR version",
     "is under development and support for this is limited",  # the opset
     "InsertedPrecisionFreeCast",  # its own node, put before a node without a float16 kernel
+    "InsertedCast_",  # the same in releases before 1.16
     "assigned to the default CPU EP",  # the provider does not take the node
 )
 
 
-def _from_load(message: str) -> Declined:
+def from_load(message: str) -> Declined:
     """Judge why no session could be made: something is missing, or the model was turned down."""
     text = _words(message)
     return Declined(text, missing=any(phrase in text for phrase in _MISSING))
 
 
 @lru_cache(maxsize=_KEPT_TEXTS)
-def _from_run(message: str) -> Refused | Declined:
+def from_run(message: str) -> Refused | Declined:
+    """Judge why a run failed: there is no such kernel after all, or it refused these values."""
     text = _words(message)
     return Declined(text, missing=True) if _NO_KERNEL in text else Refused(text)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers, wire
+from convcheck.backends.process.native import Native, native_of
 from convcheck.backends.process.program import (
     Deadline,
     RunningProgram,
@@ -72,11 +73,16 @@ class Process:
         self._program = RunningProgram(command)
         atexit.register(self._program.leave)
         try:
-            self.name, self.version = f"process:{command}", " ".join(greet(self._program))
+            welcome = greet(self._program)
+            self._native = native_of(welcome.native)
         except ProtocolError as error:
             self._program.kill()
             hint = f"{error.hint}; `convcheck probe --backend 'process:{command}'`"
             raise UnavailableError(f"{self._program.name}: {error.message}", hint=hint) from None
+        except UnavailableError as error:
+            self._program.kill()
+            raise UnavailableError(f"{self._program.name}: {error.message}") from None
+        self.name, self.version = f"process:{command}", str(welcome)
         self._catalog = catalog or load(user_folders())
         self._answers = headers.AnswerReader(self._catalog.types.types)
         self._timeout = call_timeout()
@@ -95,8 +101,10 @@ class Process:
         return files_of(variant)
 
     def support(self, case: Case) -> Declined | None:
-        """Ask everything: a program declines what it does not do."""
-        return None
+        """Ask everything: a program declines what it does not do. A runtime that wants its own
+        questions cannot be asked all.
+        """
+        return self._native.support(case, self._catalog) if self._native else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Put one request, and read its answer.
@@ -111,7 +119,7 @@ class Process:
         Raises as `answer` does, for the request whose answer is due.
         """
         if self._question is None or self._question.case is not case:
-            self._question = template_of(case, self._catalog)
+            self._question = template_of(case, self._catalog, self._native)
         first = run = self._run + 1
         batch: list[Sequence[Bits]] = []
         try:
@@ -142,7 +150,7 @@ class Process:
         self.spoiled = self.spoiled or restart
         if run == self._run:
             nothing_more(self._program, run)
-        return answer
+        return self._native.heard(answer) if self._native else answer
 
 
 def _among(error: DiedError, count: int) -> DiedError:
@@ -209,8 +217,8 @@ def nothing_more(program: RunningProgram, run: int) -> None:
         raise _too_much(extra, run)
 
 
-def greet(program: RunningProgram) -> tuple[str, str]:
-    """Say hello; gives the program's name and version. Raises DiedError or ProtocolError."""
+def greet(program: RunningProgram) -> headers.Welcome:
+    """Say hello; gives the answer. Raises DiedError, ProtocolError or UnavailableError."""
     deadline = within(STARTING)
     program.send([wire.HELLO], deadline)
     welcome = headers.read_welcome(program.line(deadline))
@@ -218,10 +226,11 @@ def greet(program: RunningProgram) -> tuple[str, str]:
     return welcome
 
 
-def template_of(case: Case, catalog: Catalog) -> RequestTemplate:
+def template_of(case: Case, catalog: Catalog, native: Native | None = None) -> RequestTemplate:
     """Write what all requests of a case have in common."""
     known = {"case": case.id, "spec": case.spec, "op": case.op.partition(".")[2]}
-    header = json.dumps({**known, "attributes": dict(case.given)})
+    own = {"native": native.question(case, catalog)} if native else {}
+    header = json.dumps({**known, "attributes": dict(case.given), **own})
     names = _input_names(case, catalog)
     starts = tuple(f'{{"name": {json.dumps(name)}, ' for name in names)
     outputs = json.dumps([dtype.name for dtype in case.outputs])

@@ -26,6 +26,7 @@ from convcheck.backends.process.wire import (
     wrong,
 )
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, ProtocolError, Refused
+from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Bits
 from convcheck.rules.model import DType
 
@@ -54,15 +55,33 @@ class Said:
         return tuple((f"output {n}", t) for n, t in enumerate(self.tensors, 1))
 
 
-def read_welcome(line: bytes) -> tuple[str, str]:
-    """Read the answer to hello: the program's name and version. Raises ProtocolError."""
+@dataclass(frozen=True)
+class Welcome:
+    """The answer to hello: the program's name and version."""
+
+    name: str
+    version: str
+    #: The runtime whose own questions it is to be sent with each request, '' for none.
+    native: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+def read_welcome(line: bytes) -> Welcome:
+    """Read the answer to hello. Raises ProtocolError, and UnavailableError where it says that its
+    runtime cannot be asked.
+    """
     header = read_header(line)
     if header.get("hello") != VERSION or isinstance(header["hello"], bool):
         said = f"version {json.dumps(header['hello'])}" if "hello" in header else "no version"
         wrong(f"hello is answered with {said}, not {VERSION}: {quoted_line(line)}",
               'answer {"hello": 1, "name": "mine", "version": "1.0"}')  # fmt: skip
     what = f"the answer to hello, {quoted_line(line)},"
-    return string_of(header, "name", what), string_of(header, "version", what)
+    if "unavailable" in header:
+        raise UnavailableError(string_of(header, "unavailable", what))
+    native = string_of(header, "native", what) if "native" in header else ""
+    return Welcome(string_of(header, "name", what), string_of(header, "version", what), native)
 
 
 class AnswerReader:

@@ -19,9 +19,10 @@ from convcheck.backends.process.backend import (
     request,
     template_of,
 )
+from convcheck.backends.process.native import native_of
 from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
-from convcheck.errors import ConvcheckError
+from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.numerics.format import Bits, Text
 from convcheck.numerics.words import code_of
@@ -109,7 +110,7 @@ class Probe:
         for name, do in zip(STEPS, doing, strict=True):
             try:
                 note = do()
-            except ProtocolError as error:
+            except (ProtocolError, UnavailableError) as error:
                 yield ProbeStep(name, wrong=bounded(error.message), hint=bounded(error.hint))
                 return
             except DiedError as error:
@@ -121,7 +122,8 @@ class Probe:
         return ""
 
     def _hello(self) -> str:
-        self.name = bounded(" ".join(greet(self._program)), LONGEST_NAME)
+        welcome = greet(self._program)
+        self.name, self._native = bounded(str(welcome), LONGEST_NAME), native_of(welcome.native)
         return self.name
 
     def _nobodys(self) -> str:
@@ -175,7 +177,7 @@ class Probe:
         sizes = ((1,), (2,), (5,)) if not case.whole_calls else ((3,),) * 3
         asked = [_inputs(case, shape) for shape in sizes]
         first, self._run = self._run + 1, self._run + 3
-        known = template_of(case, self.catalog)
+        known = template_of(case, self.catalog, self._native)
         parts = [p for n, bits in enumerate(asked) for p in request(known, first + n, bits)]
         self._program.send([b"".join(parts)], self._soon())
         for n, bits in enumerate(asked):
@@ -221,7 +223,7 @@ class Probe:
 
     def _ask(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         self._run += 1
-        known = template_of(case, self.catalog)
+        known = template_of(case, self.catalog, self._native)
         self._program.send(request(known, self._run, inputs), self._soon())
         return self._answer(inputs)
 

@@ -1,0 +1,89 @@
+"""A runtime in another Python environment: `env:PATH/TO/PYTHON:RUNTIME`.
+
+The Python at that path runs `standalone.py`, in which the runtime answers; nothing but numpy and
+the runtime has to be there. The rest is as with any program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from convcheck.backends.process.backend import Process
+from convcheck.backends.process.native import RUNTIMES
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.rules.load import Catalog
+
+SCHEME = "env"
+SERVER = Path(__file__).with_name("standalone.py")
+PACKAGES = {"ort": "onnxruntime"}  # runtimes whose package has another name
+_ADDRESS = re.compile(rf"(?P<python>.+?):(?P<runtime>({'|'.join(RUNTIMES)})(:.*)?)")
+
+
+class Environment(Process):
+    """A runtime that another Python has, behind the process protocol."""
+
+    def __init__(self, address: str = "", *, catalog: Catalog | None = None) -> None:
+        """Start the Python of an address. Raises UsageError where there is none such, and what
+        `Process` raises.
+        """
+        python, runtime = split_address(address)
+        # -I: of this process's surroundings, nothing is for that Python
+        command = shlex.join([python, "-I", str(SERVER), runtime])
+        try:
+            super().__init__(command, catalog=catalog)
+        except UnavailableError as error:
+            package = package_of(runtime)
+            hint = (
+                f"{python} -m pip install {package}; with releases of before June 2024, 'numpy<2'"
+            )
+            raise UnavailableError(error.message, hint=error.hint or hint) from None
+        self.name = f"{SCHEME}:{address}"
+
+    @staticmethod
+    def available() -> str:
+        """Say what there is."""
+        return f"a runtime of another Python: env:PATH/TO/PYTHON:{'|'.join(RUNTIMES)}"
+
+    @staticmethod
+    def stands_for(variant: str) -> str:
+        """Return the backend that asks the same of this environment."""
+        return split_address(variant)[1]
+
+    @staticmethod
+    def code(variant: str) -> list[Path]:
+        """Return the server, the Python, and the runtime's package where it is found."""
+        python, runtime = split_address(variant)
+        return [SERVER, Path(python), *_packages(Path(python), package_of(runtime))]
+
+
+def split_address(address: str) -> tuple[str, str]:
+    """Split PATH/TO/PYTHON:RUNTIME[:VARIANT]. Raises UsageError, also where nothing can be run."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        hint = f"env:PATH/TO/PYTHON:RUNTIME, and RUNTIME is one of {', '.join(RUNTIMES)}"
+        raise UsageError(f"env:{address} does not say which Python and which runtime", hint=hint)
+    python = found["python"]
+    if os.path.isdir(python):
+        hint = f"name the program inside it, such as {os.path.join(python, 'bin', 'python')}"
+        raise UsageError(f"env:{address}: {python} is a folder", hint=hint)
+    if shutil.which(python) is None:
+        why = "is not executable" if os.path.exists(python) else "does not exist"
+        hint = "the path of an environment's Python: env:venv/bin/python:ort"
+        raise UsageError(f"env:{address}: {python} {why}", hint=hint)
+    return python, found["runtime"]
+
+
+def package_of(runtime: str) -> str:
+    """Return the name of the package that a runtime, or a variant of it, is imported from."""
+    name = runtime.partition(":")[0]
+    return PACKAGES.get(name, name)
+
+
+def _packages(python: Path, package: str) -> Iterator[Path]:
+    """Find a package as an environment has it on this system."""
+    yield from sorted(python.parent.parent.glob(f"lib/python3*/site-packages/{package}"))

@@ -1,0 +1,316 @@
+"""A runtime in an environment of its own: one file, Python 3.8 and newer, numpy and the runtime.
+
+    python server.py ort
+
+It speaks convcheck's process protocol on stdin and stdout, and knows no operator, no rule and no
+type: each request brings under `native` what this runtime has to be given, such as the bytes of an
+ONNX model. So it imports nothing of convcheck, nor the onnx package. What an answer means is told
+by the other end; here the runtime's own words are passed on as they are.
+
+Numbers are raw bits throughout. ONNX Runtime from 1.15 on: a tensor of a type that numpy lacks
+(bfloat16, float8, packed int4, and strings) can be made from Python in new releases only. Elsewhere
+ONNX Runtime makes it itself, as the output of a model that is nothing but an initialiser, and it
+becomes a graph input as any other. Outputs are read from their address.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import math
+import os
+import platform
+import sys
+from typing import IO, Any, Callable, Dict, Sequence, Tuple
+
+try:
+    import numpy as np
+except ImportError:  # said in the answer to hello
+    np = None  # type: ignore[assignment]
+
+Codes = Any  # an array of unsigned integers, or of texts
+Own = Dict[str, Any]  # what a request has under `native`
+Made = Tuple[str, Tuple[int, ...], Codes]  # an output: the name of its type, its shape, its codes
+VERSION = 1
+TOP = 1 << 24  # elements of an output, where the request does not say
+
+
+class Told(Exception):  # noqa: N818  it is an answer
+    """An answer without outputs: of which kind, and what it says."""
+
+    def __init__(self, kind: str, said: object, **more: object) -> None:
+        super().__init__(kind)
+        self.answer = {kind: said, **more}
+
+
+class Fed:
+    """An input: the runtime's own name of its type, its bits, its shape, and its codes."""
+
+    def __init__(self, own: Any, bits: int, shape: tuple[int, ...], codes: Codes) -> None:
+        self.own, self.bits, self.shape, self.codes = own, bits, shape, codes
+
+    @property
+    def memory(self) -> Any:
+        """The codes as a tensor's memory has them: bytes, narrow types packed, low bits first."""
+        flat = np.ascontiguousarray(self.codes).reshape(-1)
+        if self.bits >= 8:
+            return flat.view(np.uint8)
+        bits = np.unpackbits(flat[:, None], axis=1, count=self.bits, bitorder="little")
+        return np.packbits(bits, bitorder="little")
+
+
+def unpacked(memory: Any, bits: int, shape: Sequence[int]) -> Codes:
+    """Read codes of a shape out of a tensor's memory."""
+    if bits >= 8:
+        return memory.view(f"u{bits // 8}").reshape(shape)
+    count = math.prod(shape)
+    flat = np.unpackbits(memory, count=count * bits, bitorder="little")
+    codes = np.packbits(flat.reshape(count, bits), axis=1, bitorder="little")
+    return codes.reshape(shape)
+
+
+def check_size(shapes: Sequence[tuple[str, tuple[int, ...]]], question: Own, given: Any) -> None:
+    """Refuse to send an output that is larger than the request allows, and than every input."""
+    most = max([question.get("limit", TOP), *(math.prod(one.shape) for one in given)])
+    if any(math.prod(shape) > most for _, shape in shapes):
+        raise Told("oversized", [{"type": name, "shape": list(shape)} for name, shape in shapes])
+
+
+# ONNX's numbers of the types that numpy has
+PLAIN = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
+    9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64",
+}  # fmt: skip
+STRING = 8
+HOW = "graph inputs, optimisation off, 1 thread"
+FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
+
+
+class Ort:
+    """ONNX Runtime on one execution provider: each input a graph input, nothing optimised."""
+
+    def __init__(self, variant: str) -> None:
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as classes
+
+        onnxruntime.set_default_logger_severity(FATAL_ONLY)
+        self.runtime, self.classes = onnxruntime, classes
+        self.provider = variant or "CPUExecutionProvider"
+        if self.provider not in onnxruntime.get_available_providers():
+            raise ValueError("onnxruntime has no " + self.provider)
+        device = classes.OrtDevice
+        self.device = device(device.cpu(), device.default_memory(), 0)
+        self.run_options = onnxruntime.RunOptions()
+        self.model, self.session = "", None
+        self.name = "onnxruntime"
+        self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
+        self.check()
+
+    def check(self) -> None:
+        """Raise where this ONNX Runtime and this numpy do not go together."""
+        value = self.classes.OrtValue.ortvalue_from_numpy(np.ones(2, np.float32), self.device)
+        if value.numpy().tolist() != [1.0, 1.0]:
+            raise ValueError("onnxruntime and numpy do not go together")
+
+    def answer(self, question: Own, given: list[Fed]) -> list[Made]:
+        """Run the model of a request. A model that does not load is declined, in its words."""
+        if self.model != question["model"]:
+            self.model, self.session = question["model"], None
+            self.session = self.loaded(base64.b64decode(self.model), self.provider)
+        assert self.session is not None  # noqa: S101
+        session, feeds = self.session, self.classes.OrtValueVector()
+        made = [self.fed(one) for one in given]  # what lies under the values stays alive
+        for value, _ in made:
+            feeds.push_back(value)
+        names = [one.name for one in session.inputs_meta]
+        try:
+            values = self.run(session, names, feeds)
+        except Exception as error:  # onnxruntime's exceptions share no other base class
+            raise Told("refused", str(error)) from None
+        types = {entry["own"]: (name, entry["bits"]) for name, entry in question["types"].items()}
+        found = [(types[one.element_type()], tuple(one.shape()), one) for one in values]
+        check_size([(name, shape) for (name, _), shape, _ in found], question, given)
+        return [(name, shape, self.codes(one, bits, shape)) for (name, bits), shape, one in found]
+
+    def loaded(self, model: bytes, provider: str) -> Any:
+        """Make a session. Raises Told, declined, in ONNX Runtime's words."""
+        options, levels = self.runtime.SessionOptions(), self.runtime.GraphOptimizationLevel
+        if provider != "CPUExecutionProvider":
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        options.intra_op_num_threads = 1
+        options.graph_optimization_level = levels.ORT_DISABLE_ALL
+        options.enable_mem_pattern = options.enable_cpu_mem_arena = False
+        options.log_severity_level = FATAL_ONLY
+        try:
+            session = self.classes.InferenceSession(options, model, False, False)
+            session.initialize_session([provider], [{}], set())
+        except Exception as error:  # onnxruntime's exceptions share no other base class
+            raise Told("declined", str(error)) from None
+        return session
+
+    def run(self, session: Any, names: list[str], feeds: Any) -> list[Any]:
+        """Return the outputs of a run."""
+        outputs = [one.name for one in session.outputs_meta]
+        values = self.classes.OrtValueVector()
+        session.run_with_ortvaluevector(
+            self.run_options, names, feeds, outputs, values, [self.device] * len(outputs)
+        )
+        return [values[i] for i in range(len(values))]
+
+    def fed(self, one: Fed) -> tuple[Any, Any]:
+        """Make a tensor; gives what has to stay alive for it, too."""
+        values = self.classes.OrtValue
+        if one.own in PLAIN:
+            array = np.ascontiguousarray(one.codes).view(PLAIN[one.own])
+            return values.ortvalue_from_numpy(array.reshape(one.shape), self.device), array
+        make = getattr(values, "ortvalue_from_shape_and_onnx_type", None)
+        if make is None or one.own == STRING:
+            session = self.loaded(source_model(one), "CPUExecutionProvider")
+            return self.run(session, [], self.classes.OrtValueVector())[0], session
+        value, memory = make(one.shape, one.own, self.device), one.memory
+        if memory.size:  # an empty tensor may have no address
+            ctypes.memmove(value.data_ptr(), memory.ctypes.data, memory.nbytes)
+        return value, None
+
+    def codes(self, value: Any, bits: int, shape: tuple[int, ...]) -> Codes:
+        """Read an output: `OrtValue.numpy` fails for the types that numpy lacks."""
+        if not bits:
+            return np.asarray(value.numpy(), dtype=object)
+        size = -(-math.prod(shape) * bits // 8)
+        memory = ctypes.string_at(value.data_ptr(), size) if size else b""
+        return unpacked(np.frombuffer(memory, np.uint8), bits, shape)
+
+
+def source_model(one: Fed) -> bytes:
+    """Write an ONNX model without inputs and nodes, whose output is a tensor."""
+    shape = b"".join(proto_number(1, size) for size in one.shape)
+    tensor = shape + proto_number(2, one.own) + proto_bytes(8, b"x")
+    if one.bits:
+        tensor += proto_bytes(9, one.memory.tobytes())
+    else:
+        tensor += b"".join(proto_bytes(6, text.encode()) for text in one.codes.reshape(-1))
+    output = proto_bytes(1, b"x") + proto_bytes(2, proto_bytes(1, proto_number(1, one.own)))
+    graph = proto_bytes(2, b"source") + proto_bytes(5, tensor) + proto_bytes(12, output)
+    opset = proto_bytes(8, proto_number(2, 13))  # any that every release has
+    return proto_number(1, 8) + proto_bytes(7, graph) + opset
+
+
+def proto_number(field: int, value: int) -> bytes:
+    """Write a number as a field of a protocol buffer."""
+    return proto_varint(field << 3) + proto_varint(value)
+
+
+def proto_bytes(field: int, data: bytes) -> bytes:
+    """Write bytes as a field of a protocol buffer."""
+    return proto_varint(field << 3 | 2) + proto_varint(len(data)) + data
+
+
+def proto_varint(value: int) -> bytes:
+    """Write a number of any length, seven bits a byte, the lowest first."""
+    low = bytes([value & 0x7F | (0x80 if value > 0x7F else 0)])
+    return low + proto_varint(value >> 7) if value > 0x7F else low
+
+
+RUNTIMES: dict[str, Callable[[str], Any]] = {"ort": Ort}
+
+
+def taken(pipe: IO[bytes], request: dict[str, Any]) -> list[bytes]:
+    """Read the payloads of a request, whatever becomes of it."""
+    return [pipe.read(entry["bytes"]) for entry in request["inputs"]]
+
+
+def read_input(entry: dict[str, Any], data: bytes, types: dict[str, Own]) -> Fed:
+    """Read an input out of its entry and its payload."""
+    known, shape = types[entry["type"]], tuple(entry["shape"])
+    bits = known["bits"]
+    if not bits:
+        texts = np.empty(len(entry["values"]), object)
+        texts[:] = entry["values"]
+        return Fed(known["own"], bits, shape, texts.reshape(shape))
+    # a copy: what a runtime does to its input must not be seen by the next one
+    codes = np.frombuffer(bytearray(data), f"u{max(bits // 8, 1)}")
+    return Fed(known["own"], bits, shape, codes.reshape(shape))
+
+
+def written(made: list[Made]) -> tuple[list[dict[str, Any]], bytes]:
+    """Write outputs: their entries in the header, and the payload."""
+    entries: list[dict[str, Any]] = []
+    payload = []
+    for name, shape, codes in made:
+        entry = {"type": name, "shape": list(shape), "bytes": 0}
+        if codes.dtype == object:
+            entry["values"] = [str(text) for text in codes.reshape(-1)]
+        else:
+            payload.append(np.ascontiguousarray(codes).tobytes())
+            entry["bytes"] = len(payload[-1])
+        entries.append(entry)
+    return entries, b"".join(payload)
+
+
+def answered(runtime: Any, request: dict[str, Any], payloads: list[bytes]) -> bytes:
+    """Answer a request."""
+    head: dict[str, Any] = {"run": request["run"]}
+    own = request.get("native")
+    if own is None:
+        said = "this server needs `native`, which convcheck sends with what it can ask"
+        return header_line({**head, "declined": said, "missing": True})
+    try:
+        pairs = zip(request["inputs"], payloads)
+        given = [read_input(entry, data, own["types"]) for entry, data in pairs]
+        entries, payload = written(runtime.answer(own, given))
+    except Told as told:
+        return header_line({**head, **told.answer})
+    except MemoryError:
+        return header_line({**head, "refused": "MemoryError"})
+    except Exception as error:  # a fault of this file
+        return header_line({**head, "error": f"{type(error).__name__}: {error}"})
+    return header_line({**head, "outputs": entries}) + payload
+
+
+def header_line(message: dict[str, Any]) -> bytes:
+    """Write a header line."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def started(address: str) -> tuple[Any, dict[str, Any]]:
+    """Start a runtime; gives it, and the answer to hello."""
+    name, _, variant = address.partition(":")
+    here = f"Python {platform.python_version()}"
+    hello: dict[str, Any] = {"hello": VERSION}
+    if np is None:
+        return None, {**hello, "unavailable": f"numpy is not installed there ({here})"}
+    here = f"numpy {np.__version__}, {here}"
+    if sys.byteorder != "little":
+        return None, {**hello, "unavailable": "it is for little-endian machines"}
+    try:
+        runtime = RUNTIMES[name](variant)
+    except (Exception, SystemExit) as error:  # whatever a runtime raises that does not load
+        why = f"{name} cannot be used there ({here}): {type(error).__name__}: {error}"
+        return None, {**hello, "unavailable": " ".join(why.split())}
+    version = f"{runtime.version}, {here}"
+    return runtime, {**hello, "name": runtime.name, "version": version, "native": name}
+
+
+def serve_alone() -> int:
+    """Answer requests until the input ends. Gives the exit status."""
+    address = sys.argv[1] if len(sys.argv) == 2 else ""
+    if address.partition(":")[0] not in RUNTIMES:
+        sys.stderr.write(f"which runtime? one of {', '.join(RUNTIMES)}\n")
+        return 2
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a runtime prints is no answer
+    runtime, welcome = started(address)
+    pipe = sys.stdin.buffer
+    for text in iter(pipe.readline, b""):
+        request = json.loads(text)
+        if "hello" in request:
+            answers.write(header_line(welcome))
+        else:
+            answers.write(answered(runtime, request, taken(pipe, request)))
+        answers.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(serve_alone())

@@ -1,0 +1,213 @@
+"""Runtimes in environments of their own: the same answers, other releases, and what goes wrong."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from catalogue import CATALOG
+from command import convcheck
+from old_environment import RELEASE, old_environment
+from places import TESTS
+from report_json import document
+
+from convcheck.backends.process import standalone, wire
+from convcheck.backends.process.backend import request, template_of
+from convcheck.backends.process.environment import SERVER, Environment
+from convcheck.backends.process.native import RUNTIMES
+from convcheck.backends.protocol import Declined, Outputs, Oversized, takes
+from convcheck.judge.result import RunResult
+from convcheck.plan.runner import execute
+from convcheck.rules.cases import cases
+from convcheck.rules.load import data_dir
+from convcheck.rules.model import Case
+from convcheck.vectors.corpus import open_corpus
+
+HERE = f"{sys.executable}:ort"
+FLOAT8 = ("--from", "float32", "--to", "float8e4m3fnuz", "--where", "saturate=0")
+
+
+def of(spec: str, *names: str) -> list[Case]:
+    known = {it.name: it for it in cases(CATALOG.specs[spec])}
+    return [known[name] for name in names]
+
+
+def report(address: str, chosen: list[Case]) -> dict[str, Any]:
+    """Give the JSON report of a run without how the backend names itself."""
+    corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
+    done = execute(address, chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
+                   on_result=lambda result: None)  # fmt: skip
+    result = RunResult(done.backend, "edge", "disputed", corpus.digests(chosen), done.results)
+    found = document(result)
+    assert found.pop("backend")["name"] == address
+    return found
+
+
+@pytest.fixture(scope="session")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return old_environment(tmp_path_factory.getbasetemp().parent)
+
+
+def test_the_same_release_answers_the_same() -> None:
+    """Texts either way, narrow types either way, promotions, sequences, refusals, missing ones."""
+    chosen = [
+        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
+            "float64-to-uint4", "string-to-float32", "float32-to-string", "string-to-string",
+            "string-to-bfloat16", "bfloat16-to-string", "float8e5m2-to-int4"),
+        *of("onnx.Cast-25", "float32-to-int2", "bool-to-int2"),
+        *of("onnx.Cast-9", "string-to-float32"),
+        *list(cases(CATALOG.specs["onnx.CastLike-15"]))[5:6],
+        *list(cases(CATALOG.specs["onnx.Range-11"]))[:2],
+        *list(cases(CATALOG.specs["openvino.Range-4"]))[:1],  # which it cannot be asked
+    ]  # fmt: skip
+    direct = report("ort", chosen)
+    assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
+    assert report(f"env:{HERE}", chosen) == direct
+
+
+def test_two_releases_side_by_side(old: Path) -> None:
+    """Of old, a negative number that rounds to zero became NaN, since there is no -0."""
+    path = old.parent.parent / "both.json"
+    done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
+                     "onnx.Cast-19", *FLOAT8, "--json", path, "--no-progress")  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    first, second = json.loads(path.read_text())["reports"]
+    assert first["backend"]["version"].startswith(f"onnxruntime {RELEASE}, CPU")
+    rows = [
+        {g["row"] for g in only["cases"][0]["groups"] if g["verdict"] == "fail"}
+        for only in (first, second)
+    ]
+    assert "[x] = -0" in rows[0]
+    assert "[x] = -0" not in rows[1]
+
+
+def test_what_numpy_lacks_is_made_by_onnx_runtime() -> None:
+    """A model that is nothing but an initialiser gives back its tensor, bit by bit."""
+    runtime, lacking = standalone.Ort(""), set()
+    for name, entry in question_types().items():
+        own, bits = entry["own"], entry["bits"]
+        codes = np.arange(200, 206).astype(f"u{max(bits // 8, 1)}").reshape(2, 3)
+        codes = codes & (1 << bits) - 1 if bits and name != "bool" else codes & 1
+        if not bits:
+            codes = np.array([["a", ""], ["ü", "-1e3"]], object)
+        given = standalone.Fed(own, bits, codes.shape, codes)
+        try:
+            session = runtime.loaded(standalone.source_model(given), "CPUExecutionProvider")
+        except standalone.Told:
+            lacking.add(name)
+            continue
+        (value,) = runtime.run(session, [], runtime.classes.OrtValueVector())
+        assert value.element_type() == own
+        assert (runtime.codes(value, bits, codes.shape) == codes).all(), name
+    assert lacking == {"complex64", "float6e2m3", "float6e3m2"}
+
+
+def question_types() -> dict[str, Any]:
+    """Return what the server is told of types."""
+    (any_case,) = of("onnx.Cast-21", "float32-to-int4")
+    found: dict[str, Any] = dict(RUNTIMES["ort"].question(any_case, CATALOG))
+    return dict(found["types"])
+
+
+def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "50")
+    ranges = [c for c in cases(CATALOG.specs["onnx.Range-11"]) if c.inputs[0].name == "int32"]
+    backend = Environment(HERE, catalog=CATALOG)
+    inputs = [np.array(n, np.uint32) for n in (0, 51, 1)]
+    assert backend.answer(ranges[0], inputs) == Oversized(((51,),), ("int32",))
+    inputs[1] = np.array(50, np.uint32)
+    assert isinstance(backend.answer(ranges[0], inputs), Outputs)
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict"),
+    [("fine", "pass"), ("lies", "fail"), ("dies", "crashed"), ("hangs", "crashed")],
+)
+def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path: Path) -> None:
+    program, path = tmp_path / "python", tmp_path / "run.json"
+    planted = TESTS / "process" / "planted_runtime.py"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
+    program.chmod(0o755)
+    convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
+              "int16", "--timeout", 1, "--json", path)  # fmt: skip
+    (found,) = json.loads(path.read_text())["cases"]
+    assert found["verdict"] == verdict
+    blamed = {
+        tuple(words) for group in found["groups"] if group["verdict"] == verdict != "pass"
+        for words in group["ranges"]
+    }  # fmt: skip
+    assert blamed == ({("0x07", "0x07")} if how != "fine" else set())
+
+
+def test_a_request_has_what_the_schema_says() -> None:
+    schema = json.loads((Path(wire.__file__).parent / "schema.json").read_text())
+    (chosen,) = of("onnx.Cast-21", "float32-to-int4")
+    known = template_of(chosen, CATALOG, RUNTIMES["ort"])
+    sent = b"".join(request(known, 1, [np.zeros(2, np.uint32)]))
+    header = json.loads(sent.partition(b"\n")[0])
+    jsonschema.validate(header, schema)
+    assert header["native"]["types"]["int4"] == {"own": 22, "bits": 4}
+    for welcome in ({"name": "x", "version": "1", "native": "ort"}, {"unavailable": "why"}):
+        jsonschema.validate({"hello": 1, **welcome}, schema)
+
+
+def test_a_run_asks_the_specs_of_what_it_stands_for() -> None:
+    found = {
+        spec.op.partition(".")[0] for spec in CATALOG.specs.values() if takes(f"env:{HERE}", spec)
+    }
+    assert found == {"onnx"}
+
+
+def test_the_server_is_one_file_for_old_pythons() -> None:
+    printed = convcheck("serve", "--standalone")
+    assert printed.returncode == 0
+    assert printed.stdout == SERVER.read_text()
+    tree = ast.parse(printed.stdout, feature_version=(3, 8))
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    tops = {name.partition(".")[0] for name in names}
+    assert tops - sys.stdlib_module_names == {"numpy", "onnxruntime"}
+
+
+def test_without_its_own_words_the_server_declines() -> None:
+    (chosen,) = of("onnx.Cast-21", "float32-to-int4")
+    backend = Environment(HERE, catalog=CATALOG)
+    backend._native = None
+    answer = backend.answer(chosen, [np.zeros(2, np.uint32)])
+    assert isinstance(answer, Declined)
+    assert answer.missing
+    assert "needs `native`" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("address", "code", "says"),
+    [
+        ("env:nonesuch/bin/python:ort", 2, "nonesuch/bin/python does not exist"),
+        (f"env:{Path(sys.executable).parent}:ort", 2, "is a folder"),
+        (f"env:{sys.executable}:tflite", 2, "does not say which Python and which runtime"),
+        (f"env:{sys.executable}", 2, "does not say which Python and which runtime"),
+        (f"env:{sys.executable}:ort:NoProvider", 4, "onnxruntime has no NoProvider"),
+        ("env:/bin/false:ort", 4, "exited with status 1"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(address: str, code: int, says: str) -> None:
+    done = convcheck("run", "--backend", address, "onnx.Cast-19", *FLOAT8)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "hint: " in done.stderr or code == 4
+
+
+def test_a_python_without_the_runtime(tmp_path: Path) -> None:
+    venv.create(tmp_path / "empty", with_pip=False, symlinks=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    done = convcheck("run", "--backend", f"env:{python}:ort", "onnx.Cast-19", *FLOAT8)
+    assert done.returncode == 4
+    assert "numpy is not installed there" in done.stderr
+    assert f"hint: {python} -m pip install onnxruntime" in done.stderr

@@ -1,0 +1,40 @@
+"""A Python of an environment whose runtime is planted: int8 becomes int16, and one goes wrong.
+
+planted_runtime.py dies|hangs|lies|fine -I SERVER ort
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import time
+
+import numpy as np
+
+ILL = 7  # the code at which it goes wrong
+
+
+class Planted:
+    name, version = "planted", "1"
+
+    def __init__(self, variant: str) -> None:
+        pass
+
+    def answer(self, question, given):
+        numbers = given[0].codes.view(np.int8).astype(np.int16)
+        if (numbers == ILL).any():
+            if HOW == "dies":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            if HOW == "hangs":
+                time.sleep(60)
+            if HOW == "lies":
+                numbers[numbers == ILL] = ILL + 1
+        return [("int16", numbers.shape, numbers.view(np.uint16))]
+
+
+HOW, server = sys.argv[1], runpy.run_path(sys.argv[3])
+server["RUNTIMES"]["ort"] = Planted
+sys.argv = sys.argv[3:]
+sys.exit(server["serve_alone"]())
