@@ -94,7 +94,7 @@ def with_letters(
     letters = dict(known)
     for one in explanations:
         for cause in one.causes:
-            letters.setdefault(cause.name, _letter(len(letters)))
+            letters.setdefault(cause.name, letter_of(len(letters)))
         yield "+".join(letters[cause.name] for cause in one.causes), one
 
 
@@ -107,7 +107,8 @@ def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
     }
 
 
-def _letter(place: int) -> str:
+def letter_of(place: int) -> str:
+    """Return the letter of a cause by its place: A to Z, then A2 and so on."""
     again, at = divmod(place, len(ascii_uppercase))
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "merge": "Put the shards of a run together.",
     "diff": "Show what changed between two runs.",
     "diagnose": "Say why a backend fails: the few causes of all failures.",
+    "history": "Ask every release of a runtime, and tell which causes came and went.",
     "repro": "Turn a finding into a script that runs without convcheck.",
     "explain": "Show what the standard requires for one input, and why.",
     "judge": "Judge answers that somebody reports, without a backend.",

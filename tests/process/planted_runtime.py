@@ -1,6 +1,8 @@
 """A Python of an environment whose runtime is planted: int8 becomes int16, and one goes wrong.
 
-planted_runtime.py dies|hangs|lies|fine -I SERVER ort
+planted_runtime.py dies|hangs|lies|ends|fine -I SERVER ort
+
+One that `ends` does so before it is asked anything.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ class Planted:
 
 
 HOW, server = sys.argv[1], runpy.run_path(sys.argv[3])
+if HOW == "ends":
+    sys.exit(3)
 server["RUNTIMES"]["ort"] = Planted
 sys.argv = sys.argv[3:]
 sys.exit(server["serve_alone"]())

@@ -1,0 +1,159 @@
+"""The history of a runtime, for a terminal: a line for each cause and row, a column a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from convcheck.causes.gather import letter_of
+from convcheck.history.bisect import Bisected, Shown
+from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.report.draw.layout import paragraph
+from convcheck.report.draw.styled import StyledText
+from convcheck.report.draw.table import downwards
+from convcheck.wording import plural
+
+_SIGNS: dict[State | None, tuple[str, str]] = {
+    "fails": ("X", "bold red"), "otherwise": ("~", "yellow"), "passes": (".", "green"),
+    "lacks": ("-", "dim"), None: ("!", "bold red"),
+}  # fmt: skip
+_MEANS: dict[State | None, str] = {
+    "fails": "fails by this cause", "otherwise": "fails otherwise", "passes": "passes",
+    "lacks": "lacks it, or nothing is due", None: "could not be asked",
+}  # fmt: skip
+_TURNS: tuple[tuple[State, State, str], ...] = (
+    ("passes", "fails", "breaks in"),
+    ("lacks", "fails", "comes with its kernel in"),
+    ("otherwise", "fails", "fails so, and otherwise before, from"),
+    ("fails", "passes", "fixed in"),
+    ("fails", "otherwise", "fails otherwise from"),
+    ("fails", "lacks", "gone with its kernel in"),
+)
+
+
+def history_lines(found: History, width: int) -> Iterator[StyledText]:
+    """Yield the releases that are missing, a line for each cause with a sign for each release, and
+    then each cause with the rows that it breaks.
+    """
+    for one in found.asked:
+        if one.why:
+            said = f"! {one.release}: {one.why}"
+            yield from paragraph(said, width, indent=0, hang=4, style="red")
+    lettered = list(_lettered(found.causes))
+    if lettered:
+        yield from _overview(found, lettered, width)
+    for letters, cause in lettered:
+        yield StyledText()
+        yield from _cause(letters, cause, found, width)
+
+
+def _lettered(causes: Sequence[CauseHistory]) -> Iterator[tuple[str, CauseHistory]]:
+    """Yield causes with their letters, two that are at work together with those of both."""
+    letters: dict[str, str] = {}
+    for one in causes:
+        for cause in one.causes:
+            letters.setdefault(cause.name, letter_of(len(letters)))
+        yield "+".join(letters[cause.name] for cause in one.causes) or "?", one
+
+
+def _overview(
+    found: History, lettered: Sequence[tuple[str, CauseHistory]], width: int
+) -> Iterator[StyledText]:
+    releases = [one.release for one in found.asked]
+    label = max(len(letters) for letters, _ in lettered) + 2
+    for column in downwards([release.version for release in releases]):
+        yield StyledText(" " * label + "".join(column), "dim")
+    seen = set()
+    for letters, cause in lettered:
+        states = [cause.state(release) for release in releases]
+        seen.update(states)
+        start = StyledText.assemble((letters.ljust(label), "bold"), *map(_sign, states), "  ")
+        said = paragraph(_says(cause), width, indent=start.cell_len, style="dim")
+        first, *more = said
+        yield StyledText.assemble(start, first.after(start.cell_len))
+        yield from more
+    known = "   ".join(f"{_SIGNS[one][0]} {means}" for one, means in _MEANS.items() if one in seen)
+    yield from paragraph(known, width, indent=label, style="dim")
+
+
+def _sign(state: State | None) -> StyledText:
+    return StyledText(*_SIGNS[state])
+
+
+def _says(cause: CauseHistory) -> str:
+    return "; and ".join(one.says for one in cause.causes) or "no cause is known"
+
+
+def _cause(letters: str, cause: CauseHistory, found: History, width: int) -> Iterator[StyledText]:
+    """Yield what became of a cause; rows that have one story share it."""
+    names = f" ({' + '.join(one.name for one in cause.causes)})" if cause.causes else ""
+    said = f"{letters}  {_says(cause)}{names}"
+    yield from paragraph(said, width, indent=0, hang=3, style="bold")
+    alike: dict[tuple[str, ...], list[RowHistory]] = {}
+    for row in cause.rows:
+        alike.setdefault(tuple(_story(row, found)), []).append(row)
+    for told, rows in alike.items():
+        for row in rows:
+            signs = [_sign(row.state(one.release)) for one in found.asked]
+            start = StyledText.assemble("   ", *signs, "  ")
+            first, *more = paragraph(_name(row), width, indent=start.cell_len)
+            yield StyledText.assemble(start, first.after(start.cell_len))
+            yield from more
+        for line in told:
+            yield from paragraph(line, width, indent=6, hang=2, style="dim")
+
+
+def _name(row: RowHistory) -> str:
+    return f"{row.key.rule} / {row.key.row}  {row.key.place}".rstrip()
+
+
+def _story(row: RowHistory, found: History) -> Iterator[str]:
+    """Tell a row's history: the first bad release, each change, and whether it still fails."""
+    releases, first = list(row.states), row.first_bad
+    count = plural(row.failing(first), "case")
+    if first == releases[0]:
+        yield f"first bad: {first}, {count}; nothing before it was asked"
+    for turn in row.turns:
+        for before, after, said in _TURNS:
+            if number := turn.count(before, after):
+                start = "first bad: " if turn.after == first and after == "fails" else ""
+                yield f"{start}{said} {turn.after}, {plural(number, 'case')}{_gap(turn, found)}"
+    if left := row.failing(releases[-1]):
+        yield f"still so in {releases[-1]}, {plural(left, 'case')}"
+
+
+def _gap(turn: ReleaseTurn, found: History) -> str:
+    """Name the releases between two that could not be asked: the change may be theirs."""
+    all_of_them = [one.release for one in found.asked]
+    between = all_of_them[all_of_them.index(turn.before) + 1 : all_of_them.index(turn.after)]
+    names = ", ".join(release.version for release in between)
+    return f", or in {names}, which could not be asked" if names else ""
+
+
+def bisected_lines(found: Bisected, cause: str, width: int) -> Iterator[StyledText]:
+    """Yield the releases that were asked on the way, and between which two the change is."""
+    for step in found.steps:
+        yield from paragraph(_step(step, found.cases), width, indent=0, hang=2)
+    yield from paragraph(_conclusion(found, cause), width, indent=0, hang=2, style="bold")
+
+
+def _step(step: Shown, cases: int) -> str:
+    if step.asked.why:
+        return f"{step.asked.release}: could not be asked: {step.asked.why}"
+    said = f"{step.asked.release}: in {step.count} of {plural(cases, 'case')}"
+    return said if step.judged else f"{said}; it lacks them all"
+
+
+def _conclusion(found: Bisected, cause: str) -> str:
+    if found.between is None:
+        first, last = found.steps[:2]
+        if first.asked.why or last.asked.why:
+            return "an end of the range could not be asked: choose another"
+        both = "both ends show it" if first.count else "neither end shows it"
+        return f"nothing to bisect for {cause}: {both}"
+    low, high = found.between
+    gap = f"; {', '.join(found.missing)} could not be asked" if found.missing else ""
+    if high.count:
+        how = "passes them" if low.judged else "lacks them"
+        return f"{cause}: first bad in {high.asked.release}; {low.asked.release} {how}{gap}"
+    how = "fixed in" if high.judged else "gone with the kernels in"
+    return f"{cause}: {how} {high.asked.release}; {low.asked.release} is the last that has it{gap}"

@@ -1,0 +1,59 @@
+"""A package index on this machine, and environments of its releases that are planted, not made."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from places import TESTS
+
+JSON = "application/vnd.pypi.simple.v1+json"
+WHEEL = "onnxruntime-{}-py3-none-any.whl"
+NOT_HERE = "onnxruntime-{}-cp27-cp27m-win32.whl"
+
+
+def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
+    """Return what an index says, given the names of files with their dates, '' for none."""
+    entries = [{"filename": name, **({"upload-time": f"{day}T09:00:00Z"} if day else {})}
+               for name, day in files.items()]  # fmt: skip
+    return JSON, json.dumps({"meta": {"api-version": "1.1"}, "files": entries}).encode()
+
+
+@contextmanager
+def index(kind: str, page: bytes) -> Iterator[str]:
+    """Serve a page for every package; gives the address of the index."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/simple"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def plant(folder: Path, version: str, how: str) -> Path:
+    """Plant the environment of a release as if it had been made: its runtime lies, or is fine."""
+    home = folder / f"onnxruntime-{version}"
+    python = home / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    runtime = TESTS / "process" / "planted_runtime.py"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} {runtime} {how} "$@"\n')
+    python.chmod(0o755)
+    (home / "convcheck-made").touch()
+    return python
