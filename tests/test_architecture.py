@@ -32,6 +32,7 @@ MAY_IMPORT["plan"] |= {"chains"}
 for room in ("survey", "reproduce", "gate"):
     MAY_IMPORT[room] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["history"] = MAY_IMPORT["plan"] | {"plan"}
+MAY_IMPORT["emit"] = MAY_IMPORT["reproduce"] | {"reproduce"}
 MAY_IMPORT["report"] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
 MAY_IMPORT["cli"] = ROOMS

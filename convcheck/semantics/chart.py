@@ -84,6 +84,31 @@ class Chart:
         slots += part
         return slots.view(np.intp)
 
+    def in_order(self) -> tuple[U64, Slots] | None:
+        """Return all slots of a float source in the order of the codes: the first code of each, and
+        the slot. None where some codes have none, or a slot has codes of several places.
+        """
+        if not isinstance(self.source, Float) or self.near is not None:
+            return None
+        first, above, depth = (self.binades >> _FIRST, (self.binades >> _ABOVE) & _FIELD,
+                               self.binades & _FIELD)  # fmt: skip
+        if not (first.all() and (above == 64 - self.source.mantissa).all()):
+            return None
+        codes, slots = [], []
+        for deep in np.unique(depth):
+            number = np.flatnonzero(depth == deep)
+            own = np.uint64(self.source.mantissa) - deep
+            tile = np.arange(1 << int(deep), dtype=np.uint64)
+            start = (number.astype(np.uint64) << np.uint64(self.source.mantissa))[:, None] + (
+                tile << own
+            )
+            slot = first[number][:, None] + (tile << np.uint64(_EVEN))
+            for part in range(2 if own else 1):
+                codes.append((start + np.uint64(part)).reshape(-1))
+                slots.append((slot + np.uint64(part)).reshape(-1))
+        found, order = np.concatenate(codes), np.argsort(np.concatenate(codes))
+        return found[order], np.concatenate(slots)[order].view(np.intp)
+
 
 _FIELD, _ABOVE, _FIRST = np.uint64((1 << _DEPTH) - 1), np.uint64(_DEPTH), np.uint64(2 * _DEPTH)
 

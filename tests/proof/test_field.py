@@ -14,48 +14,21 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from catalogue import CATALOG
 from comparing import array, asked, wanted
 from oracle import Pattern, Want, decode
 from oracle.pypto_cast import expect
-from planted.bugs import Bug
 from planted.field import float8, widening
 from planted.field.bits import BFLOAT16, E5M2, FLOAT16, FLOAT32, FLOAT64, to_ieee
 from planted.field.bug import Conversion, FieldBug
 from planted.field.bugs import BUGS
-from planted.proof import NARROW, Planted, edge, only, rich_inputs
+from planted.field.caught import case_of, caught_by, latest_cases
+from planted.proof import NARROW, edge, only, rich_inputs
 
-from convcheck.ask.elements import ask
-from convcheck.judge.answers import Avoid
-from convcheck.judge.elements import judge
-from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Bits
-from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, op_and_version, version_key
-from convcheck.vectors.model import VectorSet
+from convcheck.rules.model import Case, op_and_version
 
 ENOUGH = 3
 LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
-
-
-@cache
-def latest_cases(op: str) -> dict[str, Case]:
-    """The cases of an operator by name, each of the latest version that has it."""
-    specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
-    in_order = sorted(specs, key=lambda spec: version_key(op_and_version(spec.id)[1]))
-    return {case.name: case for spec in in_order for case in cases(spec)}
-
-
-def case_of(bug: FieldBug) -> Case:
-    return latest_cases(bug.op)[bug.case]
-
-
-def caught_by(convert: Conversion, vectors: VectorSet) -> int:
-    """How many vectors are judged wrong, asked and judged as in a run."""
-    planted = Bug("field", lambda p: convert(p.bits))
-    avoid = Avoid(placements=planted.avoided)
-    answers = ask(Planted(planted), vectors, lambda *call: None, {}, avoid)
-    return sum(g.count for g in judge(vectors, answers).groups if g.verdict in FAILURES)
 
 
 def refuted_by_oracle(convert: Conversion, case: Case, bits: Bits) -> int:

@@ -35,7 +35,7 @@ def arrays(witness: Witness) -> list[dict[str, Any]]:
 
 
 def _note(*about: str) -> dict[str, Any]:
-    return {"about": list(map(_comment, about)), "words": "", "shape": "", "type": "", "name": ""}
+    return {"about": list(map(c_comment, about)), "words": "", "shape": "", "type": "", "name": ""}
 
 
 def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator[dict[str, Any]]:
@@ -49,17 +49,17 @@ def _outputs(name: str, outputs: tuple[Strip, ...] | str, more: str) -> Iterator
             said = [pattern(w) if _is_pattern(strip, w) else "the code" for w in strip.words]
             yield {
                 **_note(f"what each element of {label} has to be; where not the code, that is 0"),
-                "type": "char *const", "name": f"{label}_is", "words": _braces(map(_text, said)),
+                "type": "char *const", "name": f"{label}_is", "words": _braces(map(c_string, said)),
             }  # fmt: skip
 
 
 def _array(name: str, strip: Strip, more: str) -> dict[str, Any]:
     """Describe an array; an array without elements, or a shape of none, C does not have."""
     texts = isinstance(strip.format, Text)
-    words = [_text(str(w)) if texts and not _is_pattern(strip, w) else _code(strip, w)
+    words = [c_string(str(w)) if texts and not _is_pattern(strip, w) else _code(strip, w)
              for w in strip.words]  # fmt: skip
     return {
-        "about": [_comment(line) for line in (_said(name, strip), more) if line],
+        "about": [c_comment(line) for line in (_said(name, strip), more) if line],
         "type": "char *const" if texts else f"{_storage(strip.format)}",
         "name": name,
         "words": _braces(words) if words else "",
@@ -94,12 +94,13 @@ def _storage(fmt: Format | None) -> str:
     return f"uint{8 * fmt.storage.itemsize}_t" if fmt else "uint64_t"
 
 
-def _text(text: str) -> str:
+def c_string(text: str) -> str:
     """Quote a text as C: UTF-8, every byte that could be read otherwise in octal."""
     return '"' + "".join(chr(b) if b in _PLAIN else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
-def _comment(text: str) -> str:
+def c_comment(text: str) -> str:
+    """Return a text on one line, fit for a comment of C."""
     return clean(text).replace("*/", "* /").replace("/*", "/ *")
 
 

@@ -1,0 +1,126 @@
+"""What is expected of every input of a case, as few lines: series of plateaus.
+
+A plateau is consecutive inputs of which the same is expected. Between powers of two of a float, a
+destination's codes are at equal distances, so plateaus come in series: few lengths take turns (a
+tie goes to one neighbour, then to the other), and the codes rise by a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Codes, Numeric
+from convcheck.semantics.chart import chart_of
+from convcheck.semantics.evaluate import run_conversion
+from convcheck.semantics.expected import EXACT, Expected, Reading
+from convcheck.semantics.program import Program
+
+NARROW, WIDEST = 16, 32  # bits of a source that is evaluated whole, and of one that has series
+_MOST = 6  # plateaus that take turns: on a value and on both its sides, of odd codes and of even
+Ints = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """One of the plateaus that take turns in a series."""
+
+    #: How many inputs it has.
+    length: int
+    #: The row that decides, by its number among the decisions.
+    row: int
+    #: How a code is compared: an index into PATTERNS.
+    pattern: int
+    #: What is expected the first time; 0 where the pattern is not EXACT.
+    code: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """Plateaus one after the other, a few of which take turns."""
+
+    #: The first input.
+    first: int
+    #: The number of plateaus, one or more.
+    count: int
+    #: By how much codes are higher each time all have had a turn, modulo the width.
+    step: int
+    turns: tuple[Plateau, ...]
+
+
+def series_of(program: Program, source: Numeric, target: Numeric) -> list[list[Series]] | None:
+    """Return of each reading what is expected of every code of the source, in order. None for a
+    source that is too wide, or where what is expected is not known but code by code.
+    """
+    found = _plateaus(program, source, target)
+    if found is None:
+        return None
+    firsts, expected = found
+    bits = target.storage.itemsize * 8 if target.bits == 1 else target.bits
+    ends = 1 << source.bits
+    return [list(_series(firsts, expected.rows, r, ends, bits)) for r in expected.readings]
+
+
+def _plateaus(program: Program, source: Numeric, target: Numeric) -> tuple[Codes, Expected] | None:
+    """Return the first codes of plateaus, some of which go on, and what is expected of each."""
+    if source.bits <= NARROW:
+        codes = np.arange(1 << source.bits, dtype=np.uint64)
+        return codes, run_conversion(program, source, target, codes.astype(source.storage))
+    chart = chart_of(program, source, target) if source.bits <= WIDEST else None
+    found = chart.in_order() if chart else None
+    if chart is None or found is None:
+        return None
+    firsts, slots = found
+    return firsts, chart.expected.take(slots)
+
+
+def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) -> Iterator[Series]:
+    """Join neighbours of which the same is expected, then those that take turns."""
+    codes = np.where(reading.patterns == EXACT, reading.codes, 0).astype(np.uint64)
+    facts = [rows, reading.patterns, codes]
+    change = np.ones(len(firsts), bool)
+    change[1:] = np.any([fact[1:] != fact[:-1] for fact in facts], axis=0)
+    starts = firsts[change].astype(np.int64)
+    rows, patterns, codes = rows[change], reading.patterns[change], codes[change]
+    lengths = np.diff(starts, append=end)
+    turns = [_Turns(k, (lengths, rows, patterns), codes, bits) for k in range(1, _MOST + 1)]
+    at = 0
+    while at < len(starts):
+        chosen = max(turns, key=lambda one: one.end(at))
+        stop = chosen.end(at)
+        taken = tuple(
+            Plateau(int(lengths[i]), int(rows[i]), int(patterns[i]), int(codes[i]))
+            for i in range(at, min(at + chosen.period, stop))
+        )
+        yield Series(int(starts[at]), stop - at, chosen.step(at) if stop - at > chosen.period else 0,
+                     taken)  # fmt: skip
+        at = stop
+
+
+class _Turns:
+    """How far plateaus go on in a series, from any one, if so many take turns."""
+
+    def __init__(self, period: int, facts: tuple[Ints, ...], codes: Codes, bits: int) -> None:
+        self.period, self.count = period, len(codes)
+        self.steps = (codes[period:] - codes[:-period]) & np.uint64((1 << bits) - 1)
+        self.breaks = np.flatnonzero(
+            np.any([fact[period:] != fact[:-period] for fact in facts], axis=0)
+        )
+        self.changes = np.flatnonzero(self.steps[1:] != self.steps[:-1]) + 1
+
+    def end(self, at: int) -> int:
+        """Return the plateau after the last one of a series that begins with one."""
+        ends = (self._next(self.breaks, at), self._next(self.changes, at + 1))
+        return min(*ends, self.count)
+
+    def _next(self, places: Ints, at: int) -> int:
+        i = int(np.searchsorted(places, at))
+        return int(places[i]) + self.period if i < len(places) else self.count
+
+    def step(self, at: int) -> int:
+        """Return by how much codes rise."""
+        return int(self.steps[at])

@@ -1,0 +1,61 @@
+"""Suites of cases emitted, and the answers that a kernel under test gives them."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from catalogue import CORPUS
+
+from convcheck.emit.suite import Suite, suite_of
+from convcheck.numerics.format import Float
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import EXACT
+from convcheck.vectors.model import VectorSet
+
+WRONG = re.compile(r"^  wrong: (\d+) of \d+$", re.MULTILINE)
+POINT = re.compile(r"^(not ok|ok) (\d+) - ", re.MULTILINE)
+
+
+@cache
+def suite(case: Case) -> Suite:
+    """The suite of a case that has one."""
+    found = suite_of(CORPUS, case)
+    assert found is not None
+    return found
+
+
+@cache
+def vectors(case: Case) -> VectorSet:
+    found = CORPUS.vectors(case)
+    assert isinstance(found, VectorSet)
+    return found
+
+
+def write_answers(path: Path, inputs: Iterable[int], outputs: Iterable[int]) -> Path:
+    """Write what a kernel answers: pairs of 64 bits, an input with its output."""
+    pairs = zip(inputs, outputs, strict=True)
+    path.write_bytes(b"".join(struct.pack("=QQ", *pair) for pair in pairs))
+    return path
+
+
+def right_answers(case: Case, reading: int = 0) -> list[int]:
+    """What is due of each vector; where a pattern is, a code that it allows."""
+    expected, fmt = vectors(case).expected.readings[reading], case.outputs[0].format
+    nan = fmt.nan_code | fmt.sign_bit if isinstance(fmt, Float) else 0
+    codes = np.where(expected.patterns == EXACT, expected.codes, nan)
+    return [int(code) for code in codes]
+
+
+def wrong_answers(output: str) -> int:
+    """How many answers a program's TAP calls wrong; its plan and its points fit."""
+    points = POINT.findall(output)
+    assert [int(number) for _, number in points] == [*range(1, len(points) + 1)]
+    assert f"\n1..{len(points)}\n" in output
+    wrong = [int(count) for count in WRONG.findall(output)]
+    assert len(wrong) == [word for word, _ in points].count("not ok")
+    return sum(wrong)

@@ -1,0 +1,166 @@
+"""What a suite has: vectors, series of every input, rules; and the folder that it goes to."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, compiled
+from command import convcheck
+from emit.emitted import suite, vectors
+from numpy.typing import NDArray
+
+from convcheck import __version__
+from convcheck.emit.c import c_files
+from convcheck.emit.series import Series, series_of
+from convcheck.emit.suite import identifier, why_left_out
+from convcheck.numerics.format import Text
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT
+
+Ints = NDArray[Any]
+SPECS = ("onnx.Cast-28", "openvino.Convert-1", "pypto.cast-0.2")
+ASKED = 1 << 12  # inputs of each table of series
+
+
+def swept(spec: str) -> Iterator[Case]:
+    """The cases of a spec from some types to narrow ones."""
+    for case in cases(CATALOG.specs[spec]):
+        if why_left_out(case):
+            continue
+        source, target = case.inputs[0].format, case.outputs[0].format
+        assert not isinstance(source, Text)
+        assert not isinstance(target, Text)
+        if target.bits <= 16 and case.inputs[0].name in ("float32", "bfloat16", "int16"):
+            yield case
+
+
+def told(table: list[Series], bits: int) -> tuple[Ints, Ints]:
+    """The first input of each plateau of a table and the end of all; its row, pattern and code."""
+    firsts, facts = [np.array([table[0].first])], []
+    for one in table:
+        turn, part = np.divmod(np.arange(one.count), len(one.turns))
+        length, row, pattern, code = np.array([astuple(p) for p in one.turns], object)[part].T
+        assert firsts[-1][-1] == one.first
+        firsts.append(one.first + np.cumsum(length))
+        facts.append([row, pattern, (code + turn * one.step) % (1 << bits)])
+    return np.concatenate(firsts).astype(np.int64), np.concatenate(facts, axis=1)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_series_are_what_the_evaluator_says(spec: str) -> None:
+    """At both ends of many plateaus, and at random: the series come from a chart, this does not."""
+    random, without = np.random.default_rng(20), Counter[str]()
+    for case in swept(spec):
+        source, target = case.inputs[0].format, case.outputs[0].format
+        assert not isinstance(source, Text)
+        assert not isinstance(target, Text)
+        tables = series_of(compiled(case), source, target)
+        if tables is None:
+            without[f"{case.inputs[0].name}-to-{case.outputs[0].name}"] += 1
+            continue
+        for reading, table in enumerate(tables):
+            firsts, facts = told(table, max(target.bits, 8 * (target.bits == 1)))
+            assert len(firsts) == facts.shape[1] + 1
+            assert (firsts[0], firsts[-1]) == (0, 1 << source.bits)
+            ends = random.choice(firsts[:-1], ASKED // 4)
+            some = np.concatenate([ends, ends - 1, random.integers(0, 1 << source.bits, ASKED)])
+            bits = np.unique(some & ((1 << source.bits) - 1))
+            expected = evaluate(CATALOG.specs[spec], case, bits.astype(source.storage))
+            due = expected.readings[reading]
+            at = np.searchsorted(firsts, bits, "right") - 1
+            codes = np.where(due.patterns == EXACT, due.codes, 0)
+            assert (facts[:, at] == [expected.rows, due.patterns, codes]).all(), case.id
+    # integers that wrap round, told apart by other bits than the highest
+    assert without.keys() <= {"float32-to-int16"}
+
+
+def test_names_are_unlike() -> None:
+    """As files on any system, and as identifiers."""
+    ids = {
+        case.id for one in CATALOG.specs.values() for case in cases(one) if not why_left_out(case)
+    }
+    assert len({identifier(name).lower() for name in ids}) == len(ids)
+
+
+def test_a_suite_is_small_and_names_what_made_it() -> None:
+    for case in [*swept("onnx.Cast-28")][::5]:
+        files = dict(c_files([suite(case)]))
+        assert sum(map(len, files.values())) < 200_000
+        made = files[f"{identifier(case.id)}.h"].decode()
+        assert __version__ in made
+        assert CATALOG.specs[case.spec].digest in made
+        assert made.count("CONVCHECK_") > len(vectors(case))
+
+
+PAIR = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
+NAME = "onnx_Cast_21_float32_to_bfloat16.h"
+
+
+def test_the_same_command_writes_the_same(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        done = convcheck("emit", *PAIR, "--lang", "c", "--out", tmp_path / folder)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.endswith(f"in {tmp_path / folder}: 1 suite\n")
+    one, two = ({p.name: p.read_bytes() for p in (tmp_path / f).iterdir()} for f in ("one", "two"))
+    assert one == two
+    assert one.keys() == {"convcheck.h", NAME, "convcheck-export.json"}
+
+
+def test_earlier_suites_are_replaced_and_nothing_else(tmp_path: Path) -> None:
+    emit = ("emit", "onnx.Cast-21", "--from", "float32", "--lang", "c", "--out", tmp_path)
+    convcheck(*emit, "--to", "bfloat16")
+    (tmp_path / "own.c").write_text("int main(void) { return 0; }\n")
+    done = convcheck(*emit, "--to", "float16")
+    assert f"removed: {NAME}\n" in done.stderr
+    assert (tmp_path / "own.c").exists()
+    assert not (tmp_path / NAME).exists()
+    (tmp_path / NAME).write_text("mine\n")
+    done = convcheck(*emit, "--to", "bfloat16")
+    assert done.returncode == 2
+    assert f"{NAME} is there already" in done.stderr
+    assert (tmp_path / NAME).read_text() == "mine\n"
+    listed = json.loads((tmp_path / "convcheck-export.json").read_text())["files"]
+    assert [name for name in listed if not (tmp_path / name).exists()] == []
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["onnx.Cast-99"], "no spec matches 'onnx.Cast-99'"),
+    (["onnx.Range-11"], "the question is a whole call, not one number"),
+    (["onnx.Cast-21", "--from", "string"], "it has strings"),
+    (["onnx.Cast-21", "--to", "string", "--from", "float32"], "it has strings"),
+    (["onnx.Cast-21", "--to", "float8", "--where", "saturate=default"], "leaves out an attribute"),
+    (["onnx.Cast-21", "--to", "bfloat16", "--where", "saturate=0"], "a function cannot refuse"),
+    (["onnx.Cast-21", "--from", "bfloat16", "--to", "int8", "--where", "saturate=1"],
+     "no case matches all of these together"),
+])  # fmt: skip
+def test_what_has_no_suite_is_bad_input(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = convcheck("emit", *arguments, "--lang", "c", "--out", tmp_path / "new")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "hint: " in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_language_and_a_folder_are_named(tmp_path: Path) -> None:
+    for arguments, said in (
+        (("--lang", "fortran", "--out", tmp_path / "new"), "fortran"),
+        (("--out", tmp_path / "new"), "--lang"),
+        (("--lang", "c"), "--out"),
+    ):
+        done = convcheck("emit", *PAIR, *arguments)
+        assert done.returncode == 2
+        assert said in done.stderr
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "kernel.h").write_text("")
+    done = convcheck("emit", *PAIR, "--lang", "c", "--out", tmp_path / "full")
+    assert done.returncode == 2
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["kernel.h"]
