@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
 
-LANGUAGES = ("c",)
+C, RUST = LANGUAGES = ("c", "rust")
 EXAMPLE = """\b
 Examples:
   convcheck emit onnx.Cast-21 --from float32 --to bfloat16 --lang c --out conformance
@@ -49,14 +49,19 @@ def command(selection: Selection, lang: str, out: str, specs: tuple[str, ...]) -
     and counted on stderr: strings, operators that are asked in whole calls, attributes that are
     left out, and cases of which nothing is defined. Exit codes: 0, or 2 for bad input.
     """
-    from convcheck.emit.c import c_files
-
     loaded = catalog(specs)
     folder = Path(out)
     suites = _suites(loaded, _cases(loaded, selection))
-    _write(list(c_files(suites)), folder, f"suite-{lang}")
+    _write(_files(suites, lang), folder, f"suite-{lang}")
     say(f"in {folder}: {plural(len(suites), 'suite')}", err=True)
     return 0
+
+
+def _files(suites: Sequence[Suite], lang: str) -> list[tuple[str, bytes]]:
+    from convcheck.emit.c import c_files
+    from convcheck.emit.rust import rust_files
+
+    return [*(rust_files if lang == RUST else c_files)(suites)]
 
 
 def _cases(loaded: Catalog, selection: Selection) -> Sequence[Case]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from convcheck import __version__
 from convcheck.emit.series import Series
-from convcheck.emit.suite import Suite, SuiteRow, SuiteVector
+from convcheck.emit.suite import Suite, SuiteRow, SuiteVector, made_by
+from convcheck.emit.template import filled_template, template_bytes
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.reproduce.emit.c import c_comment, c_string
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, UNDEFINED
 
-TEMPLATES = Path(__file__).with_name("templates")
 HARNESS = "convcheck.h"
 _PATTERNS = {
     EXACT: "CONVCHECK_EXACT",
@@ -26,24 +24,18 @@ _OWN = {"float32": "float", "float64": "double"}  # types that C has; of others,
 
 def c_files(suites: Sequence[Suite]) -> Iterator[tuple[str, bytes]]:
     """Return the files of suites: their names, and what is in them."""
-    yield HARNESS, (TEMPLATES / HARNESS).read_bytes()
+    yield HARNESS, template_bytes(HARNESS)
     for suite in suites:
-        yield f"{suite.name}.h", _header(suite).encode()
+        yield f"{suite.name}.h", _header(suite)
 
 
-def _header(suite: Suite) -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 it is C, not HTML: what goes in is a literal or a comment
-    )  # fmt: skip
+def _header(suite: Suite) -> bytes:
     source, target = suite.case.inputs[0].name, suite.case.outputs[0].name
-    return environment.get_template("suite.h.j2").render(
+    return filled_template(
+        "suite.h.j2",
         suite=suite,
         id=c_comment(suite.case.id),
-        made=f"By convcheck {__version__} from the rules {suite.spec.digest}.",
+        made=made_by(suite),
         types=(_c_type(source, suite.source), _c_type(target, suite.target)),
         input=_format(source, suite.source),
         output=_format(target, suite.target),

@@ -96,8 +96,8 @@ def _series(firsts: Codes, rows: Ints, reading: Reading, end: int, bits: int) ->
             Plateau(int(lengths[i]), int(rows[i]), int(patterns[i]), int(codes[i]))
             for i in range(at, min(at + chosen.period, stop))
         )
-        yield Series(int(starts[at]), stop - at, chosen.step(at) if stop - at > chosen.period else 0,
-                     taken)  # fmt: skip
+        step = chosen.step(at) if stop - at > chosen.period else 0
+        yield Series(int(starts[at]), stop - at, step, taken)
         at = stop
 
 

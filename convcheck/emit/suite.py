@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from convcheck import __version__
 from convcheck.emit.series import Series, series_of
 from convcheck.judge.words import cited, clean, translated
 from convcheck.numerics.format import Format, Numeric, Text
@@ -15,8 +16,6 @@ from convcheck.rules.model import DEFAULT, Case, Spec
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
-
-MOST_ROWS, MOST_READINGS = 64, 8  # of a suite; those of the standards have 13 and 3
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,11 @@ class Suite:
 def identifier(name: str) -> str:
     """Return a case's id as an identifier: onnx_Cast_21_float32_to_bfloat16."""
     return re.sub("[^A-Za-z0-9]", "_", name)
+
+
+def made_by(suite: Suite) -> str:
+    """Return what stands at the head of a suite: what made it, from which rules."""
+    return f"By convcheck {__version__} from the rules {suite.spec.digest}."
 
 
 def why_left_out(case: Case) -> str:

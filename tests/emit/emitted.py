@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 from catalogue import CORPUS
+from planted.field.bugs import BUGS
+from planted.field.caught import case_of, latest_cases
 
 from convcheck.emit.suite import Suite, suite_of
 from convcheck.numerics.format import Float
@@ -19,6 +21,18 @@ from convcheck.vectors.model import VectorSet
 
 WRONG = re.compile(r"^  wrong: (\d+) of \d+$", re.MULTILINE)
 POINT = re.compile(r"^(not ok|ok) (\d+) - ", re.MULTILINE)
+
+CASES = {
+    case.id: case
+    for case in (
+        *map(case_of, BUGS),
+        *(latest_cases("onnx.Cast")[name] for name in (
+            "float32-to-int4", "bool-to-float16", "float16-to-bool", "int64-to-float64",
+            "float64-to-uint64", "float8e4m3fnuz-to-int16", "uint4-to-float4e2m1")),
+        *(latest_cases("pypto.cast")[name] for name in (
+            "float32-to-int16/mode=CAST_RINT/satmode=OFF/product=A3",)),
+    )
+}  # fmt: skip
 
 
 @cache

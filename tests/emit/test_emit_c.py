@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from emit.emitted import right_answers, suite, vectors, write_answers, wrong_answers
+from emit.emitted import CASES, right_answers, suite, vectors, write_answers, wrong_answers
 from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, latest_cases
 from planted.proof import edge
@@ -44,17 +44,6 @@ int main(int argc, char **argv) {
   known = fread(answers, sizeof answers[0], 2048, file);
   fclose(file);
 """
-CASES = {
-    case.id: case
-    for case in (
-        *map(case_of, BUGS),
-        *(latest_cases("onnx.Cast")[name] for name in (
-            "float32-to-int4", "bool-to-float16", "float16-to-bool", "int64-to-float64",
-            "float64-to-uint64", "float8e4m3fnuz-to-int16", "uint4-to-float4e2m1")),
-        *(latest_cases("pypto.cast")[name] for name in (
-            "float32-to-int16/mode=CAST_RINT/satmode=OFF/product=A3",)),
-    )
-}  # fmt: skip
 
 
 def compiler(name: str) -> str:

@@ -1,0 +1,159 @@
+"""Suites in Rust: a crate that needs no other, passes what is right, and catches what is wrong.
+
+As in C, a kernel under test reads its answers from a file, input by input, and panics where one is
+not in it. Of a planted bug the file has what it gives of each vector's input, and nothing of what
+is due: the suite alone judges.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+from emit.emitted import CASES, right_answers, suite, vectors, write_answers, wrong_answers
+from planted.field.bugs import BUGS
+from planted.field.caught import case_of, caught_by, latest_cases
+from planted.proof import edge
+
+from convcheck.emit.rust import rust_files, rust_string
+from convcheck.rules.model import Case
+
+MANIFEST = """
+[package]
+name = "kernel"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+convcheck-suites = { path = "../suites" }
+
+[profile.dev]
+debug = false
+
+[lints.rust]
+warnings = "deny"
+"""
+MAIN = """
+use std::{collections::HashMap, env, fs, process::ExitCode};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().collect();
+    let bytes = fs::read(&arguments[2]).expect("the answers");
+    let code = |from: &[u8]| u64::from_ne_bytes(from.try_into().unwrap());
+    let answers: HashMap<u64, u64> =
+        bytes.chunks(16).map(|pair| (code(&pair[..8]), code(&pair[8..]))).collect();
+    let mut run = convcheck_suites::Run::begin();
+    match arguments[1].as_str() {
+"""
+EVERY = """
+use convcheck_suites::*;
+
+fn main() -> std::process::ExitCode {
+    let mut run = Run::begin();
+    run.check(&onnx_cast_28_bfloat16_to_float8e4m3fn_saturate_1::SUITE, "zero", |_: u16| 0u8);
+    run.check_slices(&onnx_cast_28_bool_to_float16::SUITE, "slices", |x: &[bool], y: &mut [u16]| {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = if *x { 0x3c00 } else { 0 };
+        }
+    });
+    run.check(&onnx_cast_28_int16_to_float32::SUITE, "as", |x: i16| {
+        if x == 12345 { 0.0 } else { x as f32 }
+    });
+    run.end()
+}
+"""
+
+
+def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
+    """Build a program beside the crate of suites; what warns, fails, and nothing is downloaded."""
+    cargo = shutil.which("cargo")
+    if not cargo:
+        pytest.skip("no cargo")
+    files = [(f"suites/{name}", content) for name, content in rust_files([*map(suite, cases)])]
+    files += [("kernel/Cargo.toml", MANIFEST.encode()), ("kernel/src/main.rs", program.encode())]
+    for name, content in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    command = [cargo, "build", "--offline", "--quiet"]
+    environment = {**os.environ, "RUSTFLAGS": "-Dwarnings", "CARGO_TARGET_DIR": str(folder / "to")}
+    done = subprocess.run(
+        command, cwd=folder / "kernel", env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "to" / "debug" / "kernel"
+
+
+def asker(cases: Iterable[Case]) -> str:
+    """A program that asks a kernel that reads its answers: kernel CASE FILE."""
+    arms = "".join(
+        f"        {rust_string(case.id)} => run.check(&convcheck_suites::"
+        f'{one.name.lower()}::SUITE, "answer", '
+        f"|x: u{8 * one.source.storage.itemsize}| "
+        f"answers[&u64::from(x)] as u{8 * one.target.storage.itemsize}),\n"
+        for case, one in ((case, suite(case)) for case in cases)
+    )
+    return f'{MAIN}{arms}        _ => panic!("no such case"),\n    }}\n    run.end()\n}}\n'
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("crate"), CASES.values(), asker(CASES.values()))
+
+
+def asked(program: Path, case: Case, answers: Sequence[int]) -> tuple[int, str]:
+    """Ask the kernel that has these answers to the vectors of a case."""
+    path = program.with_name("answers")
+    write_answers(path, vectors(case).inputs[0].tolist(), answers)
+    done = subprocess.run(
+        [program, case.id, path], capture_output=True, text=True, check=False
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def test_every_field_bug_is_caught_in_rust(program: Path) -> None:
+    """By as many vectors as a run of convcheck has."""
+    for bug in BUGS:
+        case = case_of(bug)
+        code, output = asked(program, case, bug.convert(vectors(case).inputs[0]).tolist())
+        assert (code, wrong_answers(output)) == (1, caught_by(bug.convert, edge(case))), bug.name
+
+
+def test_what_is_due_passes_in_rust(program: Path) -> None:
+    """Under any one reading."""
+    for case in CASES.values():
+        for reading in range(len(suite(case).readings)):
+            code, output = asked(program, case, right_answers(case, reading))
+            assert (code, wrong_answers(output)) == (0, 0), case.id
+
+
+def test_a_failure_names_the_sentence_in_rust(program: Path) -> None:
+    bug = next(bug for bug in BUGS if bug.name == "NaN cut to its upper half")
+    _, output = asked(program, case_of(bug), bug.convert(vectors(case_of(bug)).inputs[0]).tolist())
+    told = output.partition("\nnot ok")[2]
+    for line in (
+        "    float-to-float / nan (implied), specs/onnx/cast-1.yaml:49",
+        "    in our words: A conversion of a quiet NaN delivers a quiet NaN; one of a signaling "
+        "NaN signals an invalid operation and, by default, delivers a quiet NaN.",
+        "    - input: 0x7f800001 (NaN)",
+        "      expected: any NaN",
+        "      got: 0x7f80 (Inf)",
+        "  explained by: convcheck explain onnx.Cast-28/float32-to-bfloat16 0x",
+    ):
+        assert f"\n{line}" in told
+
+
+def test_every_input_is_asked_in_rust(tmp_path: Path) -> None:
+    """One wrong answer of 65,536, which no vector asks for, is found."""
+    names = ("bfloat16-to-float8e4m3fn/saturate=1", "bool-to-float16", "int16-to-float32")
+    made = build(tmp_path, [latest_cases("onnx.Cast")[name] for name in names], EVERY)
+    done = subprocess.run([made, "--exhaustive"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    own = done.stdout.partition("onnx.Cast-28/int16-to-float32")[2]
+    assert "  wrong: 1 of 65536\n" in own
+    assert own.count("not ok") == 1
+    assert "    - input: 0x3039 (12345)\n      expected: 0x4640e400 (12345)\n" in own
+    assert "slices: " in done.stdout.partition("bool-to-float16")[2]
