@@ -30,7 +30,7 @@ COMMANDS = {
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",
     "export": "Write a case's vectors for other tools.",
-    "emit": "Write suites in C or Rust for the repository where a kernel lives.",
+    "emit": "Write suites in C, CUDA, HIP or Rust for the repository where a kernel lives.",
     "verify": "Judge answers from a file, one per line.",
     "example": "Print a program to start from, in C or Python, that convcheck can ask.",
     "serve": "Serve any backend over the process protocol.",

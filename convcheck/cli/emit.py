@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
 
-C, RUST = LANGUAGES = ("c", "rust")
+LANGUAGES = ("c", "cuda", "hip", "rust")
 EXAMPLE = """\b
 Examples:
   convcheck emit onnx.Cast-21 --from float32 --to bfloat16 --lang c --out conformance
-  convcheck emit onnx.Cast-21 --from float32 --to float8 --where saturate=1 --lang c --out suites
+  convcheck emit onnx.Cast-21 --from float32 --to float8 --where saturate=1 --lang rust \\
+    --out suites
 """
 
 
@@ -44,7 +45,8 @@ def command(selection: Selection, lang: str, out: str, specs: tuple[str, ...]) -
     """Write suites for the repository where a kernel lives: source files that need nothing else.
 
     A suite is the vectors of one case, what is due, and the rule with its sentence, which is
-    printed where an answer is wrong. A macro plugs a function in. The folder must be new, be empty,
+    printed where an answer is wrong. A macro of C, CUDA or HIP, or a trait of Rust plugs a function
+    in. The folder must be new, be empty,
     or hold earlier suites in the same language, which are replaced. What has no suite is left out
     and counted on stderr: strings, operators that are asked in whole calls, attributes that are
     left out, and cases of which nothing is defined. Exit codes: 0, or 2 for bad input.
@@ -58,10 +60,11 @@ def command(selection: Selection, lang: str, out: str, specs: tuple[str, ...]) -
 
 
 def _files(suites: Sequence[Suite], lang: str) -> list[tuple[str, bytes]]:
-    from convcheck.emit.c import c_files
+    from convcheck.emit.c import c_files, device_files
     from convcheck.emit.rust import rust_files
 
-    return [*(rust_files if lang == RUST else c_files)(suites)]
+    makers = {"c": c_files, "cuda": device_files, "hip": device_files, "rust": rust_files}
+    return [*makers[lang](suites)]
 
 
 def _cases(loaded: Catalog, selection: Selection) -> Sequence[Case]:

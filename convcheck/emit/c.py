@@ -1,4 +1,6 @@
-"""Suites in C: a header for each case, and convcheck.h, which runs them."""
+"""Suites in C: a header for each case, and convcheck.h, which runs them; for kernels of a GPU, by
+CUDA or by HIP, with convcheck_device.h.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.reproduce.emit.c import c_comment, c_string
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, UNDEFINED
 
-HARNESS = "convcheck.h"
+HARNESS, DEVICE = "convcheck.h", "convcheck_device.h"
 _PATTERNS = {
     EXACT: "CONVCHECK_EXACT",
     ANY_NAN: "CONVCHECK_NAN",
@@ -27,6 +29,12 @@ def c_files(suites: Sequence[Suite]) -> Iterator[tuple[str, bytes]]:
     yield HARNESS, template_bytes(HARNESS)
     for suite in suites:
         yield f"{suite.name}.h", _header(suite)
+
+
+def device_files(suites: Sequence[Suite]) -> Iterator[tuple[str, bytes]]:
+    """Return the files of suites for kernels of a GPU."""
+    yield DEVICE, template_bytes(DEVICE)
+    yield from c_files(suites)
 
 
 def _header(suite: Suite) -> bytes:

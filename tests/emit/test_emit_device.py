@@ -1,0 +1,115 @@
+"""Suites for kernels of a GPU: CUDA and HIP share a header.
+
+There may be no GPU here. The header is compiled by each of their compilers that is there, and it is
+run over a stand-in for the runtime, which launches a kernel thread by thread on the processor: so
+what it copies and how many threads it starts is put to the test, the driver is not.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from emit.emitted import suite, wrong_answers
+from planted.field.caught import latest_cases
+
+from convcheck.emit.c import device_files
+
+STAND_IN = """
+#include <cstdlib>
+#include <cstring>
+#define __global__
+#define __device__
+typedef int cudaError_t;
+enum { cudaSuccess, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+struct dim3 { unsigned x; explicit dim3(unsigned n = 1) : x(n) {} };
+static dim3 blockIdx, blockDim, threadIdx;
+static const char *cudaGetErrorString(cudaError_t) { return "no such device"; }
+static cudaError_t cudaMalloc(void **to, size_t size) {
+  *to = std::malloc(size);
+  return std::getenv("NO_DEVICE") ? 2 : cudaSuccess;
+}
+static cudaError_t cudaMemcpy(void *to, const void *from, size_t size, int) {
+  std::memcpy(to, from, size);
+  return cudaSuccess;
+}
+static cudaError_t cudaLaunchKernel(const void *kernel, dim3 blocks, dim3 threads, void **given,
+                                    size_t, int) {
+  typedef void (*Kernel)(const void *, void *, size_t);
+  blockDim = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x)
+    for (threadIdx.x = 0; threadIdx.x < threads.x; ++threadIdx.x)
+      ((Kernel)kernel)(*(void **)given[0], *(void **)given[1], *(size_t *)given[2]);
+  return cudaSuccess;
+}
+"""
+PROGRAM = """
+#include "convcheck_device.h"
+#include "onnx_Cast_28_float32_to_bfloat16.h"
+
+__device__ uint16_t upper_half(float x) {
+  union { float number; uint32_t code; } of;
+  of.number = x;
+  return (uint16_t)(of.code >> 16);
+}
+
+__device__ uint16_t rounded(float x) {
+  union { float number; uint32_t code; } of;
+  of.number = x;
+  if ((of.code & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
+  return (uint16_t)((of.code + 0x7fffu + ((of.code >> 16) & 1u)) >> 16);
+}
+
+CONVCHECK_DEVICE(cut, float, uint16_t, upper_half)
+CONVCHECK_DEVICE(even, float, uint16_t, rounded)
+
+int main(int argc, char **argv) {
+  struct convcheck run = convcheck_begin(argc, argv);
+  CONVCHECK_ARRAYS(&run, onnx_Cast_28_float32_to_bfloat16, float, uint16_t, even);
+  CONVCHECK_ARRAYS(&run, onnx_Cast_28_float32_to_bfloat16, float, uint16_t, cut);
+  return convcheck_end(&run);
+}
+"""
+COMPILERS = {
+    "nvcc": ("-c", "-x", "cu", "-Xcompiler", "-Wall,-Wextra,-Werror"),
+    "hipcc": ("-c", "-x", "hip", "--offload-arch=gfx906", "-Wall", "-Wextra", "-Werror"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    case = latest_cases("onnx.Cast")["float32-to-bfloat16"]
+    for name, content in device_files([suite(case)]):
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "test.cu").write_text(PROGRAM)
+    return tmp_path
+
+
+def compile_in(folder: Path, *command: str) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_kernels_are_run_and_judged(folder: Path) -> None:
+    (folder / "cuda_runtime.h").write_text(STAND_IN)
+    warnings = ("-Wall", "-Wextra", "-Werror")
+    compile_in(folder, "g++", "-std=c++11", *warnings, "-I.", "-xc++", "test.cu", "-o", "test")
+    done = subprocess.run([folder / "test"], capture_output=True, text=True, check=False)
+    points = [line for line in done.stdout.splitlines() if "ok " in line]
+    assert done.returncode == 1
+    assert wrong_answers(done.stdout) > 0
+    assert [line.startswith("ok ") for line in points if ", even: " in line] == [True] * 6
+    assert any(line.startswith("not ok ") for line in points if ", cut: " in line)
+    done = subprocess.run(
+        [folder / "test"], env={"NO_DEVICE": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 4
+    assert done.stdout.endswith("Bail out! memory for inputs: no such device\n")
+
+
+def test_it_compiles_where_there_is_a_compiler(folder: Path) -> None:
+    for name in filter(shutil.which, COMPILERS):
+        compile_in(folder, name, *COMPILERS[name], "test.cu", "-o", f"{name}.o")
+        assert (folder / f"{name}.o").stat().st_size > 0
