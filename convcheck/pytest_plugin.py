@@ -224,7 +224,7 @@ class Asker:
         self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
     ) -> None:
         from convcheck.plan.units import later_versions
-        from convcheck.rules.causes import cause_files
+        from convcheck.rules.cause_files import cause_files
 
         self.causes = cause_files(corpus.catalog)
         self.config, self.address, self.corpus, self.gate = config, address, corpus, gate

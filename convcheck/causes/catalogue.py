@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from convcheck.errors import SpecError
-from convcheck.rules.causes import Cause, CauseFile, cause_files, read_causes
+from convcheck.rules.cause_files import CauseFile, cause_files
+from convcheck.rules.causes import Cause, read_causes
 from convcheck.rules.load import Catalog
 from convcheck.rules.source import refuse
 from convcheck.rules.types import Types

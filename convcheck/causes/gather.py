@@ -10,12 +10,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from convcheck.judge.part import Part
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
-from convcheck.rules.causes import Cause, CauseFile
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.types import Types
+
+if TYPE_CHECKING:
+    from convcheck.rules.causes import Cause
 
 K = TypeVar("K", bound=Hashable)
 

@@ -78,7 +78,7 @@ def ask_run(
 def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:
     """Return what workers begin with."""
     from convcheck.pool.messages import Setup
-    from convcheck.rules.causes import cause_files
+    from convcheck.rules.cause_files import cause_files
 
     files = cause_files(sent.catalog) if options.causes == "all" else ()
     return Setup(backend, sent, None, options.timeout, options.consistency, sent.catalog, files)

@@ -138,7 +138,7 @@ def _asked(
     from convcheck.causes.catalogue import causes_of
     from convcheck.causes.gather import causes_named, gathered
     from convcheck.plan.runner import execute
-    from convcheck.rules.causes import cause_files
+    from convcheck.rules.cause_files import cause_files
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
 

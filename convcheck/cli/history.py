@@ -91,10 +91,10 @@ def command(
 
 
 def _check_cause(name: str, loaded: Catalog) -> None:
-    from convcheck.rules.causes import cause_files, read_causes
+    from convcheck.causes.catalogue import causes_of
     from convcheck.wording import meant
 
-    known = [cause.name for cause in read_causes(cause_files(loaded), loaded.types)]
+    known = [cause.name for cause in causes_of(loaded)]
     if name not in known:
         hint = meant(name, known, "the history without --bisect names those that it finds")
         raise UsageError(f"there is no cause {name!r}", hint=hint)
@@ -121,7 +121,7 @@ class HistoryWork:
         """The folder of the reports of just these questions, asked and judged in just this way."""
         from convcheck import __version__
         from convcheck.backends.process.environment import SERVER
-        from convcheck.rules.causes import cause_files
+        from convcheck.rules.cause_files import cause_files
 
         asked = [*map(str, self.corpus.digests(self.cases)), *(case.id for case in self.cases)]
         causes = [file.text for file in cause_files(self.loaded)]

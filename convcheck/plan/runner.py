@@ -21,7 +21,7 @@ from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Judge, Setup, VectorSource
-from convcheck.rules.causes import CauseFile
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.streams import say

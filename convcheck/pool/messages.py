@@ -38,7 +38,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.wire import Codec
-from convcheck.rules.causes import CauseFile
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision

@@ -12,7 +12,7 @@ from convcheck.judge.tally import Tally, finish_whole
 from convcheck.pool.lane import Lane, Reported, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING, WorkerProcess
-from convcheck.rules.causes import CauseFile
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import Vectors

@@ -8,15 +8,15 @@ from itertools import product
 from math import prod
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
+from convcheck.numerics.format import Float
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.context import Context
-from convcheck.rules.hop import Hop, read_hop
-from convcheck.rules.load import CAUSES, Catalog, data_dir
-from convcheck.rules.model import Case, Cite, DType, Outcome, Rule, Value
+from convcheck.rules.hop import Hop, Through, code_width, read_hop
+from convcheck.rules.model import Case, Cite, DType, Rule, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
-from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
+from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
 
 _KEYS = (
@@ -24,14 +24,6 @@ _KEYS = (
 )  # fmt: skip
 MOST_INSTANCES = 1000
 When = tuple[tuple[str, frozenset[Value]], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Through(Outcome):
-    """The outcome that the rules below decide, of x as a type holds it. No spec has it."""
-
-    #: What x goes through.
-    hop: Hop
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,28 +62,6 @@ class Cause:
         )
 
 
-@dataclass(frozen=True)
-class CauseFile:
-    """A file of causes, which travels to where it is read."""
-
-    #: The file, as people know it.
-    name: str
-    #: All that is in it.
-    text: str
-
-
-def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
-    """Return the files of the built-in causes, and those in the folders of a catalogue, in order.
-
-    Raises SpecError for one that is no text.
-    """
-    roots = [data_dir("specs"), *catalog.folders]
-    paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
-    names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
-    texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
-    return tuple(map(CauseFile, names, texts))
-
-
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     """Return the causes of files, in order.
 
@@ -124,11 +94,6 @@ def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
     read_otherwise = hop.subnormals or hop.no_specials
     clamps_infinities = isinstance(fmt, Float) and hop.beyond == "clamp"
     return hop.type.name == source.name and not (clamps_infinities or read_otherwise)
-
-
-def code_width(fmt: Format) -> int:
-    """Return how many bits a code has, 0 of what denotes no number of as many."""
-    return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 
 
 def _entries(file: CauseFile) -> list[Node]:

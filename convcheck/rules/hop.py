@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from convcheck.numerics.format import Bool, Float, Text
+from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.model import DType
+from convcheck.rules.model import DType, Outcome
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
@@ -53,6 +53,19 @@ class Hop:
     number: int = 0
     #: Patterns, each with what stands in the place of that part of a text.
     texts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Through(Outcome):
+    """The outcome that the rules below decide, of x as a type holds it. No spec has it."""
+
+    #: What x goes through.
+    hop: Hop
+
+
+def code_width(fmt: Format) -> int:
+    """Return how many bits a code has, 0 of what denotes no number of as many."""
+    return 0 if isinstance(fmt, Text | Bool | Opaque) else fmt.bits
 
 
 def read_hop(node: Node, types: Types) -> Hop:

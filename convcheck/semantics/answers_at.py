@@ -12,7 +12,6 @@ from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Float
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.hop import Hop
-from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points, Test
 
 if TYPE_CHECKING:  # programs are made of rows, some of which ask what a program says
@@ -34,7 +33,7 @@ def answers_at(
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, Answers]:
         key = program, hop, retyped
         if key not in found:
-            there = points if hop is None else gone_through(points, hop, retyped)
+            there = points if hop is None else _gone_through(points, hop, retyped)
             found[key] = there.kept(program.kept_by, lambda: answers_at(program, there, storage))
         return found[key]
 
@@ -47,6 +46,12 @@ def answers_at(
         for reading in range(program.readings)
     ]
     return rows, answers
+
+
+def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
+    from convcheck.semantics.hops import gone_through  # of wrong conversions alone
+
+    return gone_through(points, hop, retyped)
 
 
 def _hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:

@@ -11,8 +11,7 @@ from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Codes, Float, Format, Int, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers
 from convcheck.numerics.rounding import MODES, Mode, round_to
-from convcheck.rules.causes import code_width
-from convcheck.rules.hop import BEYOND, CARRIED_TWICE, HIDDEN_BIT, UNBOUNDED, Hop
+from convcheck.rules.hop import BEYOND, CARRIED_TWICE, HIDDEN_BIT, UNBOUNDED, Hop, code_width
 from convcheck.semantics.hop_words import BY_WORD, KEPT_BY_WORD
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
 

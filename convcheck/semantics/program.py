@@ -15,8 +15,7 @@ from weakref import WeakKeyDictionary
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.rounding import MODES
-from convcheck.rules.causes import Through
-from convcheck.rules.hop import Hop
+from convcheck.rules.hop import Hop, Through
 from convcheck.rules.model import (
     DEFAULT,
     LEVELS,
@@ -38,7 +37,6 @@ from convcheck.rules.rule import ELSE, OTHER, PAIR
 from convcheck.semantics.alike import Meaning, alike_of, meaning_of
 from convcheck.semantics.answers_at import differs_through
 from convcheck.semantics.expected import EXACT, Decision, decision_of
-from convcheck.semantics.hops import keeps
 from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
@@ -454,6 +452,8 @@ def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
     Without them, and of a text, which the rules look at, by those for the source. A number that
     goes on as one has been there before.
     """
+    from convcheck.semantics.hops import keeps  # of wrong conversions alone
+
     below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format, subject.format)
     as_number = isinstance(hop.type, str) or hop.normal_only
     if subject.source == REAL or (kept and as_number):

@@ -20,7 +20,8 @@ from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
-from convcheck.rules.causes import Cause, CauseFile
+from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls

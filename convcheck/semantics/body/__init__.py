@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING, TypeAlias
 
-from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected_calls import Call, CompiledCalls, WrongCall
+
+if TYPE_CHECKING:
+    from convcheck.rules.causes import Cause
+
+Edits: TypeAlias = "Callable[[Sequence[Cause]], Iterable[WrongCall]]"
 
 # Body -> its compiler, imported when used. A table is compiled by `program.compile_case`.
 COMPILERS: Mapping[str, str] = {
@@ -29,7 +34,6 @@ WRONG: Mapping[str, str] = {
     "formula": "convcheck.semantics.body.wrong_formula:WrongFormulas",
     "steps": "convcheck.semantics.body.wrong_steps:WrongSteps",
 }
-Edits = Callable[[Sequence[Cause]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
