@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import click
 
 FAULT, INTERRUPTED, CLOSED = 70, 130, 141
-_YOUNG = 50_000  # objects, before cycles are looked for: a command makes many, and few cycles
+_YOUNG = 200_000  # objects, before cycles are looked for: a command makes many, and few cycles
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -16,12 +17,14 @@ from convcheck.wording import plural
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
+_KEPT = 1 << 10  # words that were read: versions of a spec have the same ones
 
 
 class OutsideFormatError(ValueError):
     """A word that names nothing in a format; the message says what the format has."""
 
 
+@lru_cache(_KEPT)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
     """Read a code: decimal, 0x… bits, hex float (with a p or a point), inf, nan, true, false.
 

@@ -137,7 +137,8 @@ def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]
         if listed or (values == usual and not (spec.pairs and spec.pairs.only)):
             yield attributes, not listed
     for attribute in spec.attributes:
-        yield from _asked_besides(spec, attribute, types)
+        if attribute.also:
+            yield from _asked_besides(spec, attribute, types)
 
 
 def _asked_besides(

@@ -238,11 +238,9 @@ class PairList:
     listed: Mapping[str, TypeNames]
     cite: Cite
 
-    def has(self, source: str, target: str, attributes: Mapping[str, str]) -> bool:
-        """Return whether the pair is in the list, and the list for these attribute values."""
-        return target in self.listed.get(source, ()) and all(
-            attributes.get(name) in values for name, values in self.when
-        )
+    def is_for(self, attributes: Mapping[str, str]) -> bool:
+        """Return whether the list is for these attribute values."""
+        return all(attributes.get(name) in values for name, values in self.when)
 
 
 @dataclass(frozen=True)
@@ -261,8 +259,18 @@ class Pairs:
     def word(self, source: str, target: str, attributes: Attributes) -> str:
         """Return the word for a pair in a rule's condition: 'listed' or 'unlisted'."""
         values = {name: str(value) for name, value in attributes}
-        listed = any(one.has(source, target, values) for one in self.lists)
+        listed = any(one.is_for(values) for one in self._of_pair.get((source, target), ()))
         return "listed" if listed else "unlisted"
+
+    @cached_property
+    def _of_pair(self) -> dict[tuple[str, str], list[PairList]]:
+        """The lists that have a pair, of the many that there may be."""
+        found: dict[tuple[str, str], list[PairList]] = {}
+        for one in self.lists:
+            for source, targets in one.listed.items():
+                for target in targets:
+                    found.setdefault((source, target), []).append(one)
+        return found
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,14 @@ class Node:
 
     def only(self, *allowed: str) -> None:
         """Refuse unknown keys of a mapping, so that a misspelled one is not ignored."""
+        if not (unknown := [key for key in self.items() if key not in allowed]):
+            return
         places = self.keys or {}
         refuse(
             SpecError(
                 f"unknown key `{key}`", place=places.get(key, self.place), hint=meant(key, allowed)
             )
-            for key in self.items()
-            if key not in allowed
+            for key in unknown
         )
 
 
