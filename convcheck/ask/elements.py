@@ -50,6 +50,7 @@ from convcheck.wording import plural
 Note = Callable[[str, Index], bool]
 
 ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
+FREE_ONE_BY_ONE = 64  # of elements of which nothing is said: mostly more than one is refused
 MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
 _PATIENCE = 1.0  # seconds for many calls: an emulator may take ten milliseconds for each
 _ROOM = 8  # a call that is larger has time where by the pace of a smaller one it takes an eighth
@@ -237,13 +238,17 @@ class _Asking:
             if mask.any():
                 yield np.flatnonzero(mask)
 
-    def _bulk(self, index: Index) -> None:
+    def _bulk(self, index: Index) -> bool:
+        """Ask in bulk, and find out what is refused; return whether something was."""
+        refused = False
         if "bulk" in self.avoid.placements:
-            return
+            return refused
         for piece in placements.parted(index, self.avoid.together):
             reply = self._put("bulk", piece)
             if isinstance(reply, Refused):
                 self._refused(piece, reply.message)
+                refused = True
+        return refused
 
     def _refused(self, index: Index, message: str) -> None:
         """Find out which elements of a refused call it is that are refused."""
@@ -253,9 +258,22 @@ class _Asking:
             self._mark_refused(index, f"{message} (asked with {len(index) - 1} others)")
             self.with_others.update(index.tolist())
         else:
-            pieces = len(index) if len(index) <= ONE_BY_ONE else 2
-            for piece in np.array_split(index, pieces):
+            self._apart(index, message)
+
+    def _apart(self, index: Index, message: str) -> None:
+        """Ask the elements of a refused call one by one, or by halves: where the first half is
+        answered, something of the second is refused, and it is not asked as a whole.
+        """
+        few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
+        if len(index) <= few:
+            for piece in np.array_split(index, len(index)):
                 self._bulk(piece)
+            return
+        first, second = np.array_split(index, 2)
+        if self._bulk(first):
+            self._bulk(second)
+        else:
+            self._refused(second, message)
 
     def _mark_refused(self, index: Index, message: str) -> None:
         self.refusals += len(index)

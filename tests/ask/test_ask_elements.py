@@ -49,7 +49,8 @@ def test_a_refusing_element_is_found() -> None:
     assert answers.messages == {BAD: "not this one"}
     assert (np.delete(answers.got, BAD) == np.delete(np.arange(128), BAD)).all()
     assert not answers.faults
-    assert len(log.of("bulk")) < 25
+    # what is refused of a call whose first half is answered is in the second, which is not asked
+    assert [len(i) for i in log.of("bulk")] == [128, 64, 32, 16, 8, *[1] * 8, 8, 16]
 
 
 def test_everything_refused_costs_little_more_than_a_call_an_element() -> None:
@@ -94,12 +95,12 @@ def test_undefined_texts_do_not_spoil_the_bulk() -> None:
         codes = np.array(numbers, np.uint8).reshape(inputs[0].shape)
         return Outputs((codes,), (case.outputs[0].name,))
 
-    texts = [*map(str, range(20)), "", "0x", "30", "one"]
-    patterns = [EXACT] * 20 + [UNDEFINED] * 4
+    texts = [*map(str, range(20)), *["", "0x", "30", "one"] * 3]
+    patterns = [EXACT] * 20 + [UNDEFINED] * 12
     log = Log()
     answers = ask(Scripted(parse), vectors_of(case_of(TEXT, INT8), texts, patterns), log, {})
-    assert [len(i) for i in log.of("bulk")] == [20, 4, 1, 1, 1, 1]
-    assert answers.state.tolist() == [ANSWERED] * 20 + [REFUSED, REFUSED, ANSWERED, REFUSED]
+    assert [len(i) for i in log.of("bulk")] == [20, 12, *[1] * 12]
+    assert answers.state.tolist() == [ANSWERED] * 20 + [REFUSED, REFUSED, ANSWERED, REFUSED] * 3
     assert answers.got[22] == 30
     assert not answers.faults
 
