@@ -134,10 +134,16 @@ def large(pool: Index, size: int) -> Index:
     """Return the pool again and again, each time in another order, so that loops over vectors and
     over threads are entered. The last time, it stands there as a whole.
     """
-    random = np.random.default_rng(0)
+    return _large(pool.tobytes(), size)
+
+
+@lru_cache(maxsize=4)  # cases that are alike come one after the other
+def _large(memory: bytes, size: int) -> Index:
+    pool, random = np.frombuffer(memory, np.intp), np.random.default_rng(0)
     order, turns = random.permutation(len(pool)), -(-size // len(pool))
     begins = random.integers(len(pool), size=(turns, 1))
     repeated: Index = np.concatenate((pool, pool))[begins + order].reshape(-1)
+    repeated.flags.writeable = False
     return repeated[-size:]
 
 

@@ -137,11 +137,12 @@ class OnnxRuntime:
         A session that cannot be made is Declined, an exception of a run Refused, unless it says
         that there is no implementation.
         """
-        choice = {name: value for name, value in case.setting if name in self.options}
-        if choice.items() - self._choice.items():
-            return self.configured(choice).answer(case, inputs)
-        if ("input", "constant") in case.setting:
-            return self._answer_of_constant(case, inputs)
+        if case.setting:
+            choice = {name: value for name, value in case.setting if name in self.options}
+            if choice.items() - self._choice.items():
+                return self.configured(choice).answer(case, inputs)
+            if ("input", "constant") in case.setting:
+                return self._answer_of_constant(case, inputs)
         loaded = self._load(case)
         if isinstance(loaded.session, Declined):
             return loaded.session
