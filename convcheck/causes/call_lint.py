@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from math import gcd
 
-import numpy as np
-
-from convcheck.backends.protocol import Outputs
-from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
-from convcheck.judge.answers import REFUSED as WAS_REFUSED
-from convcheck.judge.calls import judged_call
-from convcheck.judge.tally import RIGHT
+from convcheck.causes.call_mutants import is_wrong
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.expected import REFUSED, UNDEFINED
-from convcheck.semantics.expected_calls import DEADLY, CallReading, WrongCall
+from convcheck.semantics.expected_calls import WrongCall
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet
@@ -69,29 +61,4 @@ def _seen(calls: CallSet, spec: Spec, causes: Sequence[Cause]) -> list[Cause]:
 
 
 def _shows(calls: CallSet, candidate: WrongCall) -> bool:
-    return any(_is_wrong(calls, i, candidate.answer(i)) for i in range(len(calls)))
-
-
-def _is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
-    if given is None or _leaves_open(given):
-        return False
-    one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
-    answers = CallAnswers((_outputs(given),), np.array([_state(given)], np.uint8), {})
-    return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
-
-
-def _outputs(given: CallReading | None) -> Outputs | None:
-    if given is None or not given.outputs:
-        return None
-    arrays = tuple(output.codes.reshape(output.shape) for output in given.outputs)
-    return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
-
-
-def _state(given: CallReading | None) -> int:
-    if given is DEADLY:
-        return CRASHED
-    return WAS_REFUSED if given is not None and given.pattern == REFUSED else ANSWERED
-
-
-def _leaves_open(given: CallReading) -> bool:
-    return any((output.patterns == UNDEFINED).any() for output in given.outputs)
+    return any(is_wrong(calls, i, candidate.answer(i)) for i in range(len(calls)))

@@ -13,9 +13,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.causes.call_mutants import call_mutants
+from convcheck.causes.score import Mutant
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import may_refuse
-from convcheck.judge.result import Word, entry_word
+from convcheck.judge.result import entry_word
+from convcheck.judge.words import shown
 from convcheck.numerics.format import Bits, Codes, Format, Numeric, Text
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.causes import Cause
@@ -36,25 +39,11 @@ from convcheck.semantics.wrong import (
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.inputs import numeric_inputs
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import CallSet, VectorSet
 
 Counts = NDArray[np.intp]  # of wrong answers, shape (rules, readings)
 _WHOLE = 16  # bits of a source of which every code is looked at
 _SPELLED = 1 << 10  # inputs beyond the vectors, where each has to be spelled
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A cause planted in a case, where it can be observed."""
-
-    #: The case.
-    case: Case
-    #: The cause.
-    cause: Cause
-    #: How many vectors catch it.
-    caught: int
-    #: An input that shows it, where no vector does.
-    witness: Word | None = None
 
 
 @dataclass(frozen=True)
@@ -147,13 +136,14 @@ def mutants(
 ) -> Iterator[tuple[Case, list[Mutant]]]:
     """Yield each case with its mutants that can be observed, pair of types by pair of types: what
     is worked out of the numbers of a pair is shared by the cases of all versions and operators.
-
-    Of whole calls no cause is planted.
     """
     pairs: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         if case.whole_calls:
-            yield case, []
+            spec, calls = corpus.catalog.specs[case.spec], corpus.vectors(case)
+            assert isinstance(calls, CallSet)  # noqa: S101
+            further = corpus.tier == "edge"
+            yield case, call_mutants(spec, calls, causes, corpus.seed, further=further)
         else:
             pairs.setdefault((case.inputs[0].name, case.outputs[0].name), []).append(case)
     for alike in pairs.values():
@@ -277,7 +267,8 @@ def _observe(planted: _Planted, asked: Asked) -> None:
         counts = planted.counts[cause] = planted.counts.get(cause, 0) + part.counts(wrong)
         if fewest(counts):
             witness = next(part.points.bits[mask.argmax()] for mask in wrong if mask.any())
-            planted.found.append(Mutant(asked.case, cause, 0, entry_word(witness)))
+            word = shown(asked.points.source, entry_word(witness))
+            planted.found.append(Mutant(asked.case, cause, 0, word))
             del planted.left[cause]
 
 

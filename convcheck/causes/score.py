@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from convcheck.causes.mutants import Mutant
+from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A cause planted in a case, where it can be observed."""
+
+    #: The case.
+    case: Case
+    #: The cause.
+    cause: Cause
+    #: How many vectors catch it; of whole calls, how many calls.
+    caught: int
+    #: An input that shows it, in words, where no vector does.
+    witness: str | None = None
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from convcheck.cli.calls import given_call
 from convcheck.cli.options import SECONDS, catalog, complete_specs, complete_types
 from convcheck.cli.options import complete_backends as complete_backends
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.values import TakesNumbers, bits_of, code_of_word, unmarked
 from convcheck.errors import UsageError
-from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from convcheck.numerics.format import Bits
     from convcheck.report.draw.explain import Explained
     from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case, DType, Spec
-    from convcheck.vectors.model import CallSet, Vectors
+    from convcheck.rules.model import Case
+    from convcheck.vectors.model import Vectors
 
 EXAMPLE = """\b
 Examples:
@@ -183,60 +182,8 @@ def _explain_call(
     from convcheck.report.draw.explain_call import ExplainedCall, explained_call_lines
 
     spec = loaded.specs[case.spec]
-    shapes = _shapes(spec, case)
-    words = _one_each(case, tuple(shapes), values)
-    read = [code_of_word(dtype, word) for dtype, word in zip(case.inputs, words, strict=True)]
-    calls = _expecting(spec, case, [code for code, _ in read], tuple(shapes.values()))
+    given = given_call(spec, case, values)
     outputs = tuple(name for name, _ in spec.outputs)
-    exact = tuple(exactly for _, exactly in read)
-    it = ExplainedCall(calls, tuple(shapes), outputs, words, exact)
+    it = ExplainedCall(given.calls, given.names, outputs, given.words, given.exact)
     put(explained_call_lines(it, width_of(console)), console)
-    return calls
-
-
-def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:
-    """Return the dimensions of each input in the question, numbers or letters."""
-    found = next(one for one in spec.layouts if case.layout in ("", one.name))
-    return dict(found.shapes)
-
-
-def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a word an input. Where the question is the type, the values may be left out."""
-    if not values and not case.outputs:
-        return ("0",) * len(names)
-    if len(values) != len(names):
-        given = plural(len(values), "VALUE") if values else "no VALUE"
-        hint = f"convcheck explain {case.id} {' '.join(name.upper() for name in names)}"
-        raise UsageError(f"{given} instead of {len(names)}: {', '.join(names)}", hint=hint)
-    return values
-
-
-def _expecting(
-    spec: Spec, case: Case, codes: list[int | str], shapes: tuple[tuple[str, ...], ...]
-) -> CallSet:
-    """Make the call, one element an input where the layout leaves that open.
-
-    A layout that has to be refused is refused for its sizes: each letter gets one of its own.
-    """
-    from convcheck.semantics.body.formula import TooLongError
-    from convcheck.semantics.expected import REFUSED
-    from convcheck.vectors.calls import expecting
-
-    letters = dict.fromkeys(d for dims in shapes for d in dims if not d.isdigit())
-    for first in (1, 2):
-        sizes = {letter: 1 if first == 1 else first + i for i, letter in enumerate(letters)}
-        made = tuple(tuple(int(sizes.get(d, d)) for d in dims) for dims in shapes)
-        call = tuple(map(_tensor, case.inputs, made, codes))
-        try:
-            calls = expecting(spec, case, [call], "sampled")
-        except TooLongError as error:
-            raise UsageError(str(error), hint="ask for fewer elements") from None
-        if not case.outputs or calls.expected[0].readings[0].pattern != REFUSED:
-            break
-    return calls
-
-
-def _tensor(dtype: DType, shape: tuple[int, ...], code: int | str) -> Bits:
-    import numpy as np
-
-    return np.full(shape, code, dtype.format.storage)
+    return given.calls

@@ -10,7 +10,14 @@ import click
 
 from convcheck.cli.options import catalog, complete_specs, complete_types
 from convcheck.cli.options import specs_option as specs
-from convcheck.cli.values import TakesNumbers, bits_of, code_of_word, is_negative_number, unmarked
+from convcheck.cli.values import (
+    TakesNumbers,
+    bits_of,
+    code_of_answer,
+    code_of_word,
+    is_negative_number,
+    unmarked,
+)
 from convcheck.errors import UsageError
 from convcheck.wording import plural
 
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from convcheck.judge.answers import Answers
     from convcheck.judge.result import Verdict
     from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case, DType
+    from convcheck.rules.model import Case
     from convcheck.vectors.model import VectorSet
 
 GOT = "--got"
@@ -29,6 +36,8 @@ Examples:
   convcheck judge onnx.Cast-21/float64-to-bfloat16 1.00390625000001 --got 0x3f80
   convcheck judge onnx.Cast-21 --from float32 --to int4 -1.5 2.5 --got -2 3
   convcheck judge onnx.Cast-21/string-to-float16 1e9 abc --got inf refused
+  convcheck judge openvino.Range-4/int8-int8-int8-to-int8 5 0 1 --got 5 6 7 8 9
+  convcheck judge openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor --got int16
 """
 
 
@@ -52,11 +61,12 @@ def _is_answer(word: str) -> bool:
 
 @click.command("judge", cls=_GivesAnswers, epilog=EXAMPLE)
 @click.argument("name", metavar="SPEC|CASE", shell_complete=complete_specs)
-@click.argument("values", metavar="VALUE...", nargs=-1, required=True, callback=unmarked)
+@click.argument("values", metavar="VALUE...", nargs=-1, callback=unmarked)
 @click.option(
     GOT, "got", multiple=True, required=True, metavar="ANSWER...", callback=unmarked,
     help="What came back, an answer for each VALUE, in their order: bits (0x…) or a value, or "
-         "`refused` for an error.",
+         "`refused` for an error. Of a sequence its elements, or `empty`; of a promotion its type "
+         "and values.",
 )  # fmt: skip
 @click.option(
     "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
@@ -79,29 +89,45 @@ def command(
     conversions give all of them.
 
     VALUE and ANSWER are decimals, 0x… bits, hex floats (0x1.8p3), inf, nan, true or false; of a
-    string, the text itself. Attributes that are not named have their defaults. Exit codes: 0 no
-    answer is wrong, 1 some are, 2 bad input.
+    string, the text itself. Of an operator whose question is a whole call there is a VALUE for each
+    input, such as START STOP STEP, which all elements of a tensor have; they make one call.
+    Attributes that are not named have their defaults. Exit codes: 0 no answer is wrong, 1 some are,
+    2 bad input.
     """
     from rich.console import Console
 
-    from convcheck.judge.elements import judge
+    from convcheck.cli.judged_call import judge_call
+    from convcheck.judge.result import FAILURES
     from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
     case = find_case(loaded, name, source, target, where)
+    console = Console()
     if case.whole_calls:
-        hint = "`convcheck explain CASE VALUE...` says what the standard requires"
-        raise UsageError(f"{case.id} is a whole call: `judge` takes one value an answer", hint=hint)
+        return int(judge_call(loaded, case, values, got, verbose, console) in FAILURES)
+    return int(_judge_elements(loaded, case, values, got, verbose, console))
+
+
+def _judge_elements(
+    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool,
+    console: Console,
+) -> bool:  # fmt: skip
+    """Show what is due of each input, what became of it, and what gives that. Return whether an
+    answer is wrong.
+    """
+    from convcheck.judge.elements import judge
+
+    if not values:
+        raise UsageError("no VALUE", hint="give an input of the case, and what came back of it")
     if len(values) != len(got):
         given = f"{plural(len(values), 'VALUE')} and {plural(len(got), 'answer')}"
         raise UsageError(given, hint="give an answer for each VALUE, in their order")
-    console = Console()
     vectors, answers = _given(loaded, case, values, got)
     pairs = zip(values, got, strict=True)
     each = [_show(loaded, case, value, answer, verbose, console) for value, answer in pairs]
     failing = _sum_up(each, judge(vectors, answers).verdict, console)
     _show_causes(loaded, vectors, answers, verbose, console)
-    return int(failing)
+    return failing
 
 
 def _given(
@@ -120,18 +146,10 @@ def _given(
     vectors = VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))
     refused = np.array([word == "refused" for word in got])
     blank = target.format.storage.type(0) if not target.format.storage.hasobject else ""
-    codes = [blank if word == "refused" else _answer(target, word) for word in got]
+    codes = [blank if word == "refused" else code_of_answer(target, word) for word in got]
     state = np.where(refused, REFUSED, ANSWERED).astype(np.uint8)
     messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "an error")
     return vectors, Answers(bits_of(target, codes), state, messages)
-
-
-def _answer(target: DType, word: str) -> int | str:
-    """Return the code of an answer. Raises UsageError for a value that the type does not have."""
-    code, exact = code_of_word(target, word)
-    if not exact:
-        raise UsageError(f"{word} is no value of {target}", hint="give the bits: 0x…")
-    return code
 
 
 def _show(
@@ -186,8 +204,9 @@ def _show_causes(
     from convcheck.causes.apart import telling_inputs
     from convcheck.causes.catalogue import causes_of
     from convcheck.causes.trial import Trial, Tries
+    from convcheck.judge.result import entry_word
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines
+    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines, spelled_code
     from convcheck.semantics.expected import UNDEFINED
     from convcheck.semantics.wrong import compile_wrong
 
@@ -202,5 +221,6 @@ def _show_causes(
     shown = fits if verbose else fits[:MOST_NAMED]
     programs = (compile_wrong(spec, vectors.case, (cause,)) for cause in shown)
     telling = telling_inputs(spec, vectors.case, [each for each in programs if each])
-    lines = fitting_lines(vectors.case, fits, telling, width_of(console), verbose)
-    put(lines, console)
+    source = vectors.case.inputs[0].format
+    words = [spelled_code(source, entry_word(code)) for code in telling]
+    put(fitting_lines(fits, words, width_of(console), verbose), console)

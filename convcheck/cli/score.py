@@ -13,8 +13,7 @@ from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
 
 if TYPE_CHECKING:
-    from convcheck.causes.mutants import Mutant
-    from convcheck.causes.score import Score
+    from convcheck.causes.score import Mutant, Score
     from convcheck.plan.selection import Selection
     from convcheck.rules.causes import Cause
     from convcheck.rules.model import Case
@@ -50,8 +49,8 @@ def command(
 
     A mutant is a cause in a case. It counts where it can be observed: some vector, any code of a
     source of up to 16 bits, or what the edge vectors ask of a wider one on the way to any type,
-    gets an answer that is judged wrong. Exit codes: 0 the vectors catch every mutant; 1 they miss
-    one; 2 bad input; 3 none can be observed.
+    gets an answer that is judged wrong; of whole calls, some call of the boundary tier. Exit codes:
+    0 the vectors catch every mutant; 1 they miss one; 2 bad input; 3 none can be observed.
     """
     from convcheck.causes.catalogue import causes_of
     from convcheck.causes.score import scores

@@ -59,6 +59,14 @@ def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
     return code, exact
 
 
+def code_of_answer(target: DType, word: str) -> int | str:
+    """Return the code of an answer. Raises UsageError for a value that the type does not have."""
+    code, exact = code_of_word(target, word)
+    if not exact:
+        raise UsageError(f"{word} is no value of {target}", hint="give the bits: 0x…")
+    return code
+
+
 def _has(source: DType) -> str:
     """Say what numbers a type has, for a hint."""
     from convcheck.numerics.decimal import spell_fraction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,23 +15,28 @@ from catalogue import CATALOG, CORPUS
 from command import convcheck
 from places import ROOT
 
+from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import Asked, Mutant, mutants
-from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.causes.mutants import Asked, mutants
+from convcheck.causes.score import Mutant
+from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
+from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import judge
-from convcheck.judge.result import FAILURES, Word
+from convcheck.judge.result import FAILURES
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.report.json.schemas import schema
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
+from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import REFUSED, UNDEFINED
+from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.model import VectorSet
+from convcheck.vectors.model import CallSet, VectorSet
 
 CAUSES = causes_of(CATALOG)
 NAMED = {cause.name: cause for cause in CAUSES}
@@ -50,7 +56,7 @@ SPECS = ("onnx.Cast-25", "pypto.cast-0.2")
 TENTH = 10
 
 
-def missed(found: Sequence[Mutant]) -> list[tuple[str, str, Word | None]]:
+def missed(found: Sequence[Mutant]) -> list[tuple[str, str, str | None]]:
     """The mutants that no vector catches."""
     return [(m.case.id, m.cause.name, m.witness) for m in found if not m.caught]
 
@@ -150,7 +156,8 @@ def test_what_the_vectors_miss_is_found_by_the_inputs_beyond_them() -> None:
     blunted = Blunted(CORPUS.catalog, CORPUS.tier, CORPUS.seed, CORPUS.manifests)
     [unseen] = planted([case], [flush], blunted)
     assert (unseen.caught, unseen.cause) == (0, flush)
-    witness = np.array([unseen.witness], np.uint32)
+    assert unseen.witness is not None
+    witness = np.array([int(unseen.witness, 16)], np.uint32)
     assert 0 < int(witness[0]) & 0x7FFFFFFF < 0x800000
     there = Asked.of(CATALOG.specs[case.spec], case, points_of(case, witness))
     assert there.shows(flush)
@@ -240,12 +247,89 @@ def as_float(word: str) -> str:
 
 
 def test_nothing_to_observe_is_no_success() -> None:
-    done = convcheck("score", "onnx.Range-11")
+    done = convcheck("score", "onnx.Cast-21", "--case", "bool-to-string")
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.startswith("no wrong conversion of the catalogue shows in 5 cases")
+    assert done.stdout.startswith("no wrong conversion of the catalogue shows in 1 case")
 
 
 def test_a_bad_pattern_is_bad_input() -> None:
     done = convcheck("score", "onnx.Cats-21")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no spec matches 'onnx.Cats-21'" in done.stderr
+
+
+# Whole calls ------------------------------------------------------------------------------------
+
+SHORT = "onnx.Range-11/int64-int64-int64"
+CALLS = (SHORT, "openvino.Range-4/float32-float32-float32-to-int8",
+         "openvino.FakeConvert-13/float16-float16-float16/scalar-shift/destination_type=f8e4m3",
+         "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor")  # fmt: skip
+
+
+class Halved(Corpus):
+    """Calls of which all that are longer than two elements were taken out."""
+
+    def vectors(self, case: Case) -> CallSet:
+        whole = super().vectors(case)
+        assert isinstance(whole, CallSet)
+        kept = [i for i, each in enumerate(whole.expected) if is_short(each)]
+        calls, expected = (tuple(x[i] for i in kept) for x in (whole.calls, whole.expected))
+        return replace(whole, calls=calls, expected=expected)
+
+
+def is_short(due: ExpectedCall) -> bool:
+    return all(len(out.codes) <= 2 for reading in due.readings for out in reading.outputs)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_edge_calls_catch_every_cause_that_some_call_shows(name: str) -> None:
+    found = planted([case_of(name)], CAUSES)
+    assert missed(found) == []
+    assert len(found) >= 2
+
+
+def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
+    """What is counted is what the judge counts of a backend that answers as the cause does."""
+    case, cause = case_of(SHORT), NAMED["limit-included"]
+    calls = CORPUS.vectors(case)
+    assert isinstance(calls, CallSet)
+    [made, *_] = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)((cause,))
+    given = [made.answer(i) for i in range(len(calls))]
+    said = [i for i, one in enumerate(given) if one is not None]
+    got = tuple(Outputs((one.outputs[0].codes,), ("int64",)) if one else None for one in given)
+    state = np.array([ANSWERED if one else NOT_ASKED for one in given], np.uint8)
+    groups = judge_calls(calls, CallAnswers(got, state, {})).groups
+    wrong = sum(group.count for group in groups if group.verdict in FAILURES)
+    assert 0 < wrong < len(said)
+    assert [mutant.caught for mutant in planted([case], [cause])] == [wrong]
+
+
+def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
+    case, cause = case_of(SHORT), NAMED["starts-one-step-late"]
+    short = Halved(CORPUS.catalog, CORPUS.tier, CORPUS.seed, CORPUS.manifests)
+    assert planted([case], [cause])[0].caught > 0
+    middle = NAMED["length-in-bfloat16"]
+    [unseen] = planted([case], [middle], short)
+    assert (unseen.caught, unseen.cause) == (0, middle)
+    assert unseen.witness is not None
+    start, limit, delta = map(int, unseen.witness.split("; "))
+    exact = max(-((start - limit) // delta), 0)
+    assert exact > 2  # the oracle: as many as there are, and not what bfloat16 makes of it
+    done = convcheck("explain", SHORT, str(start), str(limit), str(delta))
+    assert f"int64 [{exact}]" in done.stdout
+
+
+def test_what_equals_the_rules_for_calls_does_not_count() -> None:
+    case = case_of("onnx.Range-11/int16-int16-int16")
+    assert planted([case], [NAMED["sums-in-float64"], NAMED["length-in-float64"]]) == []
+
+
+def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    done = convcheck("score", "onnx.Range-11", "--json", out, "--no-progress")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "wrong conversions show in 5 cases; the edge vectors catch all of them" in done.stdout
+    assert re.search(r"      1 call  [a-z0-9-]+: int16-int16-int16", done.stdout)
+    found = json.loads(out.read_text())
+    jsonschema.validate(found, schema("score"))
+    assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 300

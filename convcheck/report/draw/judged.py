@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.words import hexadecimal
+from convcheck.judge.result import Word
+from convcheck.judge.words import hexadecimal, quote
 from convcheck.numerics.decimal import spell
-from convcheck.numerics.format import Codes, Text
+from convcheck.numerics.format import Format, Text
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case
 from convcheck.wording import plural
 
 MOST_NAMED = 12  # causes that are named, and told apart
@@ -18,9 +18,9 @@ _ASKED = 4  # inputs that are named
 
 
 def fitting_lines(
-    case: Case, fits: Sequence[Cause], telling: Codes, width: int, verbose: bool
+    fits: Sequence[Cause], telling: Sequence[str], width: int, verbose: bool
 ) -> Iterator[StyledText]:
-    """Yield the lines of causes, and some inputs that tell them apart; `verbose`: all causes."""
+    """Yield the lines of causes, and of inputs that tell them apart; `verbose`: all causes."""
     yield StyledText()
     if not fits:
         yield StyledText("no cause of the catalogue gives all of these answers")
@@ -32,9 +32,15 @@ def fitting_lines(
         yield from paragraph(cause.says, width, indent=2, hang=2)
     if len(shown) < len(fits):
         yield StyledText(f"  and {len(fits) - len(shown)} more (-v)", "dim")
-    if len(telling) and not isinstance(case.inputs[0].format, Text):
+    if telling:
         yield StyledText()
         yield StyledText("inputs that tell some of them apart:")
-        for code in telling[:_ASKED].tolist():
-            fmt = case.inputs[0].format
-            yield StyledText(f"  {hexadecimal(fmt, code)} ({spell(fmt, code)})")
+        for said in telling[:_ASKED]:
+            yield from paragraph(said, width, indent=2, hang=2)
+
+
+def spelled_code(fmt: Format, word: Word) -> str:
+    """Return a code with its value; a text in quotes."""
+    if isinstance(word, str) or isinstance(fmt, Text):
+        return quote(str(word))
+    return f"{hexadecimal(fmt, word)} ({spell(fmt, word)})"

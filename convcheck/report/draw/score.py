@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.causes.mutants import Mutant
-from convcheck.causes.score import Score
-from convcheck.judge.words import shown
+from convcheck.causes.score import Mutant, Score
 from convcheck.report.draw.layout import paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.vectors.model import Tier
@@ -53,7 +51,8 @@ def _weakest(score: Score, width: int, verbose: bool) -> Iterator[StyledText]:
     """Yield the causes that the fewest vectors catch."""
     listed = score.weakest if verbose else score.weakest[:_WEAKEST]
     for mutant in listed:
-        said = f"{plural(mutant.caught, 'vector')}  {mutant.cause.name}: {mutant.case.name}"
+        noun = "call" if mutant.case.whole_calls else "vector"
+        said = f"{plural(mutant.caught, noun)}  {mutant.cause.name}: {mutant.case.name}"
         yield from paragraph(said, width, hang=2, style="dim")
 
 
@@ -62,4 +61,4 @@ def _in_words(mutant: Mutant) -> str:
     said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
     if mutant.witness is None:
         return said
-    return f"{said}; {shown(mutant.case.inputs[0].format, mutant.witness)} shows it"
+    return f"{said}; {mutant.witness} shows it"

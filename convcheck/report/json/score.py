@@ -7,9 +7,7 @@ from functools import partial
 from typing import Final, Literal
 
 from convcheck import __version__
-from convcheck.causes.mutants import Mutant
-from convcheck.causes.score import Score
-from convcheck.judge.words import shown
+from convcheck.causes.score import Mutant, Score
 from convcheck.report.json.codec import Count, Shape, json_text, plain
 from convcheck.vectors.model import Tier
 
@@ -25,9 +23,9 @@ class MutantJson(Shape, frozen=True, kw_only=True):
     #: What it does otherwise than the rules, in words.
     says: str
     case: str
-    #: How many vectors catch it.
+    #: How many vectors catch it; of whole calls, how many calls.
     vectors: Count
-    #: An input that shows it, where no vector does; else null.
+    #: An input that shows it, or the inputs of a call, where no vector does; else null.
     input: str | None
 
 
@@ -89,11 +87,10 @@ def _spec(score: Score) -> SpecScoreJson:
 
 
 def _mutant(mutant: Mutant) -> MutantJson:
-    source, word = mutant.case.inputs[0].format, mutant.witness
     return MutantJson(
         cause=mutant.cause.name,
         says=mutant.cause.says,
         case=mutant.case.id,
         vectors=mutant.caught,
-        input=None if word is None else shown(source, word),
+        input=mutant.witness,
     )

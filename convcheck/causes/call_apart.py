@@ -1,0 +1,59 @@
+"""Causes of whole calls that fit alike -> a few calls on which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TypeGuard
+
+import numpy as np
+
+from convcheck.rules.causes import Cause
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.expected import EXACT, UNDEFINED
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.vectors.body import calls_of
+
+_EACH = 2  # calls that are named for two causes
+_SEEDS = (0, 1)  # by which the calls are made that are looked at
+
+
+def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
+    """Return calls to which wrong implementations give different answers."""
+    calls = [call for seed in _SEEDS for call in calls_of(spec, case, "edge", seed)[0]]
+    edits = wrong_calls(spec, case, calls)
+    made = [one for fit in fits for one in list(edits(tuple(fit)))[:1]]
+    found: dict[int, None] = {}
+    for one, other in combinations(made, 2):
+        if one.key != other.key and not any(_differ(one, other, i) for i in found):
+            found.update(dict.fromkeys(_differing(one, other, len(calls))))
+    return [calls[i] for i in found]
+
+
+def _differing(one: WrongCall, other: WrongCall, count: int) -> list[int]:
+    every = [i for i in range(count) if _differ(one, other, i)]
+    places = np.linspace(0, len(every) - 1, min(_EACH, len(every))).astype(np.intp)
+    return [every[place] for place in dict.fromkeys(places.tolist())]
+
+
+def _differ(one: WrongCall, other: WrongCall, i: int) -> bool:
+    """Return whether both say what a call gives, and no answer is both."""
+    a, b = one.answer(i), other.answer(i)
+    return _is_said(a) and _is_said(b) and _content(a) != _content(b)
+
+
+def _is_said(given: CallReading | None) -> TypeGuard[CallReading]:
+    if given is None or given.pattern == UNDEFINED:
+        return False
+    return not any((output.patterns == UNDEFINED).any() for output in given.outputs)
+
+
+def _content(given: CallReading) -> object:
+    """Return all of an answer that can be compared."""
+    return given.pattern, tuple(map(_of_output, given.outputs))
+
+
+def _of_output(output: ExpectedOutput) -> object:
+    codes = np.where(output.patterns == EXACT, output.codes, 0)  # any NaN is any NaN
+    return output.dtype.name, output.shape, codes.tobytes(), output.patterns.tobytes()
