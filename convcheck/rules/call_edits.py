@@ -8,6 +8,7 @@
       cast: [HOP]                      # what an element goes through before the output's type
       beyond: wrap                     # what becomes of one that the output's type cannot hold
       by-zero: dies                    # a division by zero ends the process
+      refuses: {is: EXPRESSION}        # a call for which that is above 0 is refused
     steps:
       names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
                                        # their inputs and then their lines, in their order
@@ -89,6 +90,8 @@ class FormulaEdit:
     beyond: str
     #: Whether a division by zero ends the process.
     deadly: bool
+    #: What is above 0 for calls that are refused, computed as a length is; None for none.
+    refuses: WayEdit | None
 
 
 @dataclass(frozen=True)
@@ -171,9 +174,10 @@ def read_call_edit(node: Node, types: Types) -> CallEdit | None:
 
 
 def _formula(node: Node, types: Types) -> FormulaEdit:
-    node.only("names", "arguments", "length", "element", "cast", "beyond", "by-zero")
+    node.only("names", "arguments", "length", "element", "cast", "beyond", "by-zero", "refuses")
     names = _names(node)
     length, element, beyond = node.get("length"), node.get("element"), node.get("beyond")
+    refuses = node.get("refuses")
     return FormulaEdit(
         names,
         tuple(_argument(entry, types) for entry in node.listed("arguments")),
@@ -182,6 +186,7 @@ def _formula(node: Node, types: Types) -> FormulaEdit:
         tuple(read_hop(entry, types) for entry in node.listed("cast")),
         beyond.word(BEYOND, "word") if beyond else "",
         (zero := node.get("by-zero")) is not None and bool(zero.word(("dies",), "word")),
+        _way(refuses, names, types) if refuses else None,
     )
 
 

@@ -21,6 +21,7 @@ from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.formula import SequenceReading, call_reading, rule_of
 from convcheck.semantics.body.sequence import Sequences
+from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
 from convcheck.semantics.held import held
 from convcheck.semantics.typed_arithmetic import grid_of
@@ -51,9 +52,17 @@ class WrongFormulas:
         cast_by = _Cast(self.case.outputs[0], hops, rounds, beyond, deadly)
         arguments = tuple(entry for edit in edits for entry in edit.arguments)
         for length, element, mode in self._ways(edits):
-            wrong = _Wrong(partial(self._of, arguments), length, element, mode, cast_by)
-            key = arguments, length, element, mode, cast_by
+            refuses = self._refusal(length, edits)
+            wrong = _Wrong(partial(self._of, arguments), length, element, mode, cast_by, refuses)
+            key = arguments, length, element, mode, cast_by, refuses
             yield WrongCall(key, wrong.answer, wrong.shape)
+
+    def _refusal(self, length: FormulaWay, edits: Sequence[FormulaEdit]) -> FormulaWay | None:
+        """Return how it is computed whether a call is refused: of the arguments of the length."""
+        said = [(edit.names, edit.refuses) for edit in edits if edit.refuses]
+        if not said:
+            return None
+        return _edited(length, self.formula, said, self.formula.length)
 
     def _ways(self, edits: Sequence[FormulaEdit]) -> Iterator[tuple[FormulaWay, FormulaWay, str]]:
         """Yield the ways to compute length and elements, each with the mode of conversions."""
@@ -195,12 +204,16 @@ class _Wrong:
     element: FormulaWay
     mode: str
     cast: _Cast
+    #: What is above 0 for a call that is refused, None where none is.
+    refuses: FormulaWay | None
 
     def shape(self, i: int) -> tuple[int, ...] | None:
         """Return the shape of what a call gives."""
         found = self.sequences(i)
         try:
-            return (found.length(self.length, self.mode),) if found else None
+            if found is None or self._refuses(found):
+                return None
+            return (found.length(self.length, self.mode),)
         except (BeyondError, SpecError, ZeroDivisionError):
             return None
 
@@ -214,7 +227,12 @@ class _Wrong:
         except (BeyondError, SpecError):
             return None
 
+    def _refuses(self, found: Sequences) -> bool:
+        return self.refuses is not None and found.length(self.refuses, self.mode) > 0
+
     def _reading(self, found: Sequences) -> CallReading | None:
+        if self._refuses(found):
+            return CallReading("", pattern=REFUSED)
         n, output = found.length(self.length, self.mode), self.cast.output
         if n > _LONGEST:
             return None
