@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import Reports, hold_to_known, report_options, write_reports
+from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
+from convcheck.cli.turns import Turn
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,11 +30,12 @@ Examples:
   convcheck report run.json onnx.Cast-21 --to float8 --where saturate=0
   convcheck report run.json --finding 3f2a91c4 -v
   convcheck report run.json --cause B
+  convcheck report ort.json openvino.json
 """
 
 
 @click.command("report", epilog=EXAMPLE)
-@click.argument("path", metavar="FILE")
+@click.argument("path", metavar="FILE...")
 @selection_options
 @click.option(
     "--level",
@@ -57,27 +61,64 @@ def command(
     """Render the report of a run again, from the JSON that `run --json` wrote.
 
     No backend is asked. With --known, the run is held against that list. SPEC and the options that
-    select cases are those of `run`. The exit code is for what is shown.
+    select cases are those of `run`. Several files, all of which but the first have to end in .json,
+    are shown side by side, with the causes that they share. The exit code is for what is shown: of
+    several files the gravest.
     """
     import gc
 
-    from convcheck.report.json.decode import read
-    from convcheck.rules.load import data_dir
-    from convcheck.vectors.corpus import open_corpus
-
-    check_outputs(reports.outputs, {"the report": path})
+    files, specs_named = _files(path, selection.specs)
+    selection = replace(selection, specs=specs_named)
+    check_outputs(reports.outputs, {f"the report {name}": name for name in files})
     gc.disable()  # a report has no cycles, and to look for them takes a fifth of the time
 
     if "json" in reports.files and (finding or cause or level or any(astuple(selection))):
         hint = "leave out what selects: --json is the whole run, for `diff` and `merge`"
         raise UsageError("--json of a part of a run", hint=hint)
     loaded = catalog(specs)
+    if len(files) > 1:
+        refuse_what_is_of_one(reports, {"--finding": finding, "--cause": cause}, "report")
+    read_all = _read(loaded, files)
+    held = [hold_to_known(result, loaded, reports.known) for result in read_all]
+    parts = [_part(result, loaded, selection, finding, cause) for result in held]
+    gated = [replace(part, level=level) if level else part for part in parts]
+    if len(gated) > 1:
+        return show_side_by_side(_named(files, gated), reports)
+    return write_reports(gated[0], reports, loaded.types)
+
+
+def _files(path: str, words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files among some words, with the first, and the words that are none."""
+    more = [word for word in words if word.endswith(".json")]
+    return tuple(dict.fromkeys((path, *more))), tuple(word for word in words if word not in more)
+
+
+def _read(loaded: Catalog, files: Sequence[str]) -> list[RunResult]:
+    """Return the runs in files. Raises UsageError where one cannot be read, or asked other vectors
+    than the first.
+    """
+    from convcheck.plan.diff import check_comparable
+    from convcheck.report.json.decode import read
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
-    result = read(path, loaded.types.types, corpus.conversion)
-    held = hold_to_known(result, loaded, reports.known)
-    part = _part(held, loaded, selection, finding, cause)
-    gated = replace(part, level=level) if level else part
-    return write_reports(gated, reports, loaded.types)
+    runs = [read(path, loaded.types.types, corpus.conversion) for path in files]
+    for path, run in zip(files[1:], runs[1:], strict=True):
+        check_comparable(runs[0], run, (files[0], path))
+    return runs
+
+
+def _named(files: Sequence[str], runs: Sequence[RunResult]) -> list[Turn[RunResult]]:
+    """Return runs by their backends; where several are of one, by their files as well."""
+    addresses = [run.backend.address for run in runs]
+    if len(set(addresses)) < len(runs):
+        addresses = [f"{a} in {file}" for a, file in zip(addresses, files, strict=True)]
+    named = [
+        replace(run, backend=replace(run.backend, address=address))
+        for run, address in zip(runs, addresses, strict=True)
+    ]
+    return [Turn(run.backend.address, run) for run in named]
 
 
 def _part(

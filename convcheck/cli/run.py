@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,8 @@ from convcheck.cli.options import backends_option, catalog, selection_options, s
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.reports import (
-    FAILED,
     INTERRUPTED,
-    NOTHING_JUDGED,
     Reports,
-    exit_code,
     hold_to_known,
     report_options,
     write_reports,
@@ -32,7 +29,8 @@ from convcheck.cli.run_options import (
     packed_options,
     run_options,
 )
-from convcheck.cli.turns import Turn, each, selected
+from convcheck.cli.several import refuse_what_is_of_one, show_side_by_side
+from convcheck.cli.turns import each, selected
 from convcheck.errors import UsageError
 from convcheck.pool.keeper import start_keeper
 from convcheck.streams import say
@@ -49,7 +47,6 @@ if TYPE_CHECKING:
     from convcheck.rules.model import Case
     from convcheck.vectors.corpus import Corpus
 
-NOT_STARTED = 4
 _FILES = (
     click.option(
         "--capabilities", metavar="FILE", help="A TOML file of what the backend claims to support."
@@ -121,7 +118,7 @@ def command(
     if not backends:
         raise UsageError("which backend?", hint="--backend ort; see `convcheck list backends`")
     if len(set(backends)) > 1:
-        _one_only(reports, files)
+        refuse_what_is_of_one(reports, _flags(files), "--backend")
         return _side_by_side(backends, cases, corpus, options, most, part, reports)
     known = _known(reports.known, loaded, options, fail_fast, max_failures)
     certified = begin_certificate(files, backends[0], corpus, cases, options)
@@ -254,15 +251,9 @@ def _report(
     return write_reports(held, reports, loaded.types, command, certificate)
 
 
-def _one_only(reports: Reports, files: RunFiles) -> None:
-    """Refuse what only goes with one backend."""
-    given = {"--known": reports.known,
-             **{f"--{name}": path for name, path in vars(files).items()},
-             **{f"--{name}": path for name, path in reports.files.items() if name != "json"},
-             "--github": reports.github}  # fmt: skip
-    if option := next((name for name, value in given.items() if value), None):
-        hint = "run them one at a time; side by side only the terminal and --json are written"
-        raise UsageError(f"{option} works with one --backend only", hint=hint)
+def _flags(files: RunFiles) -> Mapping[str, str | None]:
+    """Return files by their options."""
+    return {f"--{name}": path for name, path in vars(files).items()}
 
 
 def _side_by_side(
@@ -277,37 +268,4 @@ def _side_by_side(
     def ends(result: RunResult) -> bool:
         return result.interrupted or (most == 1 and result.outcome == "fail")
 
-    turns = each(backends, asked, ends)
-    _show(turns, reports)
-    codes = [NOT_STARTED if turn.done is None else exit_code(turn.done) for turn in turns]
-    order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING_JUDGED, 0)
-    return min(codes, key=order.index)
-
-
-def _show(turns: Sequence[Turn[RunResult]], reports: Reports) -> None:
-    from rich.console import Console
-
-    from convcheck.files import write_all
-    from convcheck.report.draw import side_by_side as sidebyside
-    from convcheck.report.draw.console import is_terminal, put, room
-    from convcheck.report.json import reports as reports_json
-    from convcheck.report.short_names import short_names
-
-    path = reports.files.get("json")
-    names = short_names([turn.address for turn in turns])
-    sides = [
-        sidebyside.side_of(name, turn.done, turn.why_not)
-        for name, turn in zip(names, turns, strict=True)
-    ]
-    console = Console(stderr=path == "-")
-
-    def page() -> None:
-        whole, wide = not is_terminal(console), room(console)
-        put(sidebyside.side_by_side_lines(sides, wide, reports.verbose, whole), console)
-
-    def made() -> str:
-        done = [turn.done for turn in turns if turn.done]
-        not_started = {turn.address: turn.why_not for turn in turns if turn.error}
-        return reports_json.side_by_side_text(done, not_started)
-
-    write_all([(path, made)] if path else [], page)
+    return show_side_by_side(each(backends, asked, ends), reports)

@@ -142,18 +142,19 @@ class RunDifference:
         return not any(self.counts.values())
 
 
-def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
-    """Raise UsageError where the runs, of the files `names`, asked other vectors."""
+def check_comparable(
+    old: RunResult, new: RunResult, names: tuple[str, str], instead: str = ""
+) -> None:
+    """Raise UsageError where the runs, of the files `names`, asked other vectors; `instead` is what
+    may be done beside making one of them again.
+    """
     said = []
     if old.tier != new.tier:
         said.append(f"the {old.tier} tier in {names[0]}, the {new.tier} tier in {names[1]}")
     elif specs := loose(old, new):
         said.append(f"other vectors of {', '.join(specs)}")
     if said:
-        hint = (
-            "make one of them again with the same specs, tier, seed and inputs; or compare them "
-            "anyway with --any-corpus"
-        )
+        hint = "make one of them again with the same specs, tier, seed and inputs" + instead
         raise UsageError(f"the runs did not ask the same questions: {said[0]}", hint=hint)
 
 

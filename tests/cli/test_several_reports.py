@@ -1,0 +1,75 @@
+"""`convcheck report A B`: what `run` of several backends shows, from the reports of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import ROOT
+
+CASES = ("onnx.Cast-21", "--case", "int64-to-bool", "--case", "uint64-to-bool", "--no-progress")
+ONE, OTHER = "tests.planted.told_apart:ThroughInt32", "tests.planted.told_apart:Raises"
+
+
+@pytest.fixture
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The reports of two backends that have a cause in common."""
+    monkeypatch.chdir(ROOT)
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for backend, file in zip((ONE, OTHER), files, strict=True):
+        done = convcheck("run", "--backend", backend, *CASES, "--json", file)
+        assert done.returncode == 1, done.stderr
+    return files
+
+
+def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_path: Path) -> None:
+    both, again = tmp_path / "both.json", tmp_path / "again.json"
+    ran = convcheck("run", "--backend", ONE, "--backend", OTHER, *CASES, "--json", both)
+    done = convcheck("report", *reports, "--json", again)
+    assert (done.returncode, done.stderr) == (ran.returncode, "")
+    assert done.stdout == ran.stdout
+    assert json.loads(again.read_text())["causes"] == json.loads(both.read_text())["causes"] != []
+
+
+def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(reports[0].read_bytes())
+    out = tmp_path / "r.json"
+    done = convcheck("report", reports[0], copy, "--json", out)
+    assert done.returncode == 1, done.stderr
+    [cause, *_] = json.loads(out.read_text())["causes"]
+    assert [side["address"] for side in cause["backends"]] == [
+        f"{ONE} in {file}" for file in (reports[0], copy)
+    ]
+
+
+def test_a_choice_holds_for_each(reports: list[Path]) -> None:
+    done = convcheck("report", *reports, "onnx.Cast-21", "--from", "uint64")
+    assert done.returncode in (0, 1), done.stderr
+    assert "int64-to-bool" not in done.stdout.replace("uint64-to-bool", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--cause", "A"), "--cause works with one report only"),
+        (("--finding", "3f"), "--finding works with one report only"),
+        (("--html", "x.html"), "--html works with one report only"),
+        (("nothing.json",), "nothing.json"),
+    ],
+)
+def test_bad_input_is_told(words: tuple[str, ...], said: str, reports: list[Path]) -> None:
+    done = convcheck("report", *reports, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_other_vectors_are_not_put_beside_one_another(reports: list[Path]) -> None:
+    ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "--json", reports[1])
+    assert ran.returncode == 1, ran.stderr
+    done = convcheck("report", *reports)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did not ask the same questions: the edge tier in" in done.stderr
+    assert "--any-corpus" not in done.stderr
