@@ -1,7 +1,7 @@
-"""Causes that fit alike -> a few inputs on which they differ, to be put to the backend.
+"""Causes that fit -> a few inputs on which they differ, and some more, to be put to the backend.
 
-What these do not tell apart, no input of the boundary tier tells apart, nor any code of a source of
-up to 16 bits.
+What the first do not tell apart, no input of the boundary tier tells apart, nor any code of a
+source of up to 16 bits.
 """
 
 from __future__ import annotations
@@ -9,25 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 
-from convcheck.judge.matching import Mask
-from convcheck.numerics.format import Codes, Numeric, Text
+from convcheck.judge.matching import Mask, matching
+from convcheck.numerics.format import Bits, Codes, Numeric, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
 from convcheck.vectors.inputs import numeric_inputs
+from convcheck.vectors.texts import text_inputs
 
 _WHOLE = 16  # bits of a source of which every code is looked at
 _CHUNK = 1 << 14  # inputs that are looked at together
 _KEPT = 8  # pairs of types of which these are kept
 _EACH = 3  # inputs that are asked for two causes
+_SPELLED = 1 << 10  # inputs that are looked at where each has to be spelled
+_LOOKED = 1 << 9  # inputs of which some are asked that no vector is
+_UNSEEN = 8  # of them that are asked: so many that are converted wrongly, so many that are not
 
 
-def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes:
+def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
     """Return inputs that a rule decides and to which wrong conversions give different answers."""
     left, found = list(combinations(range(len(programs)), 2)), []
     for codes in _chunks(case) if left else ():
@@ -35,7 +40,7 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes
         given = [readings_at(program, points)[0] for program in programs]
         decided = _decided(spec, case, codes)
         for pair in tuple(left):
-            differing = _differ(*(given[each] for each in pair))
+            differing = _differ(case, codes, *(given[each] for each in pair))
             if len(telling := codes[differing & decided]):
                 found.append(telling[np.linspace(0, len(telling) - 1, _EACH).astype(np.intp)])
                 left.remove(pair)
@@ -45,13 +50,41 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Codes
     return np.unique(np.concatenate([blank, *found]))
 
 
-def _chunks(case: Case) -> Iterator[Codes]:
-    """Yield the inputs that are looked at; none of texts."""
+def unseen_inputs(spec: Spec, case: Case, program: Program, seen: Bits) -> Bits:
+    """Return a few inputs that are none of the `seen` ones, and of which a rule and a wrong
+    conversion both say what becomes: some that are converted wrongly, and some that are not.
+    """
+    every = spread(np.concatenate([seen[:0], *_chunks(case)]), _LOOKED)
+    codes = every[~np.isin(every, seen)]
+    if not len(codes):
+        return codes
+    given = readings_at(program, points_of(case, codes))[0]
+    due = evaluate(spec, case, codes).readings
+    said = _decides(given) & np.logical_and.reduce([_decides(each) for each in due])
+    wrong = np.logical_and.reduce([_differ(case, codes, given, each) for each in due])
+    parts = [spread(codes[said & wrong], _UNSEEN), spread(codes[said & ~wrong], _UNSEEN)]
+    return cast(Bits, np.concatenate(parts))
+
+
+def _chunks(case: Case) -> Iterator[Bits]:
+    """Yield the inputs that are looked at."""
     source, target = case.inputs[0].format, case.outputs[0].format
-    if case.outside or isinstance(source, Text) or isinstance(target, Text):
+    if case.outside:
         return
-    every = _every(source, target)
+    if isinstance(source, Text):
+        every: Bits = text_inputs(target, "boundary", 0)[0]
+    elif isinstance(target, Text):
+        every = spread(numeric_inputs(source, target, "boundary", 0)[0], _SPELLED)
+    else:
+        every = _every(source, target)
     yield from (every[i : i + _CHUNK] for i in range(0, len(every), _CHUNK))
+
+
+def spread(bits: Bits, most: int) -> Bits:
+    """Return so many inputs at most, spread over all of them."""
+    if len(bits) <= most:
+        return bits
+    return bits[np.linspace(0, len(bits) - 1, most).astype(np.intp)]
 
 
 @lru_cache(_KEPT)
@@ -62,7 +95,7 @@ def _every(source: Numeric, target: Numeric) -> Codes:
     return np.arange(1 << source.bits, dtype=source.storage)
 
 
-def _decided(spec: Spec, case: Case, codes: Codes) -> Mask:
+def _decided(spec: Spec, case: Case, codes: Bits) -> Mask:
     """Return which inputs a rule decides."""
     readings = evaluate(spec, case, codes).readings
     return reduce(np.logical_and, map(_decides, readings))
@@ -73,7 +106,13 @@ def _decides(reading: Reading) -> Mask:
     return np.asarray((reading.patterns != UNDEFINED) & (reading.patterns != REFUSED))
 
 
-def _differ(one: Reading, other: Reading) -> Mask:
+def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
     """Return where both are decided, and no answer is right for both."""
-    differ = (one.patterns != other.patterns) | np.asarray(one.codes != other.codes)
+    target = case.outputs[0].format
+    if isinstance(target, Text):  # of which several have one meaning
+        source = case.inputs[0].format
+        alike = matching(one, other.codes, target, source, codes)
+        differ = ~(alike | matching(other, one.codes, target, source, codes))
+    else:
+        differ = (one.patterns != other.patterns) | np.asarray(one.codes != other.codes)
     return np.asarray(differ & _decides(one) & _decides(other))

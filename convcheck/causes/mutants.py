@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.causes.apart import spread
 from convcheck.causes.call_mutants import call_mutants
 from convcheck.causes.score import Mutant
 from convcheck.judge.matching import Mask, matching
@@ -247,13 +248,6 @@ def _further(case: Case, formats: tuple[Format, ...], seed: int) -> Bits:
 def _of_all_types(source: Numeric, formats: tuple[Format, ...], seed: int) -> Codes:
     parts = [numeric_inputs(source, target, "edge", seed)[0] for target in formats]
     return np.unique(np.concatenate(parts))
-
-
-def spread(bits: Bits, most: int) -> Bits:
-    """Return so many inputs at most, spread over all of them."""
-    if len(bits) <= most:
-        return bits
-    return bits[np.linspace(0, len(bits) - 1, most).astype(np.intp)]
 
 
 def _observe(planted: _Planted, asked: Asked) -> None:

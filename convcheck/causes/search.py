@@ -7,21 +7,22 @@ tried, of those that come closest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import islice
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.causes.apart import telling_inputs
+from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
-from convcheck.numerics.format import Codes
+from convcheck.numerics.format import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
@@ -31,7 +32,8 @@ from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
-Ask = Callable[[Codes], Codes | None]  # answers to inputs; None where there are none
+Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
+_PAIRS = 4  # pairs that are told apart
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
 
@@ -41,8 +43,9 @@ class Found:
 
     #: What explains them.
     diagnosis: CaseDiagnosis
-    #: Inputs that tell apart what fits; none where nothing does, or nothing is to be told apart.
-    inputs: Codes
+    #: Inputs that tell apart what fits, and some that it was not held against; none where nothing
+    #: fits.
+    inputs: Bits
 
 
 @dataclass
@@ -118,12 +121,12 @@ def _found(search: Search, trial: Trial) -> Found:
     near = _near(search, trial, tried, fits)
     wrong = int(np.count_nonzero(~trial.right))
     diagnosis = CaseDiagnosis(len(trial.right), wrong, fits, near)
-    return Found(diagnosis, _telling(search, trial, alone))
+    return Found(diagnosis, _further(search, trial, fits))
 
 
 def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) -> CaseDiagnosis:
-    """Return what still fits after the backend was asked what tells apart. If no cause does, two
-    that fit together are looked for.
+    """Return what still fits after the backend was asked what tells apart, and what else it is said
+    to answer. If no cause does, two that fit together are looked for.
     """
     inputs, told = found.inputs, found.diagnosis
     got = ask(inputs) if ask and len(inputs) else None
@@ -135,7 +138,8 @@ def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) 
     if left := _left(search, more, told.fits):
         return replace(told, fits=left)
     tried = search.tries.of(trial)
-    fits = _left(search, more, _together(trial, tried))
+    alone = told.fits and len(told.fits[0]) == 1
+    fits = _left(search, more, _together(trial, tried)) if alone else ()
     return replace(told, fits=fits, near=_near(search, trial, tried, fits))
 
 
@@ -184,29 +188,40 @@ def _promising(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _together(trial: Trial, tried: Sequence[Tried]) -> tuple[Names, ...]:
-    """Return the first two causes that give all answers together.
+    """Return the first few pairs of causes that give all answers together.
 
     First those are tried of which each gives what the other does not; then, since one may change
     what the other does, the most promising ones with every other. The plainer one comes first,
     unless they explain the answers only the other way round.
     """
-    promising = _promising(trial, tried)
-    place = {cause: n for n, (cause, _) in enumerate(tried)}
     for most, partners in ((_PAIRED, _PAIRED), (CLOSEST, len(tried))):
-        for first, given in promising[:most]:
-            rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
-            for other, _ in rest[:partners]:
-                pair = sorted((first, other), key=place.__getitem__)
-                for causes in (pair, pair[::-1]):
-                    if other is not first and _explained(trial, causes):
-                        return (tuple(cause.name for cause in causes),)
+        found = dict.fromkeys(islice(_pairs(trial, tried, most, partners), _PAIRS))
+        if found:
+            return tuple(found)
     return ()
 
 
-def _telling(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Codes:
-    """Return inputs that tell apart what fits."""
-    programs = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
-    return telling_inputs(trial.spec, trial.case, [each for each in programs if each])
+def _pairs(trial: Trial, tried: Sequence[Tried], most: int, partners: int) -> Iterator[Names]:
+    """Yield pairs that give all answers: each of the most promising causes with so many others."""
+    place = {cause: n for n, (cause, _) in enumerate(tried)}
+    for first, given in _promising(trial, tried)[:most]:
+        rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
+        for other, _ in rest[:partners]:
+            if other is not first:
+                pair = sorted((first, other), key=place.__getitem__)
+                orders = (order for order in (pair, pair[::-1]) if _explained(trial, order))
+                yield from (tuple(cause.name for cause in order) for order in islice(orders, 1))
+
+
+def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
+    """Return inputs that tell apart what fits, and some on which the plainest is tried anew."""
+    made = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
+    programs = [program for program in made if program]
+    if not programs:
+        return trial.points.bits[:0]
+    telling = telling_inputs(trial.spec, trial.case, programs)
+    unseen = unseen_inputs(trial.spec, trial.case, programs[0], trial.points.bits)
+    return np.unique(np.concatenate([telling, unseen]))
 
 
 def _near(

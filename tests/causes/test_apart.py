@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -16,10 +18,11 @@ from convcheck.causes.apart import telling_inputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.numerics.format import Codes
+from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.find import find_case
-from convcheck.semantics.program import Program
-from convcheck.semantics.wrong import compile_wrong
+from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
@@ -46,7 +49,6 @@ def test_what_nothing_tells_apart_has_no_such_input() -> None:
     assert inputs_for("onnx.Cast-21/float16-to-float8e5m2/saturate=1", "truncates") == []
     same = ("through-float16", "through-float16-saturating")
     assert inputs_for("openvino.Convert-1/float32-to-float8e4m3fn", *same) == []
-    assert inputs_for("onnx.Cast-21/string-to-float32", "through-float16", "through-float64") == []
 
 
 @pytest.mark.parametrize(("false", "left"), [(True, ALIKE[1]), (False, ALIKE[0])])
@@ -89,3 +91,89 @@ def test_a_run_tells_causes_apart_and_goes_on_where_that_is_deadly(
     [cause] = json.loads(out.read_text())["causes"]
     told = [each["name"] for one in (cause["together"], *cause["others"]) for each in one]
     assert (ALIKE[0] in told, ALIKE[1] in told) == (causes == 2, True)
+
+
+# Texts, pairs, and what else is said ------------------------------------------------------------
+
+TEXTS = "onnx.Cast-21/string-to-float16"
+PAIR = ("through-float32", "inf-saturates")
+PAIRED = "onnx.Cast-21/float64-to-float16"
+
+
+def vectors_of(name: str) -> VectorSet:
+    vectors = Corpus(CATALOG, "edge", 0, ()).vectors(find_case(CATALOG, name, None, None, ()))
+    assert isinstance(vectors, VectorSet)
+    return vectors
+
+
+def converting(vectors: VectorSet, *names: str) -> Callable[[Bits], Bits]:
+    """What converts as causes do; without one, as the rules do."""
+    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
+    made = compile_wrong(spec, case, [CAUSES[n] for n in names]) if names else None
+    program = made or compile_case(spec, case)
+    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
+
+
+def told(
+    vectors: VectorSet, convert: Callable[[Bits], Bits], ask: Callable[[Bits], Bits] | None,
+    *names: str,
+) -> tuple[tuple[str, ...], ...]:  # fmt: skip
+    """What fits, of some causes or of all."""
+    causes = [CAUSES[name] for name in names] or list(CAUSES.values())
+    bits = vectors.inputs[0]
+    answers = Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
+    found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
+    assert found is not None
+    return found.fits
+
+
+def few(vectors: VectorSet, *texts: str) -> VectorSet:
+    kept = np.flatnonzero(np.isin(vectors.inputs[0], np.array(texts, object)))
+    inputs = (vectors.inputs[0][kept],)
+    return replace(vectors, inputs=inputs, expected=vectors.expected.take(kept))
+
+
+def test_texts_are_worked_out_on_which_causes_differ() -> None:
+    """The answers to few texts fit two causes; each is left by what it answers itself."""
+    vectors, names = vectors_of(TEXTS), ("truncates", "rounds-down")
+    some = few(vectors, "3.14", "1", "100.5", "0.0")
+    assert told(some, converting(some, "truncates"), None, *names) == (
+        ("truncates",),
+        ("rounds-down",),
+    )
+    for name in names:
+        assert told(some, converting(some, "truncates"), converting(some, name), *names) == (
+            (name,),
+        )
+
+
+@pytest.mark.parametrize("name", ["ties-away", "through-bfloat16", "flushes-results"])
+def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name: str) -> None:
+    """A cause that fits is asked more: the backend that is right there does not have it."""
+    vectors = vectors_of("onnx.Cast-21/float32-to-float16")
+    wrong = converting(vectors, name)
+    assert (name,) in told(vectors, wrong, None)
+    assert (name,) in told(vectors, wrong, wrong)
+    assert told(vectors, wrong, converting(vectors)) == ()
+
+
+def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
+    vectors = vectors_of("onnx.Cast-21/float32-to-int8")
+    asked: list[Bits] = []
+    wrong = converting(vectors, "whole-nearest-even")
+    told(vectors, wrong, lambda codes: (asked.append(codes), wrong(codes))[1], "whole-nearest-even")
+    [codes] = asked
+    values = codes.view(np.float32).astype(np.float64)
+    assert not np.isin(codes, vectors.inputs[0]).any()
+    assert (np.abs(values) < 129).all()  # beyond them nothing is due
+    differs = np.rint(values) != np.trunc(values)
+    assert 0 < np.count_nonzero(differs) < len(codes) <= 16
+
+
+def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
+    vectors = vectors_of(PAIRED)
+    wrong = converting(vectors, *PAIR)
+    alone = told(vectors, wrong, None)
+    assert PAIR in alone
+    assert PAIR in told(vectors, wrong, wrong)
+    assert told(vectors, wrong, converting(vectors)) == ()
