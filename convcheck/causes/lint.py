@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from convcheck.causes.apart import spread
 from convcheck.causes.call_lint import unseen_in_calls
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.mutants import Asked, spread
+from convcheck.causes.mutants import Asked
+from convcheck.causes.observations import observations_of
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause
@@ -22,9 +24,10 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
     """Yield an error for each cause that equals the rules where they decide, and leaves open what
     they leave open.
 
-    Raises SpecError for causes that cannot be read.
+    Raises SpecError for causes that cannot be read, and for what runtimes were seen to do.
     """
     found = causes_of(catalog)
+    observations_of(catalog)
     hidden = unseen_in_calls(catalog, [cause for cause in found if cause.call or cause.under])
     left = [c for c in found if c.call is None and (not c.under or c in hidden)]
     for spec, case in _candidates(catalog):

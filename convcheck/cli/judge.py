@@ -85,8 +85,8 @@ def command(
     verbose: bool,
     specs: tuple[str, ...],
 ) -> int:
-    """Judge answers that somebody reports: right or wrong and by which rule, and which wrong
-    conversions give all of them.
+    """Judge answers that somebody reports: right or wrong and by which rule, or open, and what
+    runtimes were seen to do there; and which wrong conversions give all of them.
 
     VALUE and ANSWER are decimals, 0x… bits, hex floats (0x1.8p3), inf, nan, true or false; of a
     string, the text itself. Of an operator whose question is a whole call there is a VALUE for each
@@ -156,9 +156,11 @@ def _show(
     loaded: Catalog, case: Case, value: str, answer: str, verbose: bool, console: Console
 ) -> Verdict:
     """Show what is due of one input, and what became of it. Return the verdict."""
+    from convcheck.causes.observations import seen_at
     from convcheck.judge.elements import judge
     from convcheck.report.draw.console import put, width_of
     from convcheck.report.draw.explain import Explained, explained_lines, judged_lines
+    from convcheck.report.draw.judged import seen_lines
     from convcheck.report.draw.styled import StyledText
     from convcheck.semantics.program import compile_case
     from convcheck.semantics.trace import trace
@@ -168,7 +170,11 @@ def _show(
     found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
     put(explained_lines(Explained(spec, case, value, code, exact, found), width, verbose), console)
     result = judge(*_given(loaded, case, (value,), (answer,)), show_all=True)
-    put([*judged_lines(result, width), StyledText()], console)
+    put(judged_lines(result, width), console)
+    if result.verdict == "undefined":
+        row, bits = found.decision.name, bits_of(case.inputs[0], [code])
+        put(seen_lines(case, list(seen_at(loaded, case, row, bits)), width), console)
+    put([StyledText()], console)
     return result.verdict
 
 

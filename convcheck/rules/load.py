@@ -35,6 +35,7 @@ _KEYS = (
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
 CAUSES = "causes"  # the folder of wrong conversions, which are no specs
+OBSERVATIONS = "observations"  # the folder of what runtimes were seen to do: no specs either
 MOST_EXTENDED = 100  # files, one by way of the other
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
@@ -255,9 +256,8 @@ def _files(root: Path) -> list[_File]:
         )
         for path in sorted(root.rglob("*.yml"))
     )
-    paths = sorted(
-        p for p in root.rglob("*.yaml") if p != root / DTYPES and p.parent != root / CAUSES
-    )
+    others = (root / CAUSES, root / OBSERVATIONS)
+    paths = sorted(p for p in root.rglob("*.yaml") if p != root / DTYPES and p.parent not in others)
     return [_File(path, _shown(path, root), root) for path in paths]
 
 

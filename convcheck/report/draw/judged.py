@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.result import Word
+from convcheck.causes.observations import Observation
+from convcheck.judge.result import Word, entry_word
 from convcheck.judge.words import hexadecimal, quote
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Format, Text
+from convcheck.report.draw.explain import line
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.rules.causes import Cause
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED, Reading
 from convcheck.wording import plural
 
 MOST_NAMED = 12  # causes that are named, and told apart
@@ -37,6 +41,27 @@ def fitting_lines(
         yield StyledText("inputs that tell some of them apart:")
         for said in telling[:_ASKED]:
             yield from paragraph(said, width, indent=2, hang=2)
+
+
+def seen_lines(
+    case: Case, seen: Sequence[tuple[Observation, Reading]], width: int
+) -> Iterator[StyledText]:
+    """Yield what releases of runtimes were seen to do with an input, an answer a line."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for one, given in seen:
+        said = _answer(case.outputs[0].format, given)
+        told.setdefault((one.cause.says, said), []).append(f"{one.runtime} {one.release}")
+    for i, ((says, said), names) in enumerate(told.items()):
+        label = "" if i else "seen"
+        yield from line(label, f"{', '.join(names)}: {says}; here: {said}", width)
+
+
+def _answer(fmt: Format, given: Reading) -> str:
+    if given.patterns[0] == REFUSED:
+        return "refused"
+    if given.patterns[0] in (ANY_NAN, NEGATIVE_NAN):
+        return "NaN"
+    return spelled_code(fmt, entry_word(given.codes[0]))
 
 
 def spelled_code(fmt: Format, word: Word) -> str:
