@@ -24,11 +24,10 @@ MAY_IMPORT = {
     "chains": {"numerics", "rules", "semantics", "vectors"},
     "backends": {"numerics", "rules"},
     "judge": {"numerics", "rules", "semantics", "vectors", "backends"},
-    "causes": {"numerics", "rules", "semantics", "vectors", "backends", "judge"},
+    "causes": {"numerics", "rules", "semantics", "vectors", "backends", "judge", "chains"},
 }
 for room, below in (("ask", "judge"), ("pool", "ask"), ("plan", "pool")):
-    MAY_IMPORT[room] = MAY_IMPORT[below] | {below, "causes"}
-MAY_IMPORT["plan"] |= {"chains"}
+    MAY_IMPORT[room] = MAY_IMPORT[below] | {below, "causes", "chains"}
 for room in ("survey", "reproduce", "gate"):
     MAY_IMPORT[room] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["history"] = MAY_IMPORT["plan"] | {"plan"}

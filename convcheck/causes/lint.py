@@ -26,7 +26,7 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
 
     Raises SpecError for causes that cannot be read, and for what runtimes were seen to do.
     """
-    found = causes_of(catalog)
+    found = [cause for cause in causes_of(catalog) if not cause.chain]  # each names what it does
     observations_of(catalog)
     hidden = unseen_in_calls(catalog, [cause for cause in found if cause.call or cause.under])
     left = [c for c in found if c.call is None and (not c.under or c in hidden)]

@@ -151,27 +151,22 @@ def _ask(
     path: str | None,
 ) -> int:  # fmt: skip
     """Put one chain to a backend, or all of the table; 1 where it leaves out a cast."""
-    from convcheck.backends.protocol import backend_names, graph_options
     from convcheck.plan.chains import ask_chains, settings
     from convcheck.report.draw.graphs import graph_lines, untold_lines
     from convcheck.report.json.graphs import graphs_text
 
-    options = graph_options(backend)
-    if options is None:
-        others = ", ".join(name for name in backend_names() if graph_options(name))
-        raise UsageError(f"{backend} takes no chains as graphs", hint=f"these do: {others}")
     asked, spec = _asked(conversions, types), conversions.spec
     if not asked:
         _show([], untold_lines)
         return NOTHING
-    with progress(len(asked) * len(settings(options)), "chain", "graph") as advance:
+    with progress(len(asked) * len(settings(backend)), "chain", "graph") as advance:
         catalog = conversions.catalog.only([spec.id])
-        info, found = ask_chains(backend, asked, options, timeout, catalog, advance)
+        info, found = ask_chains(backend, asked, timeout, catalog, advance)
     texts = [(path, partial(graphs_text, spec.id, info, found))] if path else []
     _show(texts, lambda w: graph_lines(info, found, w))
     if any(one.changed for one in found):
         return CHANGED
-    return NOTHING if all(one.wrong for one in found) else 0
+    return NOTHING if all(one.untold for one in found) else 0
 
 
 def _asked(conversions: CompiledCasts, types: tuple[str, ...]) -> list[AskedChain]:

@@ -12,6 +12,7 @@ import click
 
 from convcheck.cli.ask_run import ask_run, kept_until_done, opened_journal, shared
 from convcheck.cli.certificate import Certificate, begin_certificate
+from convcheck.cli.chain_run import chains_of_run
 from convcheck.cli.options import backends_option, catalog, selection_options, shard_option
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
@@ -70,6 +71,7 @@ Examples:
   convcheck run --backend 'process:./mine --flag' --known known.toml --html report.html
   convcheck run --backend mypackage.mymodule:MyBackend --fail-fast --json report.json
   convcheck run --backend ort --shard 3/16 --json shard-3.json
+  convcheck run --backend ort --chains onnx.Cast-21 --from float64
 """
 
 
@@ -83,6 +85,11 @@ Examples:
 @click.option(
     "--max-failures", type=click.IntRange(1), metavar="N", help="Stop when N cases have failed."
 )
+@click.option(
+    "--chains", is_flag=True,
+    help="Ask chains of two and three casts, as graphs in every setting of the backend, and not "
+    "single casts; with --tier boundary, all of which some input tells.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print what would be asked, without asking it.")
 @report_options
 @specs
@@ -94,6 +101,7 @@ def command(
     files: RunFiles,
     fail_fast: bool,
     max_failures: int | None,
+    chains: bool,
     dry_run: bool,
     reports: Reports,
     specs: tuple[str, ...],
@@ -108,10 +116,14 @@ def command(
     _check_files(reports, files, options)
     _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
-    cases = selected(loaded, selection, backends)
+    if chains:
+        cases, corpus = chains_of_run(loaded, selection, backends, options)
+    else:
+        cases = selected(loaded, selection, backends)
     claims, chosen = _claims(files.capabilities, loaded), len(cases)
     cases = _applying(claims, cases)
-    corpus = corpus_of_run(loaded, options, cases)
+    if not chains:
+        corpus = corpus_of_run(loaded, options, cases)
     most = 1 if fail_fast else max_failures
     if dry_run:
         return _dry_run(cases, corpus, part)

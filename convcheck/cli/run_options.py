@@ -166,7 +166,7 @@ run_options = packed_options(RunOptions, [f.name for f in fields(RunOptions)], _
 # parameters of `run` and `survey` on which it depends what is asked, and how it is judged
 _SHARED = (
     "patterns", "sources", "targets", "where", "globs", "tier", "level", "seed", "samples",
-    "consistency", "causes",
+    "consistency", "causes", "chains",
 )  # fmt: skip
 
 

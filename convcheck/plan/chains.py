@@ -1,50 +1,158 @@
-"""Chains put to a backend as graphs: whether it makes every cast of them, one after the other.
+"""Which chains of casts a backend is asked as graphs, and what became of a few of them.
 
-A graph of casts is compared with the same casts one by one. It is asked inputs whose results tell
-every cast: by the rules, the chain gives another result than without one of its middles. First
-each cast is asked alone, on what reaches it. Only if the backend has all of these right, what a
-graph gives tells what was made of it, and nothing else.
+A run asks those of which some input tells whether a cast is left out. Types that differ in special
+codes alone (the exponent and the mantissa have as many bits) count as one, of which the first is
+asked: an optimiser looks at the range and the precision of a type. Chains of four types are made of
+the widest and the narrowest type of each kind that has whole bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from fnmatch import fnmatchcase
 from itertools import pairwise, product
 
-import numpy as np
-from numpy.typing import NDArray
-
-from convcheck.chains.cast import U64, Chain
-from convcheck.chains.compare import known_inputs
-from convcheck.chains.type_chain import CompiledCast, CompiledCasts, TypeChain
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
-from convcheck.judge.vectors import judge_vectors
+from convcheck.backends.protocol import graph_options
+from convcheck.causes.gather import named_of
+from convcheck.chains.asked import (
+    CAST_BY_CAST,
+    ChainCorpus,
+    chain_case,
+    telling_codes,
+)
+from convcheck.chains.cast import U64
+from convcheck.chains.table import numeric_types, triples
+from convcheck.chains.type_chain import CompiledCasts, takes_chains
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
+from convcheck.numerics.format import Bool, Float
 from convcheck.plan.runner import execute
+from convcheck.rules.cause_files import cause_files
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
-from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
-from convcheck.vectors.form import form_decision
-from convcheck.vectors.model import VectorSet
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.promises import promises_of
+from convcheck.vectors.corpus import Corpus
 
-MOST = 8  # inputs that tell a chain from a shorter one
-CAST_BY_CAST = "cast by cast"
 HOW = (("input", ("fed", "constant")), ("middle", ("hidden", "exposed")))
 Setting = tuple[tuple[str, str], ...]
-Hops = tuple[CompiledCast, ...]
+Names = tuple[str, ...]
+_BYTE = 8  # bits
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class AskedChain:
-    """What a chain is asked, and what it gives without some of its middles."""
+    """A chain, and the inputs that tell its casts."""
 
-    chain: TypeChain
-    #: The inputs, with what is due of the chain, and of the shorter ones.
-    vectors: VectorSet
-    #: Of each cast, what reaches it.
-    reaching: tuple[tuple[Case, U64], ...]
+    #: Without a setting.
+    case: Case
+    codes: U64
+
+
+def settings(address: str) -> list[Setting]:
+    """Return every way to build a graph and to set a backend; one without any for a backend that
+    takes no graphs: it is asked cast by cast.
+    """
+    options = graph_options(address)
+    if options is None:
+        return [()]
+    named = [[(name, value) for value in values] for name, values in (*options.items(), *HOW)]
+    return list(product(*named))
+
+
+def chosen_names(spec: Spec, every: bool) -> list[Names]:
+    """Return the chains of a spec that may be asked, by their types: of three, and of four. With
+    `every`, also of types that count as one.
+    """
+    types = numeric_types(spec)
+    kept = {dtype.name for dtype in (types if every else _told_apart(types))}
+    pairs = _pairs(spec)
+    short = [names for names in triples(spec) if kept.issuperset(names)]
+    ends = _ends([dtype for dtype in types if dtype.name in kept])
+    long = [n for n in product(ends, repeat=4) if all(map(pairs.__contains__, pairwise(n)))
+            and all(a != b for a, b in pairwise(n))]  # fmt: skip
+    return [*short, *long]
+
+
+def _told_apart(types: Iterable[DType]) -> list[DType]:
+    """Return types without those that have as many bits in each field as one before."""
+    first: dict[object, DType] = {}
+    for dtype in types:
+        fmt = dtype.format
+        key = (fmt.exponent, fmt.mantissa) if isinstance(fmt, Float) else dtype.name
+        first.setdefault(key, dtype)
+    return list(first.values())
+
+
+def _ends(types: Sequence[DType]) -> Names:
+    """Return the widest and the narrowest type of each kind, of those of whole bytes."""
+    kinds: dict[str, list[DType]] = {}
+    for dtype in types:
+        fmt = dtype.format
+        if isinstance(fmt, Bool) or _bits(dtype) >= _BYTE:
+            kinds.setdefault(type(fmt).__name__, []).append(dtype)
+    found = (e for some in kinds.values() for e in (max(some, key=_bits), min(some, key=_bits)))
+    return tuple(dict.fromkeys(dtype.name for dtype in found))
+
+
+def _bits(dtype: DType) -> int:
+    return int(getattr(dtype.format, "bits", 1))
+
+
+def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None:
+    """Return what to ask of a chain; None where no undisputed input tells whether a cast is left
+    out. Raises UsageError for types that the spec does not convert.
+    """
+    codes = telling_codes(casts, names)
+    return AskedChain(chain_case(casts, names), codes) if len(codes) else None
+
+
+def corpus_of(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
+    """Return the vectors of chains, given a corpus of the same specs."""
+    promises = promises_of(address.partition(":")[0], corpus.catalog.types)
+    codes = {one.case.id: one.codes for one in asked}
+    return ChainCorpus(corpus.catalog, corpus.tier, corpus.seed, (), codes=codes, promises=promises)
+
+
+def in_settings(asked: Iterable[AskedChain], address: str) -> list[Case]:
+    """Return the cases of chains: each in every setting."""
+    every = settings(address)
+    return [replace(one.case, setting=setting) for one in asked for setting in every]
+
+
+def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
+    """Return whether a chain matches a pattern of ids in any of some settings."""
+    some = (replace(case, setting=setting) for setting in every)
+    return any(fnmatchcase(one.id, pattern) or fnmatchcase(one.name, pattern) for one in some)
+
+
+def newest_answered(
+    address: str, specs: Sequence[Spec], corpus: Corpus, timeout: float
+) -> list[Spec]:
+    """Return of each operator that takes chains the newest version of which the backend answers
+    some cast; nothing of one of which it answers none. Raises UnavailableError or UsageError.
+    """
+    some = {spec.id: spec for spec in specs if takes_chains(spec)}
+    casts = (
+        CompiledCasts(corpus.catalog, spec).between(*pair).case
+        for spec in some.values()
+        for pair in pairwise(_ends(numeric_types(spec)))
+        if pair in _pairs(spec)
+    )
+    cases = [case for case in casts if case]
+    done = execute(address, cases, corpus.only(cases), timeout=timeout, catalog=corpus.catalog)
+    answered = {result.case.spec for result in done.results if result.verdict != "unsupported"}
+    newest: dict[str, Spec] = {}
+    for spec in sorted(some.values(), key=lambda spec: spec.version):
+        if spec.id in answered:
+            newest[spec.op] = spec
+    return list(newest.values())
+
+
+def _pairs(spec: Spec) -> set[tuple[str, str]]:
+    return {(a, c) for a, _, c in triples(spec)} | {(a, b) for a, b, _ in triples(spec)}
+
+
+# A few chains, looked at by themselves ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -52,136 +160,49 @@ class GraphAnswer:
     """What became of a chain in one setting."""
 
     setting: Setting
-    #: CAST_BY_CAST, or the middles that were left out; '' for something else.
+    #: CAST_BY_CAST, or what was made of it; '' for something else.
     made: str
     #: How many inputs were answered so.
     count: int
-    #: How many inputs were asked.
+    #: How many inputs were judged.
     of: int
-    #: Why there is no answer, '' where there is one.
+    #: Why there is nothing to tell, '' where there is.
     message: str = ""
+    #: Whether the backend says that it may do so.
+    allowed: bool = False
+    #: An input that shows it, with what was due and what came.
+    example: Example | None = None
 
 
 @dataclass(frozen=True)
 class ChainOfBackend:
     """What became of a chain in every setting."""
 
-    #: What was asked.
-    asked: AskedChain
-    #: Empty where one of the casts alone is not right: then nothing can be told.
+    #: Without a setting.
+    case: Case
     answers: tuple[GraphAnswer, ...]
-    #: The results of casts that are not right by themselves.
-    wrong: tuple[CaseResult, ...]
+
+    @property
+    def types(self) -> tuple[DType, ...]:
+        """From source to destination."""
+        return (self.case.inputs[0], *(hop.outputs[0] for hop in self.case.hops))
 
     @property
     def changed(self) -> tuple[GraphAnswer, ...]:
-        """The answers that are not those of all casts."""
-        return tuple(one for one in self.answers if not one.message and one.made != CAST_BY_CAST)
+        """The answers that are not those of all casts, and should be."""
+        told = (one for one in self.answers if not one.message and not one.allowed)
+        return tuple(one for one in told if one.made != CAST_BY_CAST)
 
-
-@dataclass(frozen=True)
-class _Corpus:
-    """The vectors of chains and of casts, by the ids of their cases without a setting."""
-
-    sets: Mapping[str, VectorSet]
-
-    def vectors(self, case: Case) -> VectorSet:
-        """Return what a case is asked."""
-        return replace(self.sets[replace(case, setting=()).id], case=case)
-
-
-def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None:
-    """Return what to ask of a chain; None where no undisputed input tells whether a cast is left
-    out.
-    """
-    chain, shorter = casts.chain(names), _shorter(casts, names)
-    codes, shorter = _telling(chain.hops, shorter)
-    if not shorter:
-        return None
-    cases = tuple(hop.case for hop in chain.hops if hop.case is not None)
-    first, last = cases[0], cases[-1]
-    whole = Case(first.spec, first.op, first.version, first.inputs, last.outputs, (), hops=cases)
-    reaching = [codes]
-    for hop in chain.hops[:-1]:
-        reaching.append(hop.casts[0].raw(reaching[-1])[0])
-    vectors = _vectors(casts, whole, codes, [(CAST_BY_CAST, chain.hops), *shorter])
-    return AskedChain(chain, vectors, tuple(zip(cases, reaching, strict=True)))
-
-
-def _shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
-    """Return what a chain is without one of its middles, and without all of them."""
-    source, *middles, target = names
-    left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
-            for i, name in enumerate(middles)}  # fmt: skip
-    left |= {"without " + ", ".join(middles): []}
-    return [(said, _made(casts, [source, *kept, target])) for said, kept in left.items()]
-
-
-def _made(casts: CompiledCasts, names: Sequence[str]) -> Hops:
-    """Return the casts of a chain, of which one to the same type changes nothing."""
-    made = []
-    for source, target in pairwise(names):
-        found = casts.between(source, target)
-        same = CompiledCast((found.dtypes[0], found.dtypes[0]))
-        made.append(same if source == target else found)
-    return tuple(made)
-
-
-def _telling(hops: Hops, shorter: Sequence[tuple[str, Hops]]) -> tuple[U64, list[tuple[str, Hops]]]:
-    """Return inputs of which each cast gives an exact code, in every reading, and a shorter chain
-    another one; and the chains that they tell.
-    """
-    codes = known_inputs(_chain(hops))
-    every = (_certain(each, codes) for each in (hops, *dict(shorter).values()))
-    codes = codes[np.logical_and.reduce([*every])]
-    results = _chain(hops).results(codes)
-    told = [np.flatnonzero(~results.same(_chain(short).results(codes))) for _, short in shorter]
-    some = [each[np.linspace(0, len(each) - 1, MOST).astype(int)] for each in told if len(each)]
-    chosen = codes[np.unique(np.concatenate(some))] if some else codes[:0]
-    return chosen, [one for one, each in zip(shorter, told, strict=True) if len(each)]
-
-
-def _chain(hops: Hops) -> Chain:
-    """Return a chain by the first reading of each cast."""
-    return Chain(tuple(hop.casts[0] for hop in hops))
-
-
-def _certain(hops: Hops, codes: U64) -> NDArray[np.bool_]:
-    """Return of which inputs every cast gives an exact code, the same in all its readings."""
-    certain = np.ones(len(codes), bool)
-    for hop in hops:
-        first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)
-        certain &= first.patterns == EXACT
-        for other in others:
-            certain &= first.same(other)
-        codes = hop.casts[0].raw(codes)[0]
-    return certain
-
-
-def _vectors(
-    casts: CompiledCasts, case: Case, codes: U64, ways: Sequence[tuple[str, Hops]]
-) -> VectorSet:
-    source, target = case.inputs[0].format.storage, case.outputs[0].format.storage
-    exact = np.zeros(len(codes), np.uint8)
-    readings = tuple(
-        Reading(_chain(hops).results(codes).codes.astype(target), exact) for _, hops in ways
-    )
-    said = Decision("chain", "every cast", "disputed", "", "", casts.spec.place,
-                    tuple(name for name, _ in ways))  # fmt: skip
-    expected = Expected(np.zeros(len(codes), np.int16), (said,), readings)
-    return VectorSet(case, (codes.astype(source),), expected, "sampled", form_decision(casts.spec))
-
-
-def settings(options: Mapping[str, tuple[str, ...]]) -> list[Setting]:
-    """Return every way to build a graph and to set a backend."""
-    named = [[(name, value) for value in values] for name, values in (*options.items(), *HOW)]
-    return list(product(*named))
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Why nothing can be told in any setting; () where something can."""
+        messages = tuple(dict.fromkeys(one.message for one in self.answers))
+        return () if "" in messages else messages
 
 
 def ask_chains(
     address: str,
     asked: Sequence[AskedChain],
-    options: Mapping[str, tuple[str, ...]],
     timeout: float,
     catalog: Catalog,
     advance: Callable[[], None],
@@ -189,56 +210,35 @@ def ask_chains(
     """Put chains to a backend in every setting; `advance` is told of each graph. Raises
     UnavailableError or UsageError where it cannot be opened, and KeyboardInterrupt.
     """
-    alone = _alone(asked, catalog)
-    sets = {**alone, **{one.vectors.case.id: one.vectors for one in asked}}
-    graphs = [replace(one.vectors.case, setting=s) for one in asked for s in settings(options)]
-    cases = [*(vectors.case for vectors in alone.values()), *graphs]
+    files = cause_files(catalog)
+    corpus = corpus_of(Corpus(catalog, "edge", 0, ()), asked, address)
     done = execute(
-        address, cases, _Corpus(sets), jobs=None, timeout=timeout,
-        judge=partial(judge_vectors, show_all=True), catalog=catalog,
-        on_result=lambda result: advance() if result.case.hops else None,
+        address, in_settings(asked, address), corpus, jobs=None, timeout=timeout, catalog=catalog,
+        causes=files, on_result=lambda result: advance(),
     )  # fmt: skip
     if done.interrupted:
         raise KeyboardInterrupt
-    results = {result.case.id: result for result in done.results}
-    return done.backend, tuple(_told(one, results, settings(options)) for one in asked)
+    says = {one.name: one.says for one in named_of(done.results, files, catalog.types)}
+    of: dict[str, list[GraphAnswer]] = {}
+    for result in done.results:
+        of.setdefault(result.case.unset_id, []).append(_answer(result, says))
+    return done.backend, tuple(ChainOfBackend(one.case, tuple(of[one.case.id])) for one in asked)
 
 
-def _alone(asked: Sequence[AskedChain], catalog: Catalog) -> dict[str, VectorSet]:
-    """Return every cast of the chains, with all that reaches it."""
-    reaching: dict[Case, list[U64]] = {}
-    for one in asked:
-        for case, codes in one.reaching:
-            reaching.setdefault(case, []).append(codes)
-    found = {}
-    for case, several in reaching.items():
-        spec = catalog.specs[case.spec]
-        bits = np.unique(np.concatenate(several)).astype(case.inputs[0].format.storage)
-        expected = evaluate(spec, case, bits)
-        found[case.id] = VectorSet(case, (bits,), expected, "sampled", form_decision(spec))
-    return found
-
-
-def _told(
-    one: AskedChain, results: Mapping[str, CaseResult], every: Sequence[Setting]
-) -> ChainOfBackend:
-    alone = [results[name] for name in dict.fromkeys(case.id for case, _ in one.reaching)]
-    wrong = tuple(result for result in alone if result.verdict not in ("pass", "tolerated"))
-    if wrong:
-        return ChainOfBackend(one, (), wrong)
-    case = one.vectors.case
-    answers = (_answer(results[replace(case, setting=s).id], s) for s in every)
-    return ChainOfBackend(one, tuple(answers), ())
-
-
-def _answer(result: CaseResult, setting: Setting) -> GraphAnswer:
-    """Return what was made of a chain; where it was not answered everywhere, why."""
+def _answer(result: CaseResult, says: Mapping[str, str]) -> GraphAnswer:
+    """Return what was made of a chain; where nothing was judged, or not all was answered, why."""
+    setting, judged = result.case.setting, result.values_judged
     failing = [group for group in result.groups if group.verdict in FAILURES]
     other = next((group for group in failing if group.placement or group.verdict != "fail"), None)
-    if not result.groups or other:
+    if not judged or other:
         how = f"{other.verdict} {other.placement or other.kind}" if other else result.message
-        return GraphAnswer(setting, "", 0, result.checked, how or result.verdict)
-    right = next((group for group in result.groups if group.verdict not in FAILURES), None)
-    if right is None or right.count < result.checked:
-        return GraphAnswer(setting, "", right.count if right else 0, result.checked)
-    return GraphAnswer(setting, right.reading, right.count, result.checked)
+        return GraphAnswer(setting, "", 0, judged, how or result.verdict)
+    if not failing:
+        right = next(group for group in result.groups if group.verdict != "undefined")
+        made = right.reading or CAST_BY_CAST
+        return GraphAnswer(setting, made, right.count, judged, allowed=made != CAST_BY_CAST)
+    fits = result.diagnosis.fits[:1] if result.diagnosis else ()
+    made = ", ".join(says[name] for fit in fits for name in fit)
+    count = judged if made else judged - sum(group.count for group in failing)
+    shown = next((e for e in failing[0].examples if isinstance(e, Example)), None)
+    return GraphAnswer(setting, made, count, judged, example=shown)

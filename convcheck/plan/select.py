@@ -52,6 +52,13 @@ def select_specs(catalog: Catalog, patterns: Sequence[str]) -> list[Spec]:
     return list(read_all(catalog.specs.__getitem__, chosen))
 
 
+def type_names(catalog: Catalog, words: Iterable[str]) -> frozenset[str]:
+    """Return the names of the types that names of types and families stand for. Raises UsageError
+    for an unknown one.
+    """
+    return frozenset[str]().union(*_types(catalog, words).values())
+
+
 def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
     types = {}
     for word in words:

@@ -18,6 +18,7 @@ from convcheck.ask.again import Questions, consistent
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.calls import ask_calls
+from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, in_sequence, open_where_wrong
 from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.isolated import OTHERS, chunk_vectors
 from convcheck.ask.jobs import Job
@@ -42,6 +43,7 @@ from convcheck.backends.protocol import (
     Outputs,
     answers_of,
     bound,
+    graph_options,
     last_words,
     open_backend,
 )
@@ -49,6 +51,7 @@ from convcheck.errors import ConvcheckError, SpecError, UnavailableError, in_a_l
 from convcheck.judge.answers import (
     ANOTHER,
     ANSWERED,
+    EVERYWHERE,
     NOT_ASKED,
     TELLING,
     Answers,
@@ -88,6 +91,7 @@ from convcheck.vectors.span import Span
 if TYPE_CHECKING:
     from convcheck.causes.held import Held
     from convcheck.causes.search import Search
+    from convcheck.chains.asked import ChainCorpus
     from convcheck.rules.load import Catalog
 
 NOTHING = np.zeros(0, np.intp)
@@ -111,7 +115,9 @@ def serve_parent(pipe: int, notes: int) -> None:
             backend = _open(setup, parent)
             gc.freeze()  # setup and runtime stay for good
             if backend is not None:
-                _serve(_Worker(setup, _Watched(backend, Notes(notes)), parent))
+                takes_graphs = graph_options(setup.address) is not None
+                watched = _Watched(backend, Notes(notes), takes_graphs)
+                _serve(_Worker(setup, watched, parent))
         except DiedError as error:
             parent.tell(Lost(bounded(str(error.how)), error.timed_out, error.printed))
         except SpecError as error:
@@ -174,12 +180,13 @@ def _info(backend: Backend) -> BackendInfo:
 class _Watched:
     """A backend whose calls are noted while they last. One that dies is still in its call.
 
-    It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised.
+    It is `broken` once it raised, or says that it is `spoiled` by what its runtime raised. Chains
+    are put to it cast by cast unless it `takes_graphs`.
     """
 
-    def __init__(self, backend: Backend, notes: Notes) -> None:
+    def __init__(self, backend: Backend, notes: Notes, takes_graphs: bool = False) -> None:
         self.name, self.version = backend.name, backend.version
-        self._backend, self.notes = backend, notes
+        self._backend, self.notes, self._takes_graphs = backend, notes, takes_graphs
         self._own_fault = False
         self._others: list[_Watched] = []
 
@@ -203,12 +210,16 @@ class _Watched:
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
         with self:
-            found = self._backend.support(case)
+            each = case.hops if case.hops and not self._takes_graphs else (case,)
+            found = next(filter(None, map(self._backend.support, each)), None)
         return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         with self:
-            answer = self._backend.answer(case, inputs)
+            if case.hops and not self._takes_graphs:
+                answer = in_sequence(self._backend, case, inputs)
+            else:
+                answer = self._backend.answer(case, inputs)
         self._look()
         return checked_answer(answer, case)
 
@@ -269,6 +280,7 @@ class _Worker:
         self.every_cause = setup.every_cause
         self.search: Search | None = None  # made when something fails
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
+        self.hops = "", CastsAlone(np.zeros(0, bool))  # of a chain, by its id without a setting
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -323,6 +335,8 @@ class _Worker:
         vectors = self.corpus.vectors(job.case)
         if isinstance(vectors, CallSet):
             return self.called(job, vectors)
+        if job.case.hops:
+            return self.chained(job, vectors)
         thorough = partial(self.is_latest, job, vectors)
         answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough)
         self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
@@ -343,6 +357,34 @@ class _Worker:
             return tally
         fitted = self.fitting(job, vectors, answers, tally)
         return tally if more else fitted
+
+    def chained(self, job: Job, vectors: VectorSet) -> Tally:
+        """Ask a chain, of which only that is judged of which each cast alone is right."""
+        alone = self.alone(job, vectors)
+        if alone.declined:
+            return unsupported(vectors.coverage, alone.declined)
+        vectors = open_where_wrong(vectors, alone.right)
+        avoid = Avoid(job.avoid.together, job.avoid.placements | OTHERS, job.avoid.faults)
+        answers = self.in_time(ask(self.backend, vectors, self.begin, job.skip, avoid))
+        tally = tally_of_case(vectors, answers)
+        if tally.whole and not alone.right.any():
+            tally = replace(tally, whole=replace(tally.whole, message=ALONE))
+        return self.diagnosed(tally, vectors, answers, job)
+
+    def alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
+        """Return how the backend does at the casts of a chain alone: they are asked once for all
+        its settings that come one after the other.
+        """
+        if job.avoid.placements >= EVERYWHERE:  # given up, after the casts were asked
+            return CastsAlone(np.ones(len(vectors), bool))
+        if TELLING in job.avoid.placements:
+            return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
+        corpus = cast("ChainCorpus", self.corpus)
+        name = job.case.unset_id
+        if self.hops[0] != name:
+            found = ask_alone(self.backend, corpus.alone(job.case), self.begin_telling)
+            self.hops = name, found
+        return self.hops[1]
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
         """Return whether no later version of the run is answered: what was not asked in this
@@ -379,16 +421,28 @@ class _Worker:
             return tally
         if self.siblings.doubt is not None and job.before is None:
             return tally
-        from convcheck.causes.search import diagnose
-
         search = self.searching(self.catalog)
         try:
-            found = diagnose(search, vectors, answers, partial(self.further, job))
+            found = self.diagnosis(search, vectors, answers, job)
         except DiedError:
             raise
         except Exception as error:  # costs the case its causes, not its verdict
             found = CaseDiagnosis(0, 0, fault=in_a_line(error))
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
+
+    def diagnosis(
+        self, search: Search, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+    ) -> CaseDiagnosis | None:
+        """Return what explains the answers to a case that fails."""
+        if not job.case.hops:
+            from convcheck.causes.search import diagnose
+
+            return diagnose(search, vectors, answers, partial(self.further, job))
+        from convcheck.causes.chain_search import diagnose_chain
+
+        casts = cast("ChainCorpus", self.corpus).casts(job.case)
+        of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
+        return diagnose_chain(search.causes, casts, *of_elements)
 
     def searching(self, catalog: Catalog) -> Search:
         """Return the search for causes, which is made when it is needed."""

@@ -260,8 +260,13 @@ def explain_command(
     """Return the command that explains an example and asks the backend again: its beginning, the
     case, and the values.
     """
+    asked = ["--backend", shell_word(address)] if address else []
+    if case.hops:
+        types = (case.inputs[0], *(hop.outputs[0] for hop in case.hops))
+        where = (f"--where {name}={value}" for name, value in case.attributes)
+        start = " ".join(("convcheck chain", *asked, "--spec", case.spec, *where))
+        return start, " ".join(dtype.name for dtype in types), ""
     arguments = explain_arguments(case, example)
     at = 2 if arguments[0] == "--" else 1
-    asked = ["--backend", shell_word(address)] if address else []
     start = " ".join(["convcheck explain", *asked, *arguments[: at - 1]])
     return start, arguments[at - 1], " ".join(arguments[at:])

@@ -12,6 +12,7 @@ from convcheck.numerics.format import Float
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
 from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.chain_edits import ChainEdit, read_chain_edit
 from convcheck.rules.context import Context
 from convcheck.rules.hop import Hop, Through, code_width, read_hop
 from convcheck.rules.model import Case, Cite, DType, Rule, Value
@@ -20,7 +21,8 @@ from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
 
 _KEYS = (
-    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", *BODIES,
+    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", "chain",
+    *BODIES,
 )  # fmt: skip
 MOST_INSTANCES = 1000
 When = tuple[tuple[str, frozenset[Value]], ...]
@@ -46,6 +48,8 @@ class Cause:
     place: Place
     #: What it does otherwise with whole calls, None for a wrong conversion of values.
     call: CallEdit | None = None
+    #: What it makes of a chain of casts, None where it is no optimiser's doing.
+    chain: ChainEdit | None = None
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with the values of a case."""
@@ -53,6 +57,8 @@ class Cause:
 
     def converts(self, source: DType, target: DType) -> bool:
         """Return whether it may be what is wrong with a conversion of values."""
+        if self.chain:
+            return False
         facts = {"from": source.name, "to": target.name}
         if not all(facts[key] in allowed for key, allowed in self.when):
             return False
@@ -146,9 +152,9 @@ def _cause(node: Node, types: Types) -> Cause:
     name, says = node.need("name").text(), node.need("says", "what it does, in plain words").text()
     when = node.get("when")
     hop, rounds, under = node.get("through"), node.get("rounds"), node.get("under")
-    call = read_call_edit(node, types)
-    if all(part is None for part in (hop, rounds, under, node.get("table"), call)):
-        hint = "through, rounds, under, a table, or " + ", ".join(BODIES)
+    call, chain = read_call_edit(node, types), read_chain_edit(node, types)
+    if all(part is None for part in (hop, rounds, under, node.get("table"), call, chain)):
+        hint = "through, rounds, under, a table, chain, or " + ", ".join(BODIES)
         raise node.error("nothing differs from the rules", hint)
     cite = Cite(says, "text", node.place)
     return Cause(
@@ -160,6 +166,7 @@ def _cause(node: Node, types: Types) -> Cause:
         tuple((k, v.text()) for k, v in under.items().items()) if under else (),
         node.place,
         call,
+        chain,
     )
 
 

@@ -36,6 +36,7 @@ _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
 CAUSES = "causes"  # the folder of wrong conversions, which are no specs
 OBSERVATIONS = "observations"  # the folder of what runtimes were seen to do: no specs either
+GRAPHS = "graphs"  # the folder of what runtimes say of their graphs
 MOST_EXTENDED = 100  # files, one by way of the other
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
@@ -256,7 +257,7 @@ def _files(root: Path) -> list[_File]:
         )
         for path in sorted(root.rglob("*.yml"))
     )
-    others = (root / CAUSES, root / OBSERVATIONS)
+    others = (root / CAUSES, root / OBSERVATIONS, data_dir("specs") / GRAPHS)
     paths = sorted(p for p in root.rglob("*.yaml") if p != root / DTYPES and p.parent not in others)
     return [_File(path, _shown(path, root), root) for path in paths]
 
@@ -282,7 +283,7 @@ def _version(node: Node) -> str:
 
 
 def _spec(node: Node, types: Types, parent: str) -> Spec:
-    sources, says = _sources(node.need("sources", "title, section and url of the text"))
+    sources, says = read_sources(node.need("sources", "title, section and url of the text"))
     attributes = _attribute_nodes(node)
     values = {name: _words(a, "values") for name, a in attributes.items()}
     glosses = _glosses(node.get("glosses"))
@@ -343,7 +344,8 @@ def _pairs(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple((key, value.text()) for key, value in node.items().items())
 
 
-def _sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
+def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
+    """Return documents by key, and the sentence of each of which one alone is cited."""
     node.need("text", "the source of the operator's own text")
     sources, says = {}, {}
     for key, entry in node.items().items():

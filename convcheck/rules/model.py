@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
@@ -365,6 +365,11 @@ class Case:
     def id(self) -> str:
         """The id: onnx.Cast-21/float32-to-float8e4m3fn/saturate=0."""
         return f"{self.spec}/{self.name}"
+
+    @property
+    def unset_id(self) -> str:
+        """The id that a chain has without a setting."""
+        return replace(self, setting=()).id if self.setting else self.id
 
     def attribute(self, name: str) -> Value | None:
         """Return an attribute's value, `default` where it is left out, None where it is none of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from c_compiler import CC, needs_cc
 from catalogue import CATALOG
 from command import convcheck
 from living import eventually, is_alive
@@ -48,8 +48,6 @@ HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
 BAD = f"{PYTHON} {HERE / 'bad.py'}"
 CODES = np.arange(30, dtype=np.uint8)
-CC = shutil.which("cc")
-needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 
 # The examples

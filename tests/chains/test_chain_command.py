@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 import jsonschema
 import pytest
+from c_compiler import c_compiler
 from catalogue import CATALOG
 from command import convcheck
 
@@ -150,9 +150,7 @@ int main(void) {
 
 
 def test_the_c_header_compiles_and_looks_chains_up(tmp_path: Path) -> None:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    compiler = c_compiler()
     (tmp_path / "chains.h").write_text(chains_c(small()))
     (tmp_path / "main.c").write_text(PROGRAM)
     command = [compiler, "-Wall", "-Wextra", "-Werror", "-std=c99", "main.c", "-o", "main"]

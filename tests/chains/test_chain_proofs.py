@@ -56,6 +56,28 @@ def test_intervals_tell_what_every_input_tells(
 
 
 @pytest.mark.parametrize(
+    "names",
+    [
+        ("int16", "int32", "int8", "bool"),
+        ("int16", "int64", "uint8", "float8e4m3fn"),
+        ("uint16", "int32", "int8", "uint8"),
+        ("float16", "int32", "int8", "int16"),
+    ],
+)
+def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
+    """What keeps low bits of every number is not even, though the cast before it is: the ends of an
+    interval do not tell of 256, whose low byte is 0. Either nothing is proved, or what is so.
+    """
+    for way in ways("onnx.Cast-21", *names):
+        every = compare_chain(way.chain, way.direct)
+        try:
+            counts = IntervalSearch(way.chain, way.direct).counts()
+        except UnprovenError:
+            continue
+        assert counts == every.counts
+
+
+@pytest.mark.parametrize(
     ("spec", "names"),
     [
         ("onnx.Cast-21", "float32 float64 float32"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
@@ -53,3 +55,43 @@ class Misrounds(Faithful):
         if not isinstance(found, Outputs) or found.types != ("float32",):
             return found
         return replace(found, arrays=(found.arrays[0] ^ 1,))
+
+
+class Adds(Faithful):
+    """An optimiser that puts a cast to float16 before one from float32."""
+
+    def kept(self, case: Case) -> tuple[Case, ...]:
+        """Return the casts with one more."""
+        return tuple(one for hop in super().kept(case) for one in self._more(hop, case))
+
+    def _more(self, hop: Case, case: Case) -> tuple[Case, ...]:
+        if not case.hops or hop.inputs[0].name != "float32":
+            return (hop,)
+        spec, half = self._catalog.specs[case.spec], self._catalog.types.types["float16"]
+        return make_case(spec, hop.inputs[0], half, ()), make_case(spec, half, hop.outputs[0], ())
+
+
+class Reorders(Faithful):
+    """An optimiser that makes two middles in the other order."""
+
+    def kept(self, case: Case) -> tuple[Case, ...]:
+        """Return the casts with the middles turned."""
+        if len(case.hops) != 3:  # casts
+            return super().kept(case)
+        spec, (a, b) = self._catalog.specs[case.spec], (hop.outputs[0] for hop in case.hops[:2])
+        types = (case.inputs[0], b, a, case.outputs[0])
+        return tuple(make_case(spec, *pair, ()) for pair in pairwise(types))
+
+
+class Dies(Faithful):
+    """A runtime that dies of each graph in which int8 is a middle, and lives with its casts."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Die, or answer."""
+        if any(hop.outputs[0].name == "int8" for hop in case.hops[:-1]):
+            os._exit(3)
+        return super().answer(case, inputs)
+
+
+class Single(Reference):
+    """A runtime that takes no graphs."""

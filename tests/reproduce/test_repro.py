@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from c_compiler import c_compiler
 from catalogue import CATALOG
 from command import convcheck
 from planted import identity
@@ -289,9 +289,7 @@ def test_what_others_wrote_is_never_code(text_witness: Witness) -> None:
 def test_the_c_form_compiles_without_a_warning(
     text_witness: Witness, number_witness: Witness, tmp_path: Path
 ) -> None:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    compiler = c_compiler()
     texts = replace(text_witness.inputs[0], words=(EVIL, "é"), shape=(2,))
     nothing = replace(number_witness.inputs[0], words=(), shape=(0,))
     empty = replace(number_witness, inputs=(nothing,))

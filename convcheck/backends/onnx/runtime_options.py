@@ -11,14 +11,16 @@ from convcheck.wording import plural
 THREADS, OPTIMISATION = "threads", "optimisation"
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     THREADS: ("1", "2", "4"),
-    OPTIMISATION: ("off", "basic", "extended", "all"),
+    OPTIMISATION: ("off", "basic", "extended", "all", "all-and-cast-chains"),
 }
 _LEVELS = {
     "off": "ORT_DISABLE_ALL",
     "basic": "ORT_ENABLE_BASIC",
     "extended": "ORT_ENABLE_EXTENDED",
     "all": "ORT_ENABLE_ALL",
+    "all-and-cast-chains": "ORT_ENABLE_ALL",
 }
+_CAST_CHAINS = "optimization.enable_cast_chain_elimination"
 
 
 def checked(choice: Mapping[str, str]) -> dict[str, str]:
@@ -37,6 +39,8 @@ def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None
     levels = runtime.GraphOptimizationLevel
     options.intra_op_num_threads = int(choice[THREADS])
     options.graph_optimization_level = getattr(levels, _LEVELS[choice[OPTIMISATION]])
+    if choice[OPTIMISATION] == "all-and-cast-chains":
+        options.add_session_config_entry(_CAST_CHAINS, "1")
 
 
 def describe_options(choice: Mapping[str, str]) -> str:

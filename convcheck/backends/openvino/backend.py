@@ -88,6 +88,9 @@ class _Asked:
 class OpenVino:
     """OpenVINO's CPU plugin, or what it has besides: `variant` is '', 'const' or 'eval'."""
 
+    #: It takes graphs, and no option tells what becomes of one.
+    graphs = ()
+
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Raise UsageError for an unknown variant, ImportError where OpenVINO is not installed."""
         if variant not in _SAYS:
@@ -97,6 +100,7 @@ class OpenVino:
             )
         import openvino
 
+        self._feeds = not variant
         self._names = Names((catalog or load(user_folders())).types.types.values())
         self._kept = _Kept()
         ways = {"": self._infer, "const": self._fold, "eval": self._evaluate}
@@ -122,7 +126,10 @@ class OpenVino:
         world = case.op.partition(".")[0]
         if world not in (WORLD, ONNX):
             return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
-        for dtype in (*case.inputs, *case.outputs):
+        if ("input", "fed") in case.setting and not self._feeds:
+            return Declined(f"{self.name} has constants as inputs")
+        casts = case.hops or (case,)
+        for dtype in (t for cast in casts for t in (*cast.inputs, *cast.outputs)):
             if element_type(dtype.name_in(WORLD)) is None:
                 return Declined(f"OpenVINO has no type {dtype}", missing=True)
         return cannot_ask(case) if world == ONNX else None
@@ -140,14 +147,16 @@ class OpenVino:
         self._keep(case)
         tensors = [feed(dtype, bits) for dtype, bits in zip(case.inputs, inputs, strict=True)]
         results = tuple(output.get_element_type().to_string() for output in outputs)
-        return self._way(_Asked(case, inputs, tensors, results))
+        way = self._fold if ("input", "constant") in case.setting and self._feeds else self._way
+        return way(_Asked(case, inputs, tensors, results))
 
     def _keep(self, case: Case) -> None:
         """Forget the last question's models. Where the type of the output is the answer, the
         attributes are about the type, and the inferred type stands for them.
         """
         attributes = case.attributes if case.outputs else ()
-        question = (case.spec, case.inputs, case.outputs, case.layout, attributes)
+        chain = tuple(hop.outputs for hop in case.hops), case.setting
+        question = (case.spec, case.inputs, case.outputs, case.layout, attributes, chain)
         if self._kept.question != question:
             self._kept = _Kept(question)
 
@@ -194,7 +203,7 @@ class OpenVino:
             request.infer(share_outputs=True)
         except _FAILED as error:
             return on_values(error)
-        count = len(asked.results)
+        count = len(asked.case.outputs) or len(asked.results)  # of a chain, the middles come after
         tensors = [request.get_output_tensor(index) for index in range(count)]
         return fetch(asked.case, tensors, asked.inputs, self._names)
 
@@ -236,7 +245,8 @@ class OpenVino:
                 message = f"{node.get_type_name()} has no evaluate for these types"
                 return Declined(message, missing=True)
             values.update({(node.get_name(), index): t for index, t in enumerate(made)})
-        tensors = [values[_key(output)] for output in outputs]
+        count = len(asked.case.outputs) or len(outputs)
+        tensors = [values[_key(output)] for output in outputs[:count]]
         return fetch(asked.case, tensors, asked.inputs, self._names)
 
     def _huge(self, asked: _Asked, outputs: list[Output]) -> Oversized | None:

@@ -67,10 +67,20 @@ def outputs_on(case: Case, sources: Sequence[Node]) -> list[Output]:
     """
     if case.op.partition(".")[0] == ONNX:
         return _imported(case, sources)
-    return _native(case, sources)
+    return _chain(case, sources) if case.hops else _native(case, sources)
 
 
-def _native(case: Case, sources: Sequence[Node]) -> list[Output]:
+def _chain(case: Case, sources: Sequence[Node]) -> list[Output]:
+    """Put the casts of a chain one on the other; where the setting says so, each middle is an
+    output as well, after the last one.
+    """
+    made: list[Output] = []
+    for hop in case.hops:
+        made = [*_native(hop, made[:1] or sources), *made]
+    return made if ("middle", "exposed") in case.setting else made[:1]
+
+
+def _native(case: Case, sources: Sequence[Node | Output]) -> list[Output]:
     from openvino.utils.node_factory import NodeFactory
 
     opset = f"opset{case.version}"

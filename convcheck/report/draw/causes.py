@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import GLUE
-from convcheck.report.document import Document, ToldCause
+from convcheck.report.document import Document, Finding, ToldCause
 from convcheck.report.draw.finding import evidence_lines
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
@@ -122,12 +122,20 @@ def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
         yield from to_margins(StyledText(" " * INDENT + said), counts, width)
     yield from _instance(one, width)
     if not minor and one.finding.explain:
-        command = " ".join(("convcheck explain", *one.finding.explain[1:]))
+        command = _command(one.finding)
         yield StyledText(" " * INDENT + command, "cyan")
     if one.others:
         more = f"; {len(one.others) - 1} more" if len(one.others) > 1 else ""
         said = f"no input asked tells it from: {one.others[0]}{more}"
         yield StyledText(" " * INDENT + cut(said, width - INDENT), "dim")
+
+
+def _command(finding: Finding) -> str:
+    """Return the command that explains an example, without the backend."""
+    start, *rest = finding.explain
+    if any(member.case.hops for member in finding.members):
+        return " ".join((start, *rest)).strip()
+    return " ".join(("convcheck explain", *rest))
 
 
 def _together(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:

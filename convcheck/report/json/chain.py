@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final, Generic, Literal, TypedDict, TypeVar
 
 from convcheck import __version__
 from convcheck.chains.cast import Results
@@ -13,11 +13,12 @@ from convcheck.chains.table import ChainTable
 from convcheck.chains.type_chain import TypeChain
 from convcheck.judge.words import code_text, value
 from convcheck.report.json.codec import Count, Shape, json_text, plain
-from convcheck.rules.model import DType
+from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
 
 FORMAT: Final = "convcheck-chain/1"
 TABLE_FORMAT: Final = "convcheck-chains/1"
+F = TypeVar("F")
 
 
 class ResultJson(Shape, frozen=True, kw_only=True):
@@ -68,10 +69,10 @@ class WayJson(Shape, frozen=True, kw_only=True):
     shown: ShownJson | None
 
 
-class ChainJson(Shape, frozen=True, kw_only=True):
-    """A chain of casts, compared with the direct one."""
+class ByRulesJson(Shape, Generic[F], frozen=True, kw_only=True):
+    """By which rules an answer is given."""
 
-    format: Literal["convcheck-chain/1"]
+    format: F
     #: The version of convcheck.
     convcheck: str
     #: The spec whose rules it goes by.
@@ -80,6 +81,11 @@ class ChainJson(Shape, frozen=True, kw_only=True):
     digest: str
     #: The attribute values that were chosen.
     where: tuple[str, ...]
+
+
+class ChainJson(ByRulesJson[Literal["convcheck-chain/1"]], frozen=True, kw_only=True):
+    """A chain of casts, compared with the direct one."""
+
     #: From the source to the destination.
     types: tuple[str, ...]
     #: Whether the chain is the direct cast.
@@ -109,20 +115,22 @@ class TripleJson(Shape, frozen=True, kw_only=True):
     shown: ShownJson | None = None
 
 
-class ChainsJson(Shape, frozen=True, kw_only=True):
+class ChainsJson(ByRulesJson[Literal["convcheck-chains/1"]], frozen=True, kw_only=True):
     """All chains of three types of a spec."""
 
-    format: Literal["convcheck-chains/1"]
-    #: The version of convcheck.
-    convcheck: str
-    #: The spec whose rules it goes by.
-    spec: str
-    #: What decides the vectors of the spec, as a hash.
-    digest: str
-    #: The attribute values that were chosen.
-    where: tuple[str, ...]
     #: In the order of the types of the spec.
     chains: tuple[TripleJson, ...]
+
+
+class _Rules(TypedDict):
+    convcheck: str
+    spec: str
+    digest: str
+    where: tuple[str, ...]
+
+
+def _rules(spec: Spec, where: Sequence[str]) -> _Rules:
+    return _Rules(convcheck=__version__, spec=spec.id, digest=spec.digest, where=tuple(where))
 
 
 def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
@@ -134,10 +142,7 @@ def _chain(answer: ChainJudgement, where: Sequence[str]) -> ChainJson:
     chain = answer.chain
     return ChainJson(
         format=FORMAT,
-        convcheck=__version__,
-        spec=chain.spec.id,
-        digest=chain.spec.digest,
-        where=tuple(where),
+        **_rules(chain.spec, where),
         types=tuple(dtype.name for dtype in chain.types),
         verdict=answer.verdict,
         fuse=answer.is_fused,
@@ -150,10 +155,7 @@ def chains_text(table: ChainTable) -> str:
     """Return a table as JSON text, a chain a line."""
     made = ChainsJson(
         format=TABLE_FORMAT,
-        convcheck=__version__,
-        spec=table.spec.id,
-        digest=table.spec.digest,
-        where=table.where,
+        **_rules(table.spec, table.where),
         chains=tuple(_triple(names, each) for names, each in table.chains.items()),
     )
     return json_text(plain(made), rows="chains")

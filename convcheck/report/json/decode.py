@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from convcheck.causes.gather import names_told
@@ -187,17 +188,25 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
     """
     named = head.id.split("/")
     op, version = op_and_version(head.spec)
-    attributes = tuple(head.attributes.items())
+    attributes, setting = tuple(head.attributes.items()), tuple(head.setting.items())
+    number = next(iter(version_key(version)), 0)
+    inputs, middles, outputs = (
+        tuple(_type(name, types) for name in names)
+        for names in (head.inputs, head.middles, head.outputs)
+    )
+    ends = pairwise((*inputs[:1], *middles, *outputs[:1])) if middles else ()
     case = Case(
         head.spec,
         op,
-        next(iter(version_key(version)), 0),
-        tuple(_type(name, types) for name in head.inputs),
-        tuple(_type(name, types) for name in head.outputs),
+        number,
+        inputs,
+        outputs,
         attributes,
-        layout="/".join(named[2 : len(named) - len(attributes)]),
+        layout="/".join(named[2 : len(named) - len(attributes) - len(setting)]),
         ranks=head.ranks or (),
         bound="-to-" not in "".join(named[1:2]),
+        hops=tuple(Case(head.spec, op, number, (a,), (b,), ()) for a, b in ends),
+        setting=setting,
     )
     if case.id != head.id or not case.inputs:
         raise ValueError(f"the case {head.id} is not what it says")

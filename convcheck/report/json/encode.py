@@ -138,6 +138,8 @@ def case_head(case: Case) -> form.CaseHeadJson:
         outputs=tuple(t.name for t in case.outputs),
         ranks=case.ranks if case.whole_calls else None,
         attributes=dict(case.attributes),
+        middles=tuple(hop.outputs[0].name for hop in case.hops[:-1]),
+        setting=dict(case.setting),
     )
 
 

@@ -18,13 +18,15 @@ class GraphJson(Shape, frozen=True, kw_only=True):
 
     #: How the graph was built, and the options of the backend.
     setting: dict[str, str]
-    #: `cast by cast`, the middles that were left out, or '' for something else.
+    #: `cast by cast`, what was made of it, or '' for something else.
     made: str
+    #: Whether the backend says that it may do so.
+    allowed: bool
     #: How many inputs were answered so.
     count: Count
-    #: How many inputs were asked.
+    #: How many inputs were judged: those of which each cast alone is right.
     of: Count
-    #: Why there is no answer.
+    #: Why there is nothing to tell.
     message: str = ""
 
 
@@ -33,8 +35,8 @@ class ChainGraphsJson(Shape, frozen=True, kw_only=True):
 
     #: From the source to the destination.
     types: tuple[str, ...]
-    #: The casts that are not right by themselves: then nothing can be told.
-    wrong: tuple[str, ...]
+    #: Why nothing can be told, such as that a cast alone is wrong; empty where something can.
+    untold: tuple[str, ...]
     #: One for each setting.
     graphs: tuple[GraphJson, ...]
 
@@ -70,8 +72,8 @@ def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -
 
 def _chain(one: ChainOfBackend) -> ChainGraphsJson:
     return ChainGraphsJson(
-        types=tuple(dtype.name for dtype in one.asked.chain.types),
-        wrong=tuple(result.case.id for result in one.wrong),
+        types=tuple(dtype.name for dtype in one.types),
+        untold=one.untold,
         graphs=tuple(map(_graph, one.answers)),
     )
 
@@ -80,6 +82,7 @@ def _graph(answer: GraphAnswer) -> GraphJson:
     return GraphJson(
         setting=dict(answer.setting),
         made=answer.made,
+        allowed=answer.allowed,
         count=answer.count,
         of=answer.of,
         message=answer.message,

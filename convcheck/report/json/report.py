@@ -320,6 +320,10 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     ranks: tuple[Count, ...] | None
     #: Those that apply, also at their default; one that is left out has the word `default`.
     attributes: dict[str, int | str]
+    #: Of a chain of casts, the types in the middle; absent of a single one.
+    middles: tuple[str, ...] = ()
+    #: How the graph of a chain is built, and options of the backend; absent for none.
+    setting: dict[str, str] = field(default_factory=dict)
 
 
 class CaseJson(CaseHeadJson, frozen=True, kw_only=True):

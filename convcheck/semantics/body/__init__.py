@@ -46,6 +46,6 @@ def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
 
     def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:
         strange = any(cause.call and cause.call.body != spec.body.name for cause in causes)
-        return () if strange else made(causes)
+        return () if strange or any(cause.chain for cause in causes) else made(causes)
 
     return edited

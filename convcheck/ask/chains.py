@@ -1,0 +1,74 @@
+"""How chains are asked: their casts alone, then the graph; or one after the other without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.ask.elements import Note, ask
+from convcheck.ask.isolated import OTHERS
+from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
+from convcheck.judge.answers import ANSWERED, Avoid
+from convcheck.judge.form import form_complaint
+from convcheck.numerics.format import Bits
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading
+from convcheck.vectors.model import VectorSet
+
+ALONE = "a cast alone is wrong"
+
+
+@dataclass(frozen=True)
+class CastsAlone:
+    """How a backend does at the casts of a chain, each alone."""
+
+    #: Of which of the chain's inputs all of them are right.
+    right: NDArray[np.bool_]
+    #: Why one of them cannot be asked; '' where all can.
+    declined: str = ""
+
+
+def ask_alone(backend: Backend, hops: Iterable[VectorSet], note: Note) -> CastsAlone:
+    """Ask each cast of a chain alone."""
+    right: NDArray[np.bool_] | None = None
+    for vectors in hops:
+        answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
+        if answers.declined:
+            nothing = np.zeros(len(vectors), bool)
+            return CastsAlone(nothing, f"{vectors.case.name} alone: {answers.declined.message}")
+        due = vectors.expected.readings[0]
+        mine = (answers.state == ANSWERED) & (due.patterns == EXACT) & (answers.got == due.codes)
+        right = mine if right is None else right & mine
+    if right is None:
+        raise ValueError("a chain without casts")
+    return CastsAlone(right)
+
+
+def open_where_wrong(vectors: VectorSet, right: NDArray[np.bool_]) -> VectorSet:
+    """Return the vectors of a chain, with nothing expected where a cast alone is wrong."""
+    if right.all():
+        return vectors
+    first, rows = vectors.expected.decisions[0], np.where(right, 0, 1).astype(np.int16)
+    open_row = Decision(
+        first.rule, ALONE, "undefined", first.cite, first.source, first.place, first.readings,
+        gloss=first.gloss,
+    )  # fmt: skip
+    readings = tuple(
+        Reading(each.codes, np.where(right, each.patterns, UNDEFINED).astype(np.uint8))
+        for each in vectors.expected.readings
+    )
+    return replace(vectors, expected=Expected(rows, (first, open_row), readings))
+
+
+def in_sequence(backend: Backend, case: Case, inputs: Sequence[Bits]) -> Answer:
+    """Ask the casts of a chain one after the other, each on what the one before gave."""
+    answer: Answer = Declined("a chain without casts")
+    for hop in case.hops:
+        answer = backend.answer(hop, inputs)
+        if not isinstance(answer, Outputs) or form_complaint(answer, hop, inputs[0].shape):
+            return answer
+        inputs = answer.arrays
+    return answer

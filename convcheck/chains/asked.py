@@ -1,0 +1,222 @@
+"""What a backend is asked of a chain: inputs whose results tell every cast of it.
+
+By the rules, the chain gives another result for them than without one of its middles. Each cast is
+asked alone, too, on what reaches it: only where the backend has all of these right, what a graph
+gives tells what was made of it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.chains.cast import U64, Chain
+from convcheck.chains.compare import known_inputs
+from convcheck.chains.type_chain import CompiledCast, CompiledCasts
+from convcheck.errors import UsageError
+from convcheck.rules.model import Case, Level, Spec
+from convcheck.rules.promises import Promise
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.form import form_decision
+from convcheck.vectors.model import VectorSet
+from convcheck.vectors.span import Span
+
+MOST = 8  # inputs that tell a chain from one without a cast
+SPREAD = 24  # other inputs
+CAST_BY_CAST = "cast by cast"
+RULE = "chain"
+Names = tuple[str, ...]
+Hops = tuple[CompiledCast, ...]
+
+
+@dataclass(frozen=True)
+class ChainCorpus(Corpus):
+    """The inputs of chains, by the ids of their cases without a setting."""
+
+    codes: Mapping[str, U64] = field(default_factory=dict)
+    #: What the runtime says of its settings.
+    promises: tuple[Promise, ...] = ()
+    _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
+
+    def only(self, cases: Iterable[Case]) -> ChainCorpus:
+        """Return the corpus of the specs and of the chains of these cases: quick to send."""
+        cases = list(cases)
+        kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
+        catalog = self.catalog.only(dict.fromkeys(case.spec for case in cases))
+        return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={})
+
+    def spans(self, case: Case) -> tuple[Span, ...]:
+        """Return no spans: a chain is asked a few inputs."""
+        return ()
+
+    def count(self, case: Case) -> int:
+        """Return the number of a chain's inputs."""
+        return len(self.codes[case.unset_id])
+
+    def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
+        """Return no notes: there are no files."""
+        return ()
+
+    def stored(self, case: Case) -> bool:
+        """Return that no file has it."""
+        return False
+
+    def manifests_of(self, cases: Iterable[Case]) -> tuple[()]:
+        """Return no manifests."""
+        return ()
+
+    def _digest(self, name: str) -> str:
+        content = hashlib.sha256(super()._digest(name).encode())
+        for chain, codes in sorted(self.codes.items()):
+            if chain.partition("/")[0] == name:
+                content.update(chain.encode() + codes.tobytes())
+        return content.hexdigest()
+
+    def casts(self, case: Case) -> CompiledCasts:
+        """Return the conversions of a chain's spec, under its attribute values."""
+        where = tuple(f"{name}={value}" for name, value in case.attributes)
+        if (case.spec, where) not in self._casts:
+            spec = self.catalog.specs[case.spec]
+            self._casts[case.spec, where] = CompiledCasts(self.catalog, spec, where)
+        return self._casts[case.spec, where]
+
+    def vectors(self, case: Case) -> VectorSet:
+        """Return the inputs of a chain, with what is due of it. In a setting in which the runtime
+        says that it leaves out casts, the chains without these are other readings.
+        """
+        casts, codes = self.casts(case), self.codes[case.unset_id]
+        names = type_names(case)
+        promise = next((p for p in self.promises if p.holds_of(case.setting)), None)
+        ways = [(CAST_BY_CAST, made(casts, names))]
+        if promise and promise.leaves_out:
+            ways += shorter(casts, names)
+        source, target = (t.format.storage for t in (case.inputs[0], case.outputs[0]))
+        exact = np.zeros(len(codes), np.uint8)
+        readings = tuple(
+            Reading(chain_of(hops).results(codes).codes.astype(target), exact) for _, hops in ways
+        )
+        names = tuple(name for name, _ in ways) if len(ways) > 1 else ("",)
+        said = _decision(casts.spec, promise, names)
+        expected = Expected(np.zeros(len(codes), np.int16), (said,), readings)
+        form = form_decision(casts.spec)
+        return VectorSet(case, (codes.astype(source),), expected, "sampled", form)
+
+    def alone(self, case: Case) -> Iterator[VectorSet]:
+        """Yield what each cast of a chain is asked alone: what reaches it of the chain's inputs, in
+        their order.
+        """
+        casts, codes = self.casts(case), self.codes[case.unset_id]
+        for hop in made(casts, type_names(case)):
+            if hop.case is not None:
+                bits = codes.astype(hop.case.inputs[0].format.storage)
+                expected = evaluate(casts.spec, hop.case, bits)
+                yield VectorSet(hop.case, (bits,), expected, "sampled", form_decision(casts.spec))
+            codes = hop.casts[0].raw(codes)[0]
+
+
+def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
+    """Return what a graph is held to: what the runtime says of the setting, else the sentence of
+    the spec on its output, since each middle is one.
+    """
+    row = "every cast is made"
+    if promise:
+        level: Level = "disputed" if promise.leaves_out else "normative"
+        return Decision(RULE, row, level, promise.text, promise.document, promise.place, readings)
+    cite = spec.output_cite
+    return Decision(RULE, row, "implied", cite.text, spec.document_of(cite), cite.place, readings,
+                    gloss=cite.gloss)  # fmt: skip
+
+
+def type_names(case: Case) -> Names:
+    """Return the types of a chain, from source to destination."""
+    return (case.inputs[0].name, *(hop.outputs[0].name for hop in case.hops))
+
+
+def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
+    """Return the case of a chain, without a setting. Raises UsageError for types that the spec does
+    not convert.
+    """
+    hops = tuple(hop.case for hop in casts.chain(names).hops if hop.case is not None)
+    first, last, spec = hops[0], hops[-1], casts.spec
+    given = (word.partition("=") for word in casts.where)
+    kinds = {a.name: a for a in spec.attributes}
+    attributes = tuple((name, kinds[name].value_of(value)) for name, _, value in given)
+    return Case(
+        first.spec, first.op, first.version, first.inputs, last.outputs, attributes, hops=hops
+    )
+
+
+def made(casts: CompiledCasts, names: Sequence[str]) -> Hops:
+    """Return the casts of a chain, of which one to the same type changes nothing. Raises UsageError
+    for types that the spec does not convert.
+    """
+    found = []
+    for source, target in pairwise(names):
+        cast = casts.between(source, target)
+        same = CompiledCast((cast.dtypes[0], cast.dtypes[0]))
+        found.append(same if source == target else cast)
+    return tuple(found)
+
+
+def chain_of(hops: Hops) -> Chain:
+    """Return a chain by the first reading of each cast."""
+    return Chain(tuple(hop.casts[0] for hop in hops))
+
+
+def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
+    """Return what a chain is without one of its middles, and without all of them, each with what
+    there is to say of it; not those of which the spec lacks a cast.
+    """
+    source, *middles, target = names
+    left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
+            for i, name in enumerate(middles)}  # fmt: skip
+    left |= {"without " + ", ".join(middles): []}
+    found = []
+    for said, kept in left.items():
+        try:
+            found.append((said, made(casts, [source, *kept, target])))
+        except UsageError:
+            continue
+    return found
+
+
+def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
+    """Return inputs of which each cast gives an exact code, in every reading: some of those that
+    tell the chain from one without a cast, and some others. None where none tells.
+    """
+    hops = made(casts, names)
+    others = [short for _, short in shorter(casts, names)]
+    codes = known_inputs(chain_of(hops))
+    codes = codes[np.logical_and.reduce([_certain(each, codes) for each in (hops, *others)])]
+    results = chain_of(hops).results(codes)
+    told = [np.flatnonzero(~results.same(chain_of(short).results(codes))) for short in others]
+    some = [_spread(each, MOST) for each in told if len(each)]
+    if not some:
+        return codes[:0]
+    index = np.concatenate([*some, _spread(np.arange(len(codes)), SPREAD)])
+    chosen: U64 = codes[np.unique(index)]
+    return chosen
+
+
+def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    chosen: NDArray[np.intp] = index[np.linspace(0, len(index) - 1, count).astype(int)]
+    return chosen
+
+
+def _certain(hops: Hops, codes: U64) -> NDArray[np.bool_]:
+    """Return of which inputs every cast gives an exact code, the same in all its readings."""
+    certain = np.ones(len(codes), bool)
+    for hop in hops:
+        first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)
+        certain &= first.patterns == EXACT
+        for other in others:
+            certain &= first.same(other)
+        codes = hop.casts[0].raw(codes)[0]
+    return certain

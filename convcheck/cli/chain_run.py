@@ -1,0 +1,107 @@
+"""The chains of casts that a run asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from convcheck.cli.progress import progress
+from convcheck.cli.run_options import RunOptions, corpus_of_run
+from convcheck.errors import UsageError
+
+if TYPE_CHECKING:
+    from convcheck.plan.chains import AskedChain, Setting
+    from convcheck.plan.selection import Selection
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Case, Spec
+    from convcheck.vectors.corpus import Corpus
+
+
+def chains_of_run(
+    loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions
+) -> tuple[list[Case], Corpus]:
+    """Return the chains that are asked, in every setting of the backend, and their inputs. Without
+    a choice of specs, they are those of the newest version of each operator that it answers.
+
+    Raises UsageError for options that chains do not have, and UnavailableError.
+    """
+    from convcheck.plan.chains import corpus_of, in_settings, settings
+    from convcheck.plan.select import select_of
+
+    [backend] = _only(backends)
+    _check(options)
+    corpus = corpus_of_run(loaded, options, [])
+    specs = _specs(loaded, selection, backend, corpus, options.timeout)
+    selection = replace(selection, specs=tuple(spec.id for spec in specs))
+    asked = _asked(loaded, specs, selection, options.tier == "boundary", settings(backend))
+    if not asked:
+        hint = "or all of these together match no chain; other types are asked with --tier boundary"
+        raise UsageError("no input tells whether a cast is left out", hint=hint)
+    cases = in_settings(asked, backend)
+    chosen = select_of(loaded, cases, replace(selection, where=()))
+    return chosen, corpus_of(corpus, asked, backend)
+
+
+def _only(backends: Sequence[str]) -> Sequence[str]:
+    if len(set(backends)) != 1:
+        raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
+    return backends[:1]
+
+
+def _check(options: RunOptions) -> None:
+    given = {"--inputs": options.inputs, "--samples": options.samples,
+             "--consistency": options.consistency}  # fmt: skip
+    if other := next((name for name, value in given.items() if value), None):
+        raise UsageError(f"{other} does not go with --chains", hint=f"leave out {other}")
+    if options.tier == "exhaustive":
+        hint = "--tier boundary asks every chain of which some input tells"
+        raise UsageError("--chains has no tier exhaustive", hint=hint)
+
+
+def _specs(
+    loaded: Catalog, selection: Selection, backend: str, corpus: Corpus, timeout: float
+) -> list[Spec]:
+    """Return the specs of which chains are asked."""
+    from convcheck.backends.protocol import takes
+    from convcheck.chains.type_chain import takes_chains
+    from convcheck.plan.chains import newest_answered
+    from convcheck.plan.select import select_specs
+
+    specs = [spec for spec in select_specs(loaded, selection.specs) if takes_chains(spec)]
+    if selection.specs:
+        if not specs:
+            raise UsageError("these specs convert no single input to one output: no chain is made "
+                             "of them", hint="such as onnx.Cast-21")  # fmt: skip
+        return specs
+    return newest_answered(backend, [s for s in specs if takes(backend, s)], corpus, timeout)
+
+
+def _asked(
+    loaded: Catalog,
+    specs: Sequence[Spec],
+    selection: Selection,
+    every: bool,
+    settings: Sequence[Setting],
+) -> list[AskedChain]:
+    """Return the chains of which some input tells a cast, of those that are selected."""
+    from convcheck.chains.asked import chain_case
+    from convcheck.chains.type_chain import CompiledCasts
+    from convcheck.plan.chains import asked_chain, chosen_names, is_like
+    from convcheck.plan.select import type_names
+
+    globs = selection.globs
+    sources, targets = (type_names(loaded, w) for w in (selection.sources, selection.targets))
+    todo = [
+        (casts, names)
+        for casts in (CompiledCasts(loaded, spec, selection.where) for spec in specs)
+        for names in chosen_names(casts.spec, every)
+        if (not sources or names[0] in sources) and (not targets or names[-1] in targets)
+        if not globs or any(is_like(chain_case(casts, names), settings, g) for g in globs)
+    ]
+    found = []
+    with progress(len(todo), "chains", "chain") as advance:
+        for casts, names in todo:
+            found.append(asked_chain(casts, names))
+            advance()
+    return [one for one in found if one is not None]

@@ -1,0 +1,60 @@
+"""specs/graphs/*.yaml -> Promises: what runtimes say of the settings in which they take graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from convcheck.errors import Place
+from convcheck.rules.context import Context, read_cite
+from convcheck.rules.load import GRAPHS, data_dir, read_sources
+from convcheck.rules.source import Node, read_yaml
+from convcheck.rules.types import Types
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a runtime says of its graphs in some settings."""
+
+    #: Option of the backend -> the values for which it says so.
+    when: tuple[tuple[str, tuple[str, ...]], ...]
+    #: Whether casts may be left out; else a graph gives what its nodes give one by one.
+    leaves_out: bool
+    #: The sentence.
+    text: str
+    #: The document, its section, and when it was read.
+    document: str
+    place: Place
+
+    def holds_of(self, setting: Sequence[tuple[str, str]]) -> bool:
+        """Return whether it is said of a setting."""
+        given = dict(setting)
+        return all(given.get(name) in values for name, values in self.when)
+
+
+def promises_of(backend: str, types: Types) -> tuple[Promise, ...]:
+    """Return what a runtime says, given the backend's name. Raises SpecError."""
+    folder = data_dir("specs") / GRAPHS
+    nodes = (
+        read_yaml(path, f"specs/{GRAPHS}/{path.name}") for path in sorted(folder.glob("*.yaml"))
+    )
+    return tuple(p for node in nodes for p in _promises(node, types)
+                 if node.need("backend").text() == backend)  # fmt: skip
+
+
+def _promises(node: Node, types: Types) -> Iterator[Promise]:
+    node.only("backend", "sources", "settings")
+    sources, says = read_sources(node.need("sources"))
+    context = Context(types, sources, says, {}, {})
+    for entry in node.listed("settings"):
+        entry.only("when", "leaves-out", "cite")
+        when = entry.need("when").items().items()
+        cite = read_cite(entry.need("cite"), context)
+        source, left = sources[cite.source], entry.get("leaves-out")
+        yield Promise(
+            tuple((name, tuple(v.text() for v in values.elements())) for name, values in when),
+            bool(left and left.word(("casts",), "word")),
+            cite.text,
+            f"{source.title}, {source.section}",
+            entry.place,
+        )

@@ -1,0 +1,17 @@
+"""The C compiler of this machine; a test that needs one is skipped where there is none."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+CC = shutil.which("cc")
+needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler")
+
+
+def c_compiler() -> str:
+    """Return its path; skip the test where there is none."""
+    if CC is None:
+        pytest.skip("no C compiler")
+    return CC

@@ -1,0 +1,157 @@
+"""`convcheck run --chains`: an optimiser that changes a chain is found and named, and no other."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Done, convcheck
+
+PLANTED = "tests.planted.chained"
+SMALL = ("onnx.Cast-21", "--from", "uint8", "--to", "int16")
+
+
+def ask(backend: str, *more: object, columns: str = "80") -> Done:
+    return convcheck("run", "--chains", "--no-progress", "--backend", backend, *more,
+                     COLUMNS=columns)  # fmt: skip
+
+
+def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]]:
+    done = ask(backend, *more, "--json", path)
+    assert not done.stderr, done.stderr
+    return done.returncode, json.loads(path.read_text())
+
+
+def causes(found: dict[str, Any]) -> Counter[tuple[str, ...]]:
+    """Return what explains the failing cases, and how many."""
+    failing = [case for case in found["cases"] if case["verdict"] == "fail"]
+    return Counter(tuple(case["diagnosis"]["fits"][0]) for case in failing)
+
+
+def test_who_makes_every_cast_passes(tmp_path: Path) -> None:
+    code, found = report(f"{PLANTED}:Faithful", tmp_path / "report.json", *SMALL)
+    assert code == 0
+    assert {case["verdict"] for case in found["cases"]} == {"pass"}
+    settings = {tuple(case["setting"].items()) for case in found["cases"]}
+    assert len(settings) == 8  # two levels, two kinds of input, two of middles
+    assert len(found["cases"]) == 8 * len({tuple(case["middles"]) for case in found["cases"]})
+
+
+def test_a_cast_that_is_left_out_is_a_finding_with_its_cause(tmp_path: Path) -> None:
+    code, found = report(f"{PLANTED}:Fuses", tmp_path / "report.json", *SMALL)
+    assert code == 1
+    for case in found["cases"]:
+        left_out = (case["setting"]["optimisation"], case["setting"]["middle"]) == ("all", "hidden")
+        assert case["verdict"] == ("fail" if left_out else "pass"), case["id"]
+    assert all(len(fits) == 1 for fits in causes(found))
+    [one] = [case for case in found["cases"] if case["verdict"] == "fail"
+             and case["middles"] == ["int8"] and case["setting"]["input"] == "fed"]  # fmt: skip
+    assert one["diagnosis"]["fits"][0] == ["leaves-out-int8"]
+    assert one["diagnosis"]["answers"] == one["checked"]
+
+
+def test_the_terminal_says_which_cast_and_of_how_many_answers() -> None:
+    narrow = ("--case", "*/uint8-to-int8-to-int16/optimisation=all/input=fed/*")
+    done = ask(f"{PLANTED}:Fuses", *SMALL, *narrow)
+    said = " ".join(done.stdout.split())
+    assert "A leaves out the cast to int8 1 case 31 of 31" in said
+    assert "chain / every cast is made" in said
+    command = "convcheck chain --backend tests.planted.chained:Fuses --spec onnx.Cast-21"
+    assert command in said.replace(" \\", "")
+
+
+@pytest.mark.parametrize(
+    ("backend", "case", "cause"),
+    [
+        ("Adds", "float64-to-float32-to-bfloat16/*", "adds-float16"),
+        ("Reorders", "int64-to-bool-to-int8-to-float64/*", "reorders"),
+    ],
+)
+def test_casts_that_are_added_or_moved_are_named(
+    backend: str, case: str, cause: str, tmp_path: Path
+) -> None:
+    code, found = report(
+        f"{PLANTED}:{backend}", tmp_path / "report.json", "onnx.Cast-21", "--case", case
+    )
+    assert code == 1
+    assert causes(found) == {(cause,): 8}
+
+
+def test_of_a_runtime_with_a_wrong_kernel_nothing_is_judged() -> None:
+    done = ask(f"{PLANTED}:Misrounds", "onnx.Cast-21", "--case", "float64-to-float32-to-int8/*")
+    assert done.returncode == 3, done.stdout
+
+
+def test_a_death_costs_its_own_case(tmp_path: Path) -> None:
+    cases = ("--case", "uint8-to-int*-to-int16/optimisation=off/input=fed/middle=hidden")
+    code, found = report(f"{PLANTED}:Dies", tmp_path / "report.json", *SMALL, *cases)
+    assert code == 1
+    verdicts = {case["middles"][0]: case["verdict"] for case in found["cases"]}
+    assert verdicts == {"int8": "crashed", "int4": "pass"}
+
+
+def test_shards_and_a_merge_are_the_run(tmp_path: Path) -> None:
+    backend = f"{PLANTED}:Fuses"
+    whole = report(backend, tmp_path / "whole.json", *SMALL)[1]
+    for n in (1, 2):
+        report(backend, tmp_path / f"{n}.json", *SMALL, "--shard", f"{n}/2")
+    merged = tmp_path / "merged.json"
+    parts = [tmp_path / "1.json", tmp_path / "2.json"]
+    assert convcheck("merge", *parts, "--json", merged, "--quiet").returncode == 1
+    found = json.loads(merged.read_text())
+    assert found["cases"] == whole["cases"]
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    journal, out = tmp_path / "journal", tmp_path / "report.json"
+    first = ask(f"{PLANTED}:Fuses", *SMALL, "--fail-fast", "--resume", journal)
+    assert first.returncode == 1
+    code, found = report(f"{PLANTED}:Fuses", out, *SMALL)
+    assert code == 1
+    assert causes(found)
+
+
+def test_a_list_of_known_failures_excuses_chains(tmp_path: Path) -> None:
+    out, known = tmp_path / "report.json", tmp_path / "known.toml"
+    report(f"{PLANTED}:Fuses", out, *SMALL)
+    done = convcheck("baseline", "--report", out, "--out", known)
+    assert done.returncode == 0, done.stderr
+    again = ask(f"{PLANTED}:Fuses", *SMALL, "--known", known)
+    assert again.returncode == 0, again.stdout
+
+
+def test_who_takes_no_graphs_is_asked_cast_by_cast(tmp_path: Path) -> None:
+    code, found = report(f"{PLANTED}:Single", tmp_path / "report.json", *SMALL)
+    assert code == 0
+    assert found["cases"]
+    assert all("setting" not in case for case in found["cases"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--consistency",), "--consistency does not go with --chains"),
+        (("--tier", "exhaustive"), "--chains has no tier exhaustive"),
+        (("--backend", "torch"), "--chains works with one --backend"),
+        (("onnx.Range-27",), "no chain is made of them"),
+    ],
+)
+def test_what_does_not_go_with_chains_is_said(options: tuple[str, ...], said: str) -> None:
+    done = ask(f"{PLANTED}:Single", *options)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict"), [("all", "fail"), ("all-and-cast-chains", "tolerated")]
+)
+def test_what_onnx_runtime_says_that_it_leaves_out_is_recorded(
+    level: str, verdict: str, tmp_path: Path
+) -> None:
+    """With the option that eliminates chains of casts, it leaves out any; without, some as well."""
+    name = f"float64-to-float32-to-int8/optimisation={level}/input=fed/middle=hidden"
+    _, found = report("ort", tmp_path / "report.json", "onnx.Cast-21", "--case", name)
+    assert [case["verdict"] for case in found["cases"]] == [verdict]
