@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from convcheck.chains.asked import chain_of, made, type_names
+from convcheck.chains.asked import chain_of, chain_types, made
 from convcheck.chains.cast import U64
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import UsageError
@@ -38,7 +38,7 @@ def diagnose_chain(
     wrong = int(np.count_nonzero(got != due.codes[index]))
     if not wrong:
         return None
-    names, edits = type_names(vectors.case), [cause for cause in causes if cause.chain]
+    names, edits = chain_types(vectors.case), [cause for cause in causes if cause.chain]
     tried = [(cause, *_given(casts, _edited((cause,), names), codes, got)) for cause in edits]
     whole = [(cause, size) for cause, count, size in tried if count == len(got)]
     least = min((size for _, size in whole), default=0)

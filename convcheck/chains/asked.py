@@ -38,8 +38,9 @@ Hops = tuple[CompiledCast, ...]
 
 @dataclass(frozen=True)
 class ChainCorpus(Corpus):
-    """The inputs of chains, by the ids of their cases without a setting."""
+    """The inputs of chains."""
 
+    #: Those of each chain, by its id without a setting.
     codes: Mapping[str, U64] = field(default_factory=dict)
     #: What the runtime says of its settings.
     promises: tuple[Promise, ...] = ()
@@ -92,7 +93,7 @@ class ChainCorpus(Corpus):
         says that it leaves out casts, the chains without these are other readings.
         """
         casts, codes = self.casts(case), self.codes[case.unset_id]
-        names = type_names(case)
+        names = chain_types(case)
         promise = next((p for p in self.promises if p.holds_of(case.setting)), None)
         ways = [(CAST_BY_CAST, made(casts, names))]
         if promise and promise.leaves_out:
@@ -113,7 +114,7 @@ class ChainCorpus(Corpus):
         their order.
         """
         casts, codes = self.casts(case), self.codes[case.unset_id]
-        for hop in made(casts, type_names(case)):
+        for hop in made(casts, chain_types(case)):
             if hop.case is not None:
                 bits = codes.astype(hop.case.inputs[0].format.storage)
                 expected = evaluate(casts.spec, hop.case, bits)
@@ -134,7 +135,7 @@ def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
                     gloss=cite.gloss)  # fmt: skip
 
 
-def type_names(case: Case) -> Names:
+def chain_types(case: Case) -> Names:
     """Return the types of a chain, from source to destination."""
     return (case.inputs[0].name, *(hop.outputs[0].name for hop in case.hops))
 

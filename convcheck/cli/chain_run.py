@@ -26,7 +26,7 @@ def chains_of_run(
 
     Raises UsageError for options that chains do not have, and UnavailableError.
     """
-    from convcheck.plan.chains import corpus_of, in_settings, settings
+    from convcheck.plan.chains import corpus_of_chains, in_settings, settings
     from convcheck.plan.select import select_of
 
     [backend] = _only(backends)
@@ -40,7 +40,7 @@ def chains_of_run(
         raise UsageError("no input tells whether a cast is left out", hint=hint)
     cases = in_settings(asked, backend)
     chosen = select_of(loaded, cases, replace(selection, where=()))
-    return chosen, corpus_of(corpus, asked, backend)
+    return chosen, corpus_of_chains(corpus, asked, backend)
 
 
 def _only(backends: Sequence[str]) -> Sequence[str]:

@@ -116,14 +116,8 @@ def command(
     _check_files(reports, files, options)
     _start_early(() if dry_run else backends, options)
     loaded = catalog(specs)
-    if chains:
-        cases, corpus = chains_of_run(loaded, selection, backends, options)
-    else:
-        cases = selected(loaded, selection, backends)
-    claims, chosen = _claims(files.capabilities, loaded), len(cases)
-    cases = _applying(claims, cases)
-    if not chains:
-        corpus = corpus_of_run(loaded, options, cases)
+    claims = _claims(files.capabilities, loaded)
+    cases, corpus, chosen = _asked_of(loaded, selection, backends, options, claims, chains)
     most = 1 if fail_fast else max_failures
     if dry_run:
         return _dry_run(cases, corpus, part)
@@ -138,6 +132,19 @@ def command(
     result = ask_run(backends[0], cases, corpus, options, most=most, part=part, journal=journal)
     code = _report(_claimed(claims, result, chosen), loaded, reports, known, certified)
     return kept_until_done([journal] if journal else [], code, [INTERRUPTED])
+
+
+def _asked_of(
+    loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions,
+    claims: Claims | None, chains: bool,
+) -> tuple[list[Case], Corpus, int]:  # fmt: skip
+    """Return the cases that are asked, their vectors, and how many were selected."""
+    if chains:
+        graphs, of_chains = chains_of_run(loaded, selection, backends, options)
+        return _applying(claims, graphs), of_chains, len(graphs)
+    found = selected(loaded, selection, backends)
+    cases = _applying(claims, found)
+    return cases, corpus_of_run(loaded, options, cases), len(found)
 
 
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:

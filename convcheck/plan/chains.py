@@ -41,10 +41,11 @@ _BYTE = 8  # bits
 
 @dataclass(frozen=True)
 class AskedChain:
-    """A chain, and the inputs that tell its casts."""
+    """A chain, and its inputs."""
 
     #: Without a setting.
     case: Case
+    #: What tells its casts.
     codes: U64
 
 
@@ -106,7 +107,7 @@ def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
 
 
-def corpus_of(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
+def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
     """Return the vectors of chains, given a corpus of the same specs."""
     promises = promises_of(address.partition(":")[0], corpus.catalog.types)
     codes = {one.case.id: one.codes for one in asked}
@@ -180,6 +181,7 @@ class ChainOfBackend:
 
     #: Without a setting.
     case: Case
+    #: In the order of the settings.
     answers: tuple[GraphAnswer, ...]
 
     @property
@@ -211,7 +213,7 @@ def ask_chains(
     UnavailableError or UsageError where it cannot be opened, and KeyboardInterrupt.
     """
     files = cause_files(catalog)
-    corpus = corpus_of(Corpus(catalog, "edge", 0, ()), asked, address)
+    corpus = corpus_of_chains(Corpus(catalog, "edge", 0, ()), asked, address)
     done = execute(
         address, in_settings(asked, address), corpus, jobs=None, timeout=timeout, catalog=catalog,
         causes=files, on_result=lambda result: advance(),

@@ -93,7 +93,7 @@ def _others(one: ChainOfBackend, width: int) -> Iterator[StyledText]:
     yield from paragraph(f"cast by cast in {plural(right, 'setting')}", width, style="dim")
     for answer in one.answers:
         if answer.allowed:
-            said = f"{_setting(answer)}: {answer.made}, as its documentation allows"
+            said = f"{_setting(answer)}: {answer.made}, as it says that it may"
             yield from paragraph(said, width, hang=2, style="dim")
     for message in dict.fromkeys(answer.message for answer in one.answers if answer.message):
         count = sum(answer.message == message for answer in one.answers)
