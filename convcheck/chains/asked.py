@@ -45,13 +45,15 @@ class ChainCorpus(Corpus):
     #: What the runtime says of its settings.
     promises: tuple[Promise, ...] = ()
     _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
+    #: Of the chain that was asked last, by what the runtime says of its settings.
+    _last: dict[tuple[str, Promise | None], VectorSet] = field(default_factory=dict, compare=False)
 
     def only(self, cases: Iterable[Case]) -> ChainCorpus:
         """Return the corpus of the specs and of the chains of these cases: quick to send."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
         catalog = self.catalog.only(dict.fromkeys(case.spec for case in cases))
-        return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={})
+        return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={}, _last={})
 
     def spans(self, case: Case) -> tuple[Span, ...]:
         """Return no spans: a chain is asked a few inputs."""
@@ -92,9 +94,17 @@ class ChainCorpus(Corpus):
         """Return the inputs of a chain, with what is due of it. In a setting in which the runtime
         says that it leaves out casts, the chains without these are other readings.
         """
+        promise = next((p for p in self.promises if p.holds_of(case.setting)), None)
+        key = case.unset_id, promise
+        if key not in self._last:
+            if any(name != key[0] for name, _ in self._last):
+                self._last.clear()
+            self._last[key] = self._vectors(case, promise)
+        return replace(self._last[key], case=case)
+
+    def _vectors(self, case: Case, promise: Promise | None) -> VectorSet:
         casts, codes = self.casts(case), self.codes[case.unset_id]
         names = chain_types(case)
-        promise = next((p for p in self.promises if p.holds_of(case.setting)), None)
         ways = [(CAST_BY_CAST, made(casts, names))]
         if promise and promise.leaves_out:
             ways += shorter(casts, names)

@@ -366,7 +366,7 @@ class Case:
         """The id: onnx.Cast-21/float32-to-float8e4m3fn/saturate=0."""
         return f"{self.spec}/{self.name}"
 
-    @property
+    @cached_property
     def unset_id(self) -> str:
         """The id that a chain has without a setting."""
         return replace(self, setting=()).id if self.setting else self.id
