@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from convcheck.chains.cast import U64, Chain
 from convcheck.chains.compare import known_inputs
 from convcheck.chains.type_chain import CompiledCast, CompiledCasts
 from convcheck.errors import UsageError
+from convcheck.numerics.format import Float
 from convcheck.rules.model import Case, Level, Spec
 from convcheck.rules.promises import Promise
 from convcheck.semantics.evaluate import evaluate
@@ -108,6 +110,8 @@ class ChainCorpus(Corpus):
         ways = [(CAST_BY_CAST, made(casts, names))]
         if promise and promise.leaves_out:
             ways += shorter(casts, names)
+        if promise and promise.floats_as:
+            ways += _with_floats_as(promise.floats_as, casts, names)
         source, target = (t.format.storage for t in (case.inputs[0], case.outputs[0]))
         exact = np.zeros(len(codes), np.uint8)
         readings = tuple(
@@ -138,7 +142,8 @@ def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
     """
     row = "every cast is made"
     if promise:
-        level: Level = "disputed" if promise.leaves_out else "normative"
+        free = promise.leaves_out or promise.floats_as
+        level: Level = "disputed" if free else "normative"
         return Decision(RULE, row, level, promise.text, promise.document, promise.place, readings)
     cite = spec.output_cite
     return Decision(RULE, row, "implied", cite.text, spec.document_of(cite), cite.place, readings,
@@ -196,6 +201,22 @@ def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]
         except UsageError:
             continue
     return found
+
+
+def _with_floats_as(
+    name: str, casts: CompiledCasts, names: Sequence[str]
+) -> Iterator[tuple[str, Hops]]:
+    """Yield what a chain is with some of the floats in the middle held in another type, each with
+    what there is to say of it; not those of which the spec lacks a cast.
+    """
+    formats = (hop.dtypes[1].format for hop in made(casts, names)[:-1])
+    floats = [i for i, fmt in enumerate(formats, 1) if isinstance(fmt, Float) and names[i] != name]
+    for count in range(1, len(floats) + 1):
+        for some in combinations(floats, count):
+            types = [name if i in some else each for i, each in enumerate(names)]
+            said = f"{name} in the place of {', '.join(names[i] for i in some)}"
+            with suppress(UsageError):
+                yield said, made(casts, types)
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:

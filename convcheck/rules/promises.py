@@ -20,6 +20,8 @@ class Promise:
     when: tuple[tuple[str, tuple[str, ...]], ...]
     #: Whether casts may be left out; else a graph gives what its nodes give one by one.
     leaves_out: bool
+    #: The type in which floats in the middle may be held; '' where they have their own.
+    floats_as: str
     #: The sentence.
     text: str
     #: The document, its section, and when it was read.
@@ -47,13 +49,15 @@ def _promises(node: Node, types: Types) -> Iterator[Promise]:
     sources, says = read_sources(node.need("sources"))
     context = Context(types, sources, says, {}, {})
     for entry in node.listed("settings"):
-        entry.only("when", "leaves-out", "cite")
+        entry.only("when", "leaves-out", "floats-as", "cite")
         when = entry.need("when").items().items()
         cite = read_cite(entry.need("cite"), context)
-        source, left = sources[cite.source], entry.get("leaves-out")
+        source = sources[cite.source]
+        left, held = entry.get("leaves-out"), entry.get("floats-as")
         yield Promise(
             tuple((name, tuple(v.text() for v in values.elements())) for name, values in when),
             bool(left and left.word(("casts",), "word")),
+            held.word(tuple(types.types), "type") if held else "",
             cite.text,
             f"{source.title}, {source.section}",
             entry.place,

@@ -155,3 +155,17 @@ def test_what_onnx_runtime_says_that_it_leaves_out_is_recorded(
     name = f"float64-to-float32-to-int8/optimisation={level}/input=fed/middle=hidden"
     _, found = report("ort", tmp_path / "report.json", "onnx.Cast-21", "--case", name)
     assert [case["verdict"] for case in found["cases"]] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("how", "reading"),
+    [("input=fed/middle=hidden", "float32 in the place of float16"),
+     ("input=constant/middle=hidden", "cast by cast")],
+)  # fmt: skip
+def test_what_openvino_holds_in_float32_is_recorded(how: str, reading: str, tmp_path: Path) -> None:
+    name = f"openvino.Convert-1/float64-to-float16-to-int8/{how}"
+    out = tmp_path / "report.json"
+    _, found = report("openvino", out, "openvino.Convert-1", "--case", name)
+    [case] = found["cases"]
+    [group] = [one for one in case["groups"] if one["verdict"] != "undefined"]
+    assert (group["verdict"], group["reading"]) == ("tolerated", reading)

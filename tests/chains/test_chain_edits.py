@@ -1,0 +1,124 @@
+"""What optimisers make of chains, and what runtimes say of their levels: read, and executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from catalogue import CATALOG
+
+from convcheck.backends.onnx.runtime_options import OPTIONS
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.chain_search import diagnose_chain
+from convcheck.chains.asked import ChainCorpus, chain_of, made
+from convcheck.chains.type_chain import CompiledCasts
+from convcheck.errors import SpecError
+from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.plan.chains import asked_chain, chosen_names
+from convcheck.rules import promises
+from convcheck.rules.causes import CauseFile, read_causes
+from convcheck.rules.promises import promises_of
+
+SPEC = CATALOG.specs["onnx.Cast-21"]
+CASTS = CompiledCasts(CATALOG, SPEC)
+CAUSES = causes_of(CATALOG)
+
+
+def fits(names: str, instead: str) -> tuple[tuple[str, ...], ...]:
+    """Return what explains answers that are those of another chain."""
+    asked = asked_chain(CASTS, names.split())
+    assert asked is not None
+    corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
+    vectors = corpus.vectors(asked.case)
+    got = chain_of(made(CASTS, instead.split())).results(asked.codes).codes
+    state = np.full(len(got), ANSWERED, np.uint8)
+    answers = Answers(got.astype(vectors.inputs[0].dtype), state, {})
+    found = diagnose_chain(CAUSES, CASTS, vectors, answers)
+    return found.fits if found else ()
+
+
+@pytest.mark.parametrize(
+    ("names", "instead", "cause"),
+    [
+        ("float64 float32 float16", "float64 float16", ("leaves-out-float32",)),
+        ("float32 float16 float32", "float32 float32", ("leaves-out-float16",)),
+        ("float64 float32 float16 bfloat16", "float64 float32 bfloat16", ("leaves-out-float16",)),
+        ("float64 float32 bfloat16", "float64 float32 float16 bfloat16", ("adds-float16",)),
+        ("int64 bool int8 float64", "int64 int8 bool float64", ("reorders",)),
+        ("float64 float16 int8", "float64 float32 int8", ("leaves-out-float16", "adds-float32")),
+    ],
+)
+def test_what_became_of_a_chain_is_named(names: str, instead: str, cause: tuple[str, ...]) -> None:
+    assert fits(names, instead) == (cause,)
+
+
+def test_what_no_edit_gives_has_no_cause() -> None:
+    """One answer that is another is enough: N of N, or nothing."""
+    asked = asked_chain(CASTS, ("float64", "float32", "int8"))
+    assert asked is not None
+    corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
+    vectors = corpus.vectors(asked.case)
+    got = chain_of(made(CASTS, ("float64", "int8"))).results(asked.codes).codes
+    got[0] ^= np.uint64(1)
+    answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
+    found = diagnose_chain(CAUSES, CASTS, vectors, answers)
+    assert found is not None
+    assert found.fits == ()
+    assert "leaves-out-float32" in {near.name for near in found.near}
+
+
+def test_types_with_fields_of_as_many_bits_count_as_one() -> None:
+    some, every = (
+        {name for names in chosen_names(SPEC, each) for name in names} for each in (False, True)
+    )
+    assert every - some == {"float8e4m3fnuz", "float8e5m2fnuz"}
+
+
+def test_each_type_of_the_specs_may_be_left_out() -> None:
+    named = {c.chain.type for c in CAUSES if c.chain and c.chain.word == "without"}
+    assert {t.name for types in SPEC.types.values() for t in types} - named == {"string"}
+
+
+def test_promises_are_of_options_that_there_are() -> None:
+    for backend in ("ort", "openvino"):
+        found = promises_of(backend, CATALOG.types)
+        assert found
+        for promise in found:
+            assert all(OPTIONS[name] and set(values) <= {*OPTIONS[name]}
+                       for name, values in promise.when)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("{when: {}, cite: a, leaves-out: nodes}", "unknown word 'nodes'"),
+        ("{when: {}, cite: a, floats-as: float33}", "unknown type 'float33'"),
+        ("{when: {}, exact: yes, cite: a}", "unknown key `exact`"),
+        ("{cite: a}", "missing `when`"),
+    ],
+)
+def test_a_promise_that_cannot_be_read_has_its_line(
+    entry: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "graphs").mkdir()
+    text = (
+        f"backend: b\nsources: {{text: {{title: a, section: b, url: c}}}}\nsettings:\n  - {entry}\n"
+    )
+    (tmp_path / "graphs" / "b.yaml").write_text(text)
+    monkeypatch.setattr(promises, "data_dir", lambda name: tmp_path)
+    with pytest.raises(SpecError, match=said) as error:
+        promises_of("b", CATALOG.types)
+    assert error.value.place is not None
+    assert error.value.place.line == 4
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"),
+    [("sideways", "unknown word"), ("{without: float33}", "unknown type"),
+     ("{without: bool, with: bool}", "edited in one way")],
+)  # fmt: skip
+def test_an_edit_that_cannot_be_read_is_said(chain: str, said: str) -> None:
+    file = CauseFile("a.yaml", f"causes:\n  - {{name: a, says: b, chain: {chain}}}\n")
+    with pytest.raises(SpecError, match=said):
+        read_causes([file], CATALOG.types)
