@@ -31,14 +31,16 @@ class CastsAlone:
     declined: str = ""
 
 
-def ask_alone(backend: Backend, hops: Iterable[VectorSet], note: Note) -> CastsAlone:
-    """Ask each cast of a chain alone."""
+def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: Note) -> CastsAlone:
+    """Ask casts alone: those of a chain, and with False those of what may be made instead."""
     right: NDArray[np.bool_] | None = None
-    for vectors in hops:
+    for vectors, own in casts:
         answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
-        if answers.declined:
+        if answers.declined and own:
             nothing = np.zeros(len(vectors), bool)
             return CastsAlone(nothing, f"{vectors.case.name} alone: {answers.declined.message}")
+        if answers.declined:  # then it is not made instead
+            continue
         due = vectors.expected.readings[0]
         mine = (answers.state == ANSWERED) & (due.patterns == EXACT) & (answers.got == due.codes)
         right = mine if right is None else right & mine

@@ -92,48 +92,60 @@ class ChainCorpus(Corpus):
             self._casts[case.spec, where] = CompiledCasts(self.catalog, spec, where)
         return self._casts[case.spec, where]
 
+    def promise(self, case: Case) -> Promise | None:
+        """Return what the runtime says of the setting of a chain."""
+        return next((p for p in self.promises if p.holds_of(case.setting)), None)
+
     def vectors(self, case: Case) -> VectorSet:
         """Return the inputs of a chain, with what is due of it. In a setting in which the runtime
         says that it leaves out casts, the chains without these are other readings.
         """
-        promise = next((p for p in self.promises if p.holds_of(case.setting)), None)
-        key = case.unset_id, promise
+        key = case.unset_id, self.promise(case)
         if key not in self._last:
             if any(name != key[0] for name, _ in self._last):
                 self._last.clear()
-            self._last[key] = self._vectors(case, promise)
+            self._last[key] = self._vectors(case)
         return replace(self._last[key], case=case)
 
-    def _vectors(self, case: Case, promise: Promise | None) -> VectorSet:
-        casts, codes = self.casts(case), self.codes[case.unset_id]
-        names = chain_types(case)
-        ways = [(CAST_BY_CAST, made(casts, names))]
-        if promise and promise.leaves_out:
-            ways += shorter(casts, names)
-        if promise and promise.floats_as:
-            ways += _with_floats_as(promise.floats_as, casts, names)
+    def _vectors(self, case: Case) -> VectorSet:
+        spec, codes, ways = self.casts(case).spec, self.codes[case.unset_id], self._ways(case)
         source, target = (t.format.storage for t in (case.inputs[0], case.outputs[0]))
         exact = np.zeros(len(codes), np.uint8)
         readings = tuple(
             Reading(chain_of(hops).results(codes).codes.astype(target), exact) for _, hops in ways
         )
         names = tuple(name for name, _ in ways) if len(ways) > 1 else ("",)
-        said = _decision(casts.spec, promise, names)
+        said = _decision(spec, self.promise(case), names)
         expected = Expected(np.zeros(len(codes), np.int16), (said,), readings)
-        form = form_decision(casts.spec)
-        return VectorSet(case, (codes.astype(source),), expected, "sampled", form)
+        return VectorSet(case, (codes.astype(source),), expected, "sampled", form_decision(spec))
 
-    def alone(self, case: Case) -> Iterator[VectorSet]:
+    def _ways(self, case: Case) -> list[tuple[str, Hops]]:
+        """Return the casts of a chain, and what may be made instead in its setting."""
+        casts, names, promise = self.casts(case), chain_types(case), self.promise(case)
+        ways = [(CAST_BY_CAST, made(casts, names))]
+        if promise and promise.leaves_out:
+            ways += shorter(casts, names)
+        if promise and promise.floats_as:
+            ways += _with_floats_as(promise.floats_as, casts, names)
+        return ways
+
+    def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
         """Yield what each cast of a chain is asked alone: what reaches it of the chain's inputs, in
-        their order.
+        their order; then the casts of what may be made instead, of which False is told.
         """
-        casts, codes = self.casts(case), self.codes[case.unset_id]
-        for hop in made(casts, chain_types(case)):
-            if hop.case is not None:
-                bits = codes.astype(hop.case.inputs[0].format.storage)
-                expected = evaluate(casts.spec, hop.case, bits)
-                yield VectorSet(hop.case, (bits,), expected, "sampled", form_decision(casts.spec))
-            codes = hop.casts[0].raw(codes)[0]
+        spec = self.casts(case).spec
+        for said, hops in self._ways(case):
+            codes = self.codes[case.unset_id]
+            for hop in hops:
+                if hop.case is not None:
+                    bits = codes.astype(hop.case.inputs[0].format.storage)
+                    expected = evaluate(spec, hop.case, bits)
+                    form = form_decision(spec)
+                    yield (
+                        VectorSet(hop.case, (bits,), expected, "sampled", form),
+                        said == CAST_BY_CAST,
+                    )
+                codes = hop.casts[0].raw(codes)[0]
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
@@ -142,8 +154,7 @@ def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
     """
     row = "every cast is made"
     if promise:
-        free = promise.leaves_out or promise.floats_as
-        level: Level = "disputed" if free else "normative"
+        level: Level = "disputed" if promise.is_free else "normative"
         return Decision(RULE, row, level, promise.text, promise.document, promise.place, readings)
     cite = spec.output_cite
     return Decision(RULE, row, "implied", cite.text, spec.document_of(cite), cite.place, readings,

@@ -2,8 +2,9 @@
 
 A run asks those of which some input tells whether a cast is left out. Types that differ in special
 codes alone (the exponent and the mantissa have as many bits) count as one, of which the first is
-asked: an optimiser looks at the range and the precision of a type. Chains of four types are made of
-the widest and the narrowest type of each kind that has whole bytes.
+asked: an optimiser looks at the range and the precision of a type. So do types of less than a byte
+of one kind. Chains of four types are made of the widest and the narrowest type of each kind that
+has whole bytes.
 """
 
 from __future__ import annotations
@@ -75,11 +76,15 @@ def chosen_names(spec: Spec, every: bool) -> list[Names]:
 
 
 def _told_apart(types: Iterable[DType]) -> list[DType]:
-    """Return types without those that have as many bits in each field as one before."""
+    """Return types without those that have as many bits in each field as one before, and of those
+    of less than a byte one of each kind.
+    """
     first: dict[object, DType] = {}
     for dtype in types:
         fmt = dtype.format
-        key = (fmt.exponent, fmt.mantissa) if isinstance(fmt, Float) else dtype.name
+        key: object = (fmt.exponent, fmt.mantissa) if isinstance(fmt, Float) else dtype.name
+        if not isinstance(fmt, Bool) and _bits(dtype) < _BYTE:
+            key = type(fmt), getattr(fmt, "signed", False)
         first.setdefault(key, dtype)
     return list(first.values())
 

@@ -280,7 +280,8 @@ class _Worker:
         self.every_cause = setup.every_cause
         self.search: Search | None = None  # made when something fails
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
-        self.hops = "", CastsAlone(np.zeros(0, bool))  # of a chain, by its id without a setting
+        # of a chain, by its id without a setting, and whether other casts may be made instead
+        self.hops: dict[tuple[str, bool], CastsAlone] = {}
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -372,19 +373,20 @@ class _Worker:
         return self.diagnosed(tally, vectors, answers, job)
 
     def alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
-        """Return how the backend does at the casts of a chain alone: they are asked once for all
-        its settings that come one after the other.
+        """Return how the backend does at the casts of a chain alone, and at those that may be made
+        instead: they are asked once for all settings of which the same is said.
         """
         if job.avoid.placements >= EVERYWHERE:  # given up, after the casts were asked
             return CastsAlone(np.ones(len(vectors), bool))
         if TELLING in job.avoid.placements:
             return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
         corpus = cast("ChainCorpus", self.corpus)
-        name = job.case.unset_id
-        if self.hops[0] != name:
-            found = ask_alone(self.backend, corpus.alone(job.case), self.begin_telling)
-            self.hops = name, found
-        return self.hops[1]
+        promise = corpus.promise(job.case)
+        key = job.case.unset_id, bool(promise and promise.is_free)
+        if key not in self.hops:
+            self.hops = {known: one for known, one in self.hops.items() if known[0] == key[0]}
+            self.hops[key] = ask_alone(self.backend, corpus.alone(job.case), self.begin_telling)
+        return self.hops[key]
 
     def is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
         """Return whether no later version of the run is answered: what was not asked in this

@@ -51,6 +51,9 @@ def find_case(
     if not to:
         hint = f"write {head}/SOURCE-to-DESTINATION, such as {next(cases(spec)).id}"
         raise UsageError(f"{name!r} is not a case", hint=hint)
+    if "-to-" in after:
+        hint = f"convcheck chain {types.replace('-to-', ' ')} --spec {head} --backend NAME"
+        raise UsageError(f"{name} is a chain of casts", hint=hint)
     return _made(catalog, spec, before, after, attributes)
 
 

@@ -28,6 +28,11 @@ class Promise:
     document: str
     place: Place
 
+    @property
+    def is_free(self) -> bool:
+        """Whether a graph may give something else than its nodes give one by one."""
+        return self.leaves_out or bool(self.floats_as)
+
     def holds_of(self, setting: Sequence[tuple[str, str]]) -> bool:
         """Return whether it is said of a setting."""
         given = dict(setting)

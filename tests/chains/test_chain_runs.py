@@ -169,3 +169,12 @@ def test_what_openvino_holds_in_float32_is_recorded(how: str, reading: str, tmp_
     [case] = found["cases"]
     [group] = [one for one in case["groups"] if one["verdict"] != "undefined"]
     assert (group["verdict"], group["reading"]) == ("tolerated", reading)
+
+
+@pytest.mark.parametrize("command", ["explain", "repro"])
+def test_commands_for_one_cast_name_the_one_for_chains(command: str) -> None:
+    name = "onnx.Cast-21/uint8-to-int8-to-int16/optimisation=all/input=fed/middle=hidden"
+    done = convcheck(command, name, *(["0x80"] if command == "explain" else ["--backend", "ort"]))
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert "is a chain of casts hint: convcheck chain uint8 int8 int16 --spec onnx.Cast-21" in said
