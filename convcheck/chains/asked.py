@@ -237,15 +237,18 @@ def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
     hops = made(casts, names)
     others = [short for _, short in shorter(casts, names)]
     codes = known_inputs(chain_of(hops))
-    codes = codes[np.logical_and.reduce([_certain(each, codes) for each in (hops, *others)])]
-    results = chain_of(hops).results(codes)
-    told = [np.flatnonzero(~results.same(chain_of(short).results(codes))) for short in others]
-    some = [_spread(each, MOST) for each in told if len(each)]
+    certain, gives = _followed(hops, codes)
+    told = []
+    for short in others:
+        sure, instead = _followed(short, codes)
+        certain &= sure
+        told.append(gives != instead)
+    some = [index for each in told if len(index := np.flatnonzero(certain & each))]
     if not some:
         return codes[:0]
-    index = np.concatenate([*some, _spread(np.arange(len(codes)), SPREAD)])
-    chosen: U64 = codes[np.unique(index)]
-    return chosen
+    chosen = [*(_spread(index, MOST) for index in some), _spread(np.flatnonzero(certain), SPREAD)]
+    found: U64 = codes[np.unique(np.concatenate(chosen))]
+    return found
 
 
 def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
@@ -253,13 +256,15 @@ def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
     return chosen
 
 
-def _certain(hops: Hops, codes: U64) -> NDArray[np.bool_]:
-    """Return of which inputs every cast gives an exact code, the same in all its readings."""
+def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
+    """Return of which inputs every cast gives an exact code, the same in all its readings; and the
+    codes that come of these at the end.
+    """
     certain = np.ones(len(codes), bool)
     for hop in hops:
         first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)
         certain &= first.patterns == EXACT
         for other in others:
             certain &= first.same(other)
-        codes = hop.casts[0].raw(codes)[0]
-    return certain
+        codes = first.codes
+    return certain, codes
