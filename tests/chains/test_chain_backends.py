@@ -100,5 +100,5 @@ def test_each_input_tells_some_cast() -> None:
     due = chain_of(made(casts, names)).results(asked.codes)
     others = [chain_of(hops).results(asked.codes) for _, hops in shorter(casts, names)]
     told = [bool((due.codes != other.codes).any()) for other in others]
-    assert told == [True, False, True]  # without float16, uint8 comes out as before
+    assert told == [False, True, True]  # float32 has all float16, and nothing shows without it
     assert not any((each.patterns != 0).any() for each in (due, *others))
