@@ -213,8 +213,7 @@ class _Tallying:
 
     def tally(self) -> Tally:
         rows = np.where(self.state == NOT_ASKED, np.int16(-1), self.expected.rows)
-        counts = np.bincount(rows + 1)[1:].tolist()
-        asked = {row: count for row, count in enumerate(counts) if count}
+        asked = _counts(rows)
         entries: dict[Key, TallyEntry] = {}
         for row in asked:
             for reading in range(len(self.expected.decisions[row].readings)):
@@ -240,9 +239,9 @@ class _Tallying:
                 yield sort, kind, np.flatnonzero(mask)
         index = np.flatnonzero(wrong & ~free & (self.state == ANSWERED))
         if len(index):
-            due, patterns = under.codes[index], under.patterns[index]
-            kinds = named_kinds(self.target, due, patterns, self.got[index])
-            yield from (("fail", kind, index[here]) for kind, here in kinds.by_name())
+            due, patterns = under.codes.take(index), under.patterns.take(index)
+            kinds = named_kinds(self.target, due, patterns, self.got.take(index))
+            yield from (("fail", kind, index.take(here)) for kind, here in kinds.by_name())
         if crashed.any():
             yield from self._by_message(np.flatnonzero(crashed))
 
@@ -258,17 +257,18 @@ class _Tallying:
         disputed = len(self.expected.decisions[key.decision].readings) > 1
         if key.sort == RIGHT and not disputed and not self.show_all:
             return TallyEntry(len(index))
-        errors = errors_of(self.target, reading.codes[index], self.got[index])
+        got = self.got.take(index)
+        errors = errors_of(self.target, reading.codes.take(index), got)
         if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
             errors[:] = 0
-        at = self.at[index]
+        at = self.at.take(index)
         first = self._sample(index, int(np.argmin(at)), errors, reading)
         if key.sort == RIGHT and not disputed:
             return TallyEntry(len(index), first=first)
         farthest = np.flatnonzero(errors == errors.max())
         lowest = int(farthest[np.argmin(at[farthest])])
         extreme = self._sample(index, lowest, errors, reading)
-        sums = digest_of_pairs(self.inputs[0][index], self.got[index])
+        sums = digest_of_pairs(self.inputs[0].take(index), got)
         return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
 
     def _ranges(self, index: Index) -> Ranges:
@@ -293,6 +293,14 @@ class _Tallying:
         inputs = tuple(entry_word(tensor[element]) for tensor in self.inputs)
         example = Example(inputs, due_word(reading, element), got, self._message(element))
         return PlacedExample(int(self.at[element]), float(errors[i]), example)
+
+
+def _counts(rows: NDArray[np.int16]) -> dict[int, int]:
+    """Return how many elements each row decided, in the order of the rows; -1 is none."""
+    if len(rows) and (rows == rows[0]).all():  # as of most that are looked at closer
+        return {int(rows[0]): len(rows)} if rows[0] >= 0 else {}
+    counts = np.bincount(rows + 1)[1:].tolist()
+    return {row: count for row, count in enumerate(counts) if count}
 
 
 def _positions(vectors: VectorSet) -> NDArray[np.uint64]:

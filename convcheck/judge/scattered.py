@@ -20,7 +20,7 @@ from convcheck.judge.matching import matching
 from convcheck.judge.result import Example, entry_word
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, merge, named
 from convcheck.numerics.format import Codes, Numeric
-from convcheck.numerics.order import positions
+from convcheck.numerics.order import lowest, position_of
 from convcheck.rules.model import Case
 from convcheck.semantics.chart import Chart, Slots
 from convcheck.semantics.evaluate import run_program
@@ -111,24 +111,30 @@ class Comparing:
             self._block(codes[part], got[part])
 
     def _block(self, codes: Codes, got: Codes) -> None:
-        slots = self.chart.slots(codes)
-        sorts = self.sorts.numbers.take(slots)
-        noted = self.due.take(slots) != got
-        noted |= sorts >= self.sorts.counted
-        for number in range(len(self.right)):  # there are few: quicker than bincount
+        block = codes, self.chart.slots(codes), got
+        sorts, counted = self.sorts.numbers.take(block[1]), self.sorts.counted
+        for number in range(counted, len(self.right)):  # more is noted of them than their number
+            self._note(number, block, np.flatnonzero(sorts == np.uint8(number)))
+        if not counted:
+            return
+        wrong = self.due.take(block[1]) != got
+        wrong &= sorts < np.uint8(counted)
+        for number in range(counted):  # there are few: quicker than bincount
             self.right[number] += np.count_nonzero(sorts == np.uint8(number))
-        if noted.any():
-            self._note(np.flatnonzero(noted), sorts, (codes, slots, got))
-
-    def _note(self, index: Slots, sorts: NDArray[np.uint8], block: _Asked) -> None:
-        """Keep answers of which more is noted than their number, or which are not what is due."""
+        index = np.flatnonzero(wrong)
         of = sorts.take(index)
-        for number in np.flatnonzero(np.bincount(of)):
-            here = index.take(np.flatnonzero(of == number))
+        for number in np.flatnonzero(np.bincount(of)).tolist():
+            here = index.take(np.flatnonzero(of == np.uint8(number)))
             self.right[number] -= len(here)
-            self.noted[number].add(_taken(block, here))
-            if self.noted[number].size >= _BLOCK:
-                self._settle(int(number))
+            self._note(number, block, here)
+
+    def _note(self, number: int, block: _Asked, index: Slots) -> None:
+        """Keep answers of a sort to be looked at closer."""
+        if not len(index):
+            return
+        self.noted[number].add(_taken(block, index))
+        if self.noted[number].size >= _BLOCK:
+            self._settle(number)
 
     def tally(self) -> Tally:
         """Put together what was found in the chunks, and what is right."""
@@ -177,14 +183,14 @@ class Comparing:
         if sort.is_counted:
             self.right[number] += len(got)
             return
-        at = positions(self.source, codes)
-        lowest, digest = int(np.argmin(at)), digest_of_pairs(codes, got)
+        least, digest = lowest(self.source, codes), digest_of_pairs(codes, got)
+        at = position_of(self.source, int(codes[least]))
         entries = {}
         for reading, pattern in enumerate(sort.patterns):
             free = pattern == UNDEFINED
-            due = f"<{PATTERNS[UNDEFINED]}>" if free else entry_word(got[lowest])
-            example = Example((entry_word(codes[lowest]),), due, entry_word(got[lowest]))
-            first = PlacedExample(int(at[lowest]), 0.0, example)
+            due = f"<{PATTERNS[UNDEFINED]}>" if free else entry_word(got[least])
+            example = Example((entry_word(codes[least]),), due, entry_word(got[least]))
+            first = PlacedExample(at, 0.0, example)
             key = Key(sort.row, reading, "undefined" if free else RIGHT)
             entries[key] = TallyEntry(len(got), digest, first=first, extreme=first)
         decisions = named(self.program.decisions, entries)

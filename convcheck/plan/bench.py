@@ -18,6 +18,7 @@ from typing import cast
 
 import numpy as np
 
+from convcheck.ask.heap import keep_heap
 from convcheck.ask.jobs import Job
 from convcheck.ask.span import ask_span
 from convcheck.ask.stream import sweep
@@ -256,6 +257,7 @@ class _Turns:
     """The measurements of one case, which take turns."""
 
     def __init__(self, backend: Backend, spec: Spec, case: Case, by_hand: Backend | None) -> None:
+        keep_heap()  # as a worker does
         self.backend, self.case, self.form = backend, case, form_decision(spec)
         self.program: Program = compile_case(spec, case)
         source, target = case.inputs[0].format, case.outputs[0].format

@@ -20,6 +20,7 @@ from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.calls import ask_calls
 from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, in_sequence, open_where_wrong
 from convcheck.ask.elements import ask, inputs_at
+from convcheck.ask.heap import keep_heap
 from convcheck.ask.isolated import OTHERS, chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
@@ -105,6 +106,7 @@ def serve_parent(pipe: int, notes: int) -> None:
     The calls that are made are noted in the file that has the descriptor `notes`.
     """
     _give_way()
+    keep_heap()
     connection = Connection(pipe)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
         connection.recv().take_over()
