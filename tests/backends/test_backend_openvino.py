@@ -44,6 +44,7 @@ TYPES = {
     ),
     "bool": (Bool(), "BOOL", "boolean"),
     "string": (Text(), "STRING", "string"),
+    "uint1": (Int(1, False), "", "u1"),
     "uint2": (Int(2, False), "UINT2", "u2"),
     **{
         f"{sign}int{bits}": (
@@ -77,6 +78,11 @@ def case(
 
 def cast(source: str, target: str) -> Case:
     return case("onnx.Cast", 21, [source], [target], carried=(("to", "int"),))
+
+
+def convert(source: str, target: str) -> Case:
+    carried = (("destination_type", "string"),)
+    return case("openvino.Convert", 1, [source], [target], carried=carried)
 
 
 def promote(*inputs: str, unsafe: str = "true", pytorch: str = "false", u64: str = "f32") -> Case:
@@ -351,6 +357,26 @@ def test_a_type_that_is_no_input_is_missing(backend: OpenVino, name: str, value:
     assert isinstance(answer, Declined)
     assert "is_type_supported" in answer.message
     assert answer.missing
+
+
+BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]  # more than a byte, and no palindrome
+
+
+@pytest.mark.parametrize("variant", ["const", "eval"])
+def test_codes_of_one_bit_stand_from_the_high_end_of_a_byte_on(variant: str) -> None:
+    answer = OpenVino(variant).answer(convert("uint1", "int32"), [codes("uint1", *BITS)])
+    assert only(answer, "int32", (len(BITS),)) == BITS
+
+
+def test_an_output_of_one_bit_is_asked_of_the_core_alone() -> None:
+    """The plugin writes a byte for each bit, past the end of the output."""
+    asked = convert("int32", "uint1"), [codes("int32", *BITS)]
+    assert only(OpenVino("eval").answer(*asked), "uint1", (len(BITS),)) == BITS
+    for variant in ("", "const"):
+        declined = OpenVino(variant).answer(*asked)
+        assert isinstance(declined, Declined)
+        assert declined.message == "the CPU plugin overruns an output of u1"
+        assert declined.missing
 
 
 def test_the_core_evaluates_no_promotion() -> None:

@@ -1,7 +1,8 @@
 """OpenVINO's tensors as raw bits, both ways.
 
 Every numeric type's memory is read and written as bytes: numpy has no bfloat16 and float8, and
-types below eight bits are packed, low bits first, the pad bits whatever the runtime left there.
+types below eight bits are packed, low bits first (those of one bit: high bits first), the pad bits
+whatever the runtime left there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.openvino.graph import WORLD, element_type
-from convcheck.backends.packing import pack, too_large, unpack
+from convcheck.backends.packing import is_packed, pack, too_large, unpack
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.format import Bits, Numeric, Text
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def feed(dtype: DType, bits: Bits) -> Tensor:
     if isinstance(dtype.format, Text):
         return openvino.Tensor(np.array(bits.tolist(), np.str_).reshape(bits.shape))
     tensor = openvino.Tensor(element_type(dtype.name_in(WORLD)), openvino.Shape(bits.shape))
-    _memory(tensor)[:] = pack(dtype.format, np.asarray(bits, dtype.format.storage))
+    memory = pack(dtype.format, np.asarray(bits, dtype.format.storage))
+    _memory(tensor)[:] = _turned(dtype.format, memory)
     return tensor
 
 
@@ -92,7 +94,14 @@ def _codes(tensor: Tensor, dtype: DType | None) -> Bits:
     shape = tuple(tensor.shape)
     if isinstance(dtype.format, Text):
         return np.asarray(tensor.str_data, object).reshape(shape)
-    return unpack(dtype.format, _memory(tensor), shape)
+    return unpack(dtype.format, _turned(dtype.format, _memory(tensor)), shape)
+
+
+def _turned(fmt: Numeric, memory: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return memory with the bits of each byte from the other end, where codes have one bit."""
+    if not (is_packed(fmt) and fmt.bits == 1):
+        return memory
+    return np.packbits(np.unpackbits(memory, bitorder="little"), bitorder="big")
 
 
 def _memory(tensor: Tensor) -> NDArray[Any]:
