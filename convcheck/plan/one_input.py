@@ -17,15 +17,20 @@ from convcheck.vectors.model import CallSet, Vectors
 
 @dataclass(frozen=True)
 class Single:
-    """A corpus of one case's vectors, and of the same inputs of other cases of its spec."""
+    """A corpus of one case's vectors, and of the same inputs of other cases: those of its spec, or
+    of calls a single one, which is asked before.
+    """
 
     one: Vectors
     spec: Spec | None = None
+    before: Case | None = None
 
     def vectors(self, case: Case) -> Vectors:
         """Return the vectors of a case."""
-        if self.spec is None or case == self.one.case or isinstance(self.one, CallSet):
+        if case == self.one.case:
             return self.one
+        if self.spec is None or isinstance(self.one, CallSet):
+            return replace(self.one, case=case)
         expected = evaluate(self.spec, case, self.one.inputs[0])
         return replace(self.one, case=case, expected=expected)
 
@@ -34,7 +39,7 @@ class Single:
         """The case among those that differ from it in attribute values only, in a run's order."""
         case, spec = self.one.case, self.spec
         if spec is None or isinstance(self.one, CallSet):
-            return [case]
+            return [*filter(None, [self.before]), case]
         types = (case.inputs, case.outputs)
         alike = [one for one in cases(spec) if (one.inputs, one.outputs) == types]
         return alike if case in alike else [case]

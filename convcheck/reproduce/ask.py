@@ -16,7 +16,7 @@ from convcheck.plan.one_input import Single
 from convcheck.plan.runner import execute
 from convcheck.pool.messages import Judge
 from convcheck.reproduce.witness import failing
-from convcheck.rules.model import Spec
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
 from convcheck.vectors.model import CallSet, Vectors
@@ -99,14 +99,30 @@ def ask_each(
 
     Raises as `ask_whole` does.
     """
-    asked = CallSet(
+    return _replies(address, Single(_free(like, calls)), timeout, len(calls))
+
+
+def ask_after(address: str, before: Case, like: Vectors, call: Call, timeout: float) -> Reply:
+    """Make a call of a case in a worker of its own that is asked the same of another case before.
+
+    Raises as `ask_whole` does.
+    """
+    return _replies(address, Single(_free(like, [call]), before=before), timeout, 1)[0]
+
+
+def _free(like: Vectors, calls: Sequence[Call]) -> CallSet:
+    """Return calls of a case of which nothing is expected."""
+    return CallSet(
         like.case, tuple(calls), (_FREE,) * len(calls), (like.form,), like.coverage, like.form
     )
-    answers = _asked(address, Single(asked), timeout, _keep_only)[1].answers
+
+
+def _replies(address: str, corpus: Single, timeout: float, count: int) -> tuple[Reply, ...]:
+    answers = _asked(address, corpus, timeout, _keep_only)[1].answers
     assert isinstance(answers, CallAnswers)  # noqa: S101 a CallSet was asked
     if answers.declined is not None:
-        return (Reply(None, REFUSED, answers.declined.message),) * len(calls)
-    return tuple(_reply(answers, i) for i in range(len(calls)))
+        return (Reply(None, REFUSED, answers.declined.message),) * count
+    return tuple(_reply(answers, i) for i in range(count))
 
 
 def _reply(answers: CallAnswers, i: int) -> Reply:

@@ -23,7 +23,8 @@ from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, OTH
 from convcheck.judge.matching import matching
 from convcheck.judge.result import CaseResult, Example, Group
 from convcheck.numerics.format import Text
-from convcheck.reproduce.ask import AskedCase, Reply, ask_each, ask_whole
+from convcheck.plan.one_input import Single
+from convcheck.reproduce.ask import AskedCase, Reply, ask_after, ask_each, ask_whole
 from convcheck.reproduce.shows import of_elements, shows
 from convcheck.reproduce.smallest_call import smallest_call
 from convcheck.reproduce.witness import Witness
@@ -60,13 +61,10 @@ def does_not_fail(one: CaseResult, address: str) -> UsageError:
 
 def smallest(found: AskedCase, group: Group) -> Witness:
     """Find the smallest call that shows a group. Raises UsageError where none does."""
-    if group.placement == OTHERS:
-        raise UsageError(
-            "it shows only in a process that was asked the same with other attribute values before",
-            hint=f"convcheck explain {found.vectors.case.id} VALUE --backend {found.address}",
-        )
     if isinstance(found.vectors, CallSet):
         witness = smallest_call(found, found.vectors, group)
+    elif group.placement == OTHERS:
+        witness = _after_others(found, found.vectors, group)
     else:
         witness = _of_elements(found, found.vectors, group)
     if witness is None:
@@ -104,6 +102,21 @@ def _of_elements(found: AskedCase, vectors: VectorSet, group: Group) -> Witness 
             kept = again if first else reply
             made = of_elements(found.backend, vectors, index, kept, group)
             return replace(made, first=first)
+    return None
+
+
+def _after_others(found: AskedCase, vectors: VectorSet, group: Group) -> Witness | None:
+    """Ask an element, else all, after it was asked with other attribute values: with each by
+    itself, until it shows.
+    """
+    others = [one for one in Single(vectors, found.spec).cases if one != vectors.case]
+    for index in (np.array(_needed(found, vectors, group), np.intp), np.arange(len(vectors))):
+        call = _call(vectors, index)
+        for before in others:
+            reply = ask_after(found.address, before, vectors, call, found.timeout)
+            if shows(vectors, index, reply, group):
+                made = of_elements(found.backend, vectors, index, reply, group)
+                return replace(made, before=before)
     return None
 
 

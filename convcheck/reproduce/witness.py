@@ -62,6 +62,8 @@ class Witness:
     calls: int = 1
     #: The cause that explains it, and in how many cases; '' where none was asked for.
     cause: str = ""
+    #: The case of other attribute values that has to be asked the same before, if one has.
+    before: Case | None = None
 
 
 def failing(result: CaseResult) -> list[Group]:

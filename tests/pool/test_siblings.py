@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from places import ROOT
+from repro_scripts import run_one
 
 from convcheck.ask.jobs import Job
 from convcheck.ask.siblings import Siblings
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers
-from convcheck.judge.result import FAILURES, CaseResult
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
 from convcheck.plan.one_input import ask_one_input
 from convcheck.plan.runner import Done, Workers, run
 from convcheck.plan.units import units
@@ -23,6 +26,8 @@ from convcheck.pool.local import _batches
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
 from convcheck.report.draw.explain import answer_lines
+from convcheck.reproduce.emit import c, python
+from convcheck.reproduce.emit.onnx import files
 from convcheck.reproduce.smallest import ask_case, smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
@@ -114,11 +119,42 @@ def test_one_input_is_asked_after_other_attributes_too() -> None:
     assert 'WRONG: NaN instead of a number, in placement "after other attributes"' in said
 
 
-def test_what_needs_other_attributes_is_no_call_of_one_case() -> None:
-    address = f"{BACKENDS}:CoarseCache"
-    found = ask_case(address, CAST, CORPUS.vectors(CASES[1]), 30.0)
-    with pytest.raises(UsageError, match="asked the same with other attribute values before"):
-        smallest(found, found.groups[0])
+def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
+    """One element, asked of both cases: the script asks the other one first, and says so."""
+    found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
+    witness = smallest(found, found.groups[0])
+    assert witness.before == CASES[0]
+    assert [strip.shape for strip in witness.inputs] == [(1,)]
+    assert "the process was asked the same with saturate=0 before." in c(witness, "")
+    with pytest.raises(UsageError, match="an ONNX test asks one model"):
+        list(files(witness))
+    script = python(replace(witness, backend=BackendInfo("ort", "")), CATALOG.types.types, "")
+    assert script.count("helper.make_node") == 2
+    order = [script.index(part) for part in ("saturate=1", "saturate=0", "ask(before=True)")]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize(
+    ("address", "module", "due"), [("ort", "onnxruntime", 0), ("openvino", "openvino", 1)]
+)
+def test_a_script_that_asks_something_else_before_runs(
+    address: str, module: str, due: int, tmp_path: Path
+) -> None:
+    """Of a runtime that tells attributes apart, it exits 0; of one without `saturate`, 1."""
+    pytest.importorskip(module)
+    found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
+    witness = replace(smallest(found, found.groups[0]), backend=BackendInfo(address, ""))
+    path = tmp_path / "repro.py"
+    path.write_text(python(witness, CATALOG.types.types, ""))
+    code, said = run_one(path)
+    assert code == due, said
+
+
+def test_what_does_not_come_back_is_said() -> None:
+    found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
+    right = replace(found, address="reference")
+    with pytest.raises(UsageError, match="asked again, reference does not show it"):
+        smallest(right, found.groups[0])
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 7])

@@ -33,6 +33,9 @@ def _sentences(witness: Witness, url: str) -> Iterator[str]:
     yield f"{witness.backend.name}: {witness.backend.version}{came}"
     if witness.cause:
         yield f"Cause: {witness.cause}"
+    if witness.before is not None:
+        values = ", ".join(f"{name}={value}" for name, value in witness.before.attributes)
+        yield f"It shows only where the process was asked the same with {values} before."
     if witness.calls > 1:
         yield f"It shows on call {witness.calls} of the same model, and on none before."
     elif not witness.first:

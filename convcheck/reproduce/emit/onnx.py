@@ -26,6 +26,8 @@ def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
     declined = cannot_ask(witness.case)
     if declined:
         raise UsageError(f"no ONNX test: {declined.message}", hint=_HINT)
+    if witness.before is not None:
+        raise UsageError("an ONNX test asks one model, and it shows after another", hint=_HINT)
     if len(witness.due) != 1 or isinstance(witness.due[0].outputs, str):
         raise UsageError("an ONNX test has one value for each element, and no refusal", hint=_HINT)
     outputs = [_bits(strip) for strip in witness.due[0].outputs]

@@ -42,9 +42,11 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
         return {**content, **_of_model(witness)}
     from convcheck.backends.openvino.graph import attributes_of
 
+    before = repr(dict(attributes_of(witness.before))) if witness.before else ""
     return {
         **content,
         "attributes": repr(dict(attributes_of(case))),
+        "before": before,
         "opset": repr(f"opset{case.version}"),
     }
 
@@ -62,6 +64,7 @@ def _of_model(witness: Witness) -> dict[str, Any]:
         "named_inputs": _named(input_names(case), case.inputs, numbers),
         "named_outputs": _named(output_names(case), case.outputs, numbers),
         "attributes": _keywords(case, numbers),
+        "before": _keywords(witness.before, numbers) if witness.before else "",
         "opset": case.version,
         "ir": int(build(case).ir_version),
         "bits": repr(words) if words else "",
