@@ -66,7 +66,7 @@ def test_the_lowest_of_codes_is_that_of_the_least_position(name: str) -> None:
     fmt, random = TYPES[name].format, np.random.default_rng(0)
     for mask in (0, 1 << (fmt.bits - 1)):  # of all signs, and of one
         codes = random.integers(0, 1 << fmt.bits, 999, np.uint64).astype(fmt.storage)
-        codes &= fmt.storage(((1 << fmt.bits) - 1) ^ mask)
+        codes &= fmt.storage.type(((1 << fmt.bits) - 1) ^ mask)
         at = positions(fmt, codes).tolist()
         assert at == [position_of(fmt, code) for code in codes.tolist()]
         assert lowest(fmt, codes) == at.index(min(at))
