@@ -8,7 +8,7 @@ from convcheck.rules.load import load
 from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.lint import lint_spec
 
-GOOD = """\
+HEAD = """\
 op: acme.Convert
 version: 1
 sources:
@@ -17,8 +17,17 @@ inputs: {x: T}
 outputs: {y: U}
 shape: {cite: "The shape of y is that of x."}
 types:
-  T: [float32, int8]
-  U: [float8e4m3fn, int8]
+"""
+
+
+def head(sources: str, targets: str) -> str:
+    """Return the head of a spec that converts some types, 'float32, int8', to some."""
+    return f"{HEAD}  T: [{sources}]\n  U: [{targets}]\n"
+
+
+GOOD = (
+    head("float32, int8", "float8e4m3fn, int8")
+    + """\
 attributes:
   clamp: {type: int, values: [0, 1], default: 1, applies: {to: int8}}
 rules:
@@ -56,6 +65,7 @@ examples:
   - {from: float32, to: int8, x: "300", gives: "127"}
   - {from: float32, to: float8e4m3fn, x: "464", gives: "448"}
 """
+)
 
 
 def wrapping() -> str:

@@ -36,23 +36,16 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, Span
+from specs import head
 
 # a source of 19 bits, which is swept in two spans of four chunks
 TYPES = """\
 floats:
   float19: {exponent: 8, mantissa: 10, bias: 127, infinity: yes, nan: ieee, negative_zero: yes}
 """
-SPEC = """\
-op: acme.Convert
-version: 1
-sources:
-  text: {title: Acme manual, section: Convert, url: "https://example.org"}
-inputs: {x: T}
-outputs: {y: U}
-shape: {cite: "The shape of y is that of x."}
-types:
-  T: [float19]
-  U: [bfloat16, int8]
+SPEC = (
+    head("float19", "bfloat16, int8")
+    + """\
 rules:
   - name: to-bfloat16
     level: normative
@@ -73,6 +66,7 @@ rules:
 examples:
   - {from: float19, to: bfloat16, x: "1", gives: "1"}
 """
+)
 BACKENDS = "tests.planted.rounding_backends"
 FAULTY = "tests.planted.search_faults"
 

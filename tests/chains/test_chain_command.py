@@ -20,6 +20,7 @@ from convcheck.chains.type_chain import CompiledCasts
 from convcheck.report.chains import chains_c, chains_csv, chains_python
 from convcheck.report.json.chain import chains_text
 from convcheck.report.json.schemas import schema
+from specs import head
 
 CAST = ("--spec", "onnx.Cast-21")
 FEW = {"float64", "float32", "float16", "int8", "uint8", "int4"}
@@ -184,17 +185,9 @@ def test_files_of_a_table_are_written_by_the_command(tmp_path: Path) -> None:
     assert len((tmp_path / "csv").read_text().splitlines()) == 28
 
 
-OWN = """\
-op: acme.Convert
-version: 1
-sources:
-  text: {title: Acme manual, section: Convert, url: "https://example.org"}
-inputs: {x: T}
-outputs: {y: U}
-shape: {cite: "The shape of y is that of x."}
-types:
-  T: [uint8, int8, int16]
-  U: [uint8, int8, int16]
+OWN = (
+    head("uint8, int8, int16", "uint8, int8, int16")
+    + """\
 rules:
   - name: wrap
     level: normative
@@ -202,3 +195,4 @@ rules:
     when: {to: [uint8, int8, int16]}
     table: {else: low-bits}
 """
+)
