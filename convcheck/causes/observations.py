@@ -40,7 +40,9 @@ class Observation:
     operator: str
     #: The rule and the row: 'float-to-fixed / nan'.
     row: str
+    #: The types that are converted from.
     sources: frozenset[str]
+    #: The types that are converted to.
     targets: frozenset[str]
     #: What gives its answers.
     cause: Cause

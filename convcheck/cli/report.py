@@ -105,7 +105,7 @@ def _read(loaded: Catalog, files: Sequence[str]) -> list[RunResult]:
     corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
     runs = [read(path, loaded.types.types, corpus.conversion) for path in files]
     for path, run in zip(files[1:], runs[1:], strict=True):
-        check_comparable(runs[0], run, (files[0], path))
+        check_comparable(runs[0], run, (files[0], path), instead="")
     return runs
 
 

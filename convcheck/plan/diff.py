@@ -143,7 +143,10 @@ class RunDifference:
 
 
 def check_comparable(
-    old: RunResult, new: RunResult, names: tuple[str, str], instead: str = ""
+    old: RunResult,
+    new: RunResult,
+    names: tuple[str, str],
+    instead: str = "; or compare them anyway with --any-corpus",
 ) -> None:
     """Raise UsageError where the runs, of the files `names`, asked other vectors; `instead` is what
     may be done beside making one of them again.
