@@ -155,7 +155,8 @@ def test_every_backend_has_code_and_none_is_imported_to_find_it() -> None:
         "print({m.split('.')[0] for m in sys.modules} & {'onnx', 'onnxruntime', 'torch',\n"
         "  'openvino', 'pypto', 'ml_dtypes'})"
     )
-    names = [f"{name}:{sys.executable}" if name == "process" else name for name in backend_names()]
+    programs = {"process": f"process:{sys.executable}", "env": f"env:{sys.executable}:ort"}
+    names = [programs.get(name, name) for name in backend_names()]
     done = subprocess.run(
         [sys.executable, "-c", code, *names], capture_output=True, text=True, check=False
     )
