@@ -46,10 +46,10 @@ def command(selection: Selection, lang: str, out: str, specs: tuple[str, ...]) -
 
     A suite is the vectors of one case, what is due, and the rule with its sentence, which is
     printed where an answer is wrong. A macro of C, CUDA or HIP, or a trait of Rust plugs a function
-    in. The folder must be new, be empty,
-    or hold earlier suites in the same language, which are replaced. What has no suite is left out
-    and counted on stderr: strings, operators that are asked in whole calls, attributes that are
-    left out, and cases of which nothing is defined. Exit codes: 0, or 2 for bad input.
+    in. The folder must be new, be empty, or hold earlier suites in the same language, which are
+    replaced. What has no suite is left out and counted on stderr: strings, operators that are asked
+    in whole calls, cases that leave an attribute out or may be refused, and cases of which nothing
+    is defined. Exit codes: 0, or 2 for bad input.
     """
     loaded = catalog(specs)
     folder = Path(out)
