@@ -21,8 +21,8 @@ from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
 from convcheck.plan.one_input import ask_one_input
 from convcheck.plan.runner import Done, Workers, run
 from convcheck.plan.units import units
-from convcheck.pool.batches import LARGEST_BATCH, batches
 from convcheck.pool.lane import Restarts
+from convcheck.pool.local import _batches
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
 from convcheck.report.draw.explain import answer_lines
@@ -34,7 +34,6 @@ from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.model import VectorSet
-from convcheck.vectors.span import Span
 
 CAST = CATALOG.specs["onnx.Cast-21"]
 CASES = [c for c in cases(CAST) if c.name.startswith("float32-to-float8e4m3fn/")]
@@ -164,39 +163,13 @@ def test_what_differs_in_attributes_is_in_one_batch(lanes: int) -> None:
     specs = (CATALOG.specs[name] for name in ("onnx.Cast-19", "onnx.Cast-21"))
     plan = units((case for spec in specs for case in cases(spec)), lambda case: ())
     jobs = [Job(n, unit.case, later=unit.later) for n, unit in enumerate(plan)]
-    found = batches(jobs, lanes * 8)
-    assert sorted(job.position for batch in found for job in batch) == list(range(len(jobs)))
-    assert in_one_batch(found)
-    first = found[0][0].case.question
-    order = [job.case.spec for job in found[0] if job.case.question == first]
-    assert order == ["onnx.Cast-21", "onnx.Cast-19"]
-
-
-def in_one_batch(found: Sequence[Sequence[Job]]) -> bool:
-    """Tell whether all that is asked of the same types, by vectors, is in one batch."""
+    batches = _batches(jobs, lanes)
+    assert sorted(job.position for batch in batches for job in batch) == list(range(len(jobs)))
     where: dict[str, set[int]] = {}
-    for n, batch in enumerate(found):
+    for n, batch in enumerate(batches):
         for job in batch:
-            if job.span is None:
-                where.setdefault(job.case.question.partition("/")[0], set()).add(n)
-    return all(len(numbers) == 1 for numbers in where.values())
-
-
-@pytest.mark.parametrize("wanted", [1, 16, 1000])
-def test_a_small_plan_does_not_part_them_either_and_nor_do_spans(wanted: int) -> None:
-    def spans(case: Case) -> Sequence[Span]:
-        return [Span(first << 24, 1 << 24) for first in range(100)] if case in CASES else ()
-
-    asked = [case for case in cases(CAST) if case.name.startswith("float32-to-float8")]
-    for plan in (units(asked, lambda case: ()), units(asked, spans)):
-        jobs = [Job(n, unit.case, span=unit.span) for n, unit in enumerate(plan)]
-        found = batches(jobs, wanted)
-        assert sorted(job.position for batch in found for job in batch) == list(range(len(jobs)))
-        assert in_one_batch(found)
-        assert max(map(len, found)) <= LARGEST_BATCH
-        assert len(found) >= min(wanted, len(jobs) // LARGEST_BATCH)
-
-
-def test_more_than_fit_in_a_batch_are_in_full_ones() -> None:
-    jobs = [Job(n, CASES[0]) for n in range(2 * LARGEST_BATCH + 3)]
-    assert [len(batch) for batch in batches(jobs, 100)] == [LARGEST_BATCH, LARGEST_BATCH, 3]
+            where.setdefault(job.case.question.partition("/")[0], set()).add(n)
+    assert {len(found) for found in where.values()} == {1}
+    first = batches[0][0].case.question
+    order = [job.case.spec for job in batches[0] if job.case.question == first]
+    assert order == ["onnx.Cast-21", "onnx.Cast-19"]
