@@ -17,7 +17,8 @@ from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.plan.chains import asked_chain, chosen_names
 from convcheck.rules import promises
-from convcheck.rules.causes import CauseFile, read_causes
+from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.causes import read_causes
 from convcheck.rules.promises import promises_of
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
