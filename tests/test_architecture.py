@@ -47,7 +47,7 @@ OWNERS = {
     "backends/torch.py": {"torch"},
     "backends/pypto/backend.py": {"pypto", "torch"},
     "backends/ml_dtypes.py": {"ml_dtypes"},
-    "backends/process/standalone.py": {"onnxruntime"},
+    "backends/process/standalone.py": {"onnxruntime", "torch"},
     "pool/dask.py": {"distributed"},
     "pool/dask_worker.py": {"distributed"},
 }

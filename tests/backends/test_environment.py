@@ -72,6 +72,36 @@ def test_the_same_release_answers_the_same() -> None:
     assert report(f"env:{HERE}", chosen) == direct
 
 
+def every(spec: str, step: int) -> list[Case]:
+    return list(cases(CATALOG.specs[spec]))[5::step]
+
+
+@pytest.mark.parametrize("variant", ["openvino", "openvino:const"])
+def test_openvino_answers_the_same(variant: str) -> None:
+    pytest.importorskip("openvino")
+    chosen = [
+        *of("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
+            "uint8-to-int4", "bool-to-bfloat16"),
+        *of("onnx.Cast-13", "float32-to-float16", "float64-to-uint8"),
+        *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
+        *of("onnx.Cast-21", "float32-to-int4"),
+    ]  # fmt: skip
+    if variant == "openvino:const":  # the plugin's sequences are not the same twice where undefined
+        chosen += of("openvino.Range-4", "int32-int32-int32-to-int32")
+    assert report(f"env:{sys.executable}:{variant}", chosen) == report(variant, chosen)
+
+
+def test_torch_answers_the_same() -> None:
+    pytest.importorskip("torch")
+    chosen = [
+        *of("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "float64-to-float16",
+            "float32-to-uint16", "bool-to-bfloat16", "string-to-float32", "int8-to-int4"),
+        *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.Range-4", 150),
+        *every("onnx.Range-11", 10),
+    ]  # fmt: skip
+    assert report(f"env:{sys.executable}:torch", chosen) == report("torch", chosen)
+
+
 def test_two_releases_side_by_side(old: Path) -> None:
     """Of old, a negative number that rounds to zero became NaN, since there is no -0."""
     path = old.parent.parent / "both.json"
@@ -90,7 +120,7 @@ def test_two_releases_side_by_side(old: Path) -> None:
 
 def test_what_numpy_lacks_is_made_by_onnx_runtime() -> None:
     """A model that is nothing but an initialiser gives back its tensor, bit by bit."""
-    runtime, lacking = standalone.Ort(""), set()
+    runtime, lacking = standalone.OrtServer(""), set()
     for name, entry in question_types().items():
         own, bits = entry["own"], entry["bits"]
         codes = np.arange(200, 206).astype(f"u{max(bits // 8, 1)}").reshape(2, 3)
@@ -173,7 +203,7 @@ def test_the_server_is_one_file_for_old_pythons() -> None:
     names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     tops = {name.partition(".")[0] for name in names}
-    assert tops - sys.stdlib_module_names == {"numpy", "onnxruntime"}
+    assert tops - sys.stdlib_module_names == {"numpy", "onnxruntime", "torch"}
 
 
 def test_without_its_own_words_the_server_declines() -> None:

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import build, cannot_ask, tensor_type_number
 from convcheck.backends.onnx.runtime import from_load, from_run
+from convcheck.backends.openvino.graph import WORLD as OPENVINO
+from convcheck.backends.openvino.graph import attributes_of, on_values, turned_down
 from convcheck.backends.packing import is_packed
 from convcheck.backends.process import wire
 from convcheck.backends.protocol import Answer, Declined, Refused, max_elements
+from convcheck.backends.torch import RUNTIME as TORCH
 from convcheck.numerics.format import Format, Text
+from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
 
@@ -67,10 +71,75 @@ def _onnx_supports(case: Case, catalog: Catalog) -> Declined | None:
 def _onnx_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
     known = [t for t in catalog.types.types.values() if t.name_in(ONNX)]
     return {
-        "model": base64.b64encode(build(case).SerializeToString()).decode(),
+        **_graph_of_onnx(case),
         "types": _types(tensor_type_number, known),
         "limit": max_elements(),
     }
+
+
+def _openvino_supports(case: Case, catalog: Catalog) -> Declined | None:
+    """Decline what is neither OpenVINO's nor ONNX's, and types that no release has a name for."""
+    world = case.op.partition(".")[0]
+    if world == ONNX:
+        return cannot_ask(case)
+    if world != OPENVINO:
+        return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
+    for dtype in (*case.inputs, *case.outputs):
+        if not dtype.name_in(OPENVINO):
+            return Declined(f"OpenVINO has no type {dtype}", missing=True)
+    return None
+
+
+def _openvino_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
+    own = (*case.outputs, *case.inputs)  # before others of the same name
+    known = [*own, *(t for t in catalog.types.types.values() if t not in own)]
+    return {
+        **(_graph_of_onnx(case) if case.op.startswith(f"{ONNX}.") else _node_of(case)),
+        "types": _types(lambda dtype: dtype.name_in(OPENVINO), known),
+        "outputs": len(case.outputs),
+        "limit": max_elements(),
+    }
+
+
+def _graph_of_onnx(case: Case) -> dict[str, object]:
+    return {"model": base64.b64encode(build(case).SerializeToString()).decode()}
+
+
+def _node_of(case: Case) -> dict[str, object]:
+    return {
+        "operator": case.op.partition(".")[2],
+        "opset": f"opset{case.version}",
+        "attributes": dict(attributes_of(case)),
+    }
+
+
+def _openvino_said(answer: Answer) -> Answer:
+    if isinstance(answer, Declined):
+        missing = answer.missing
+        found = turned_down(RuntimeError(answer.message))
+        return Declined(found.message, missing or found.missing)
+    return on_values(RuntimeError(answer.message)) if isinstance(answer, Refused) else answer
+
+
+def _torch_supports(case: Case, catalog: Catalog) -> Declined | None:
+    reason = why_not(catalog.specs.get(case.spec), TORCH, case)
+    return Declined(reason, missing=True) if reason else None
+
+
+def _torch_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
+    known = [t for t in catalog.types.types.values() if t.name_in(TORCH)]
+    return {
+        "function": catalog.specs[case.spec].calls[TORCH].function,
+        "target": case.outputs[0].name_in(TORCH) if case.outputs else "",
+        "types": _types(lambda dtype: dtype.name_in(TORCH), known),
+        "limit": max_elements(),
+    }
+
+
+def _torch_said(answer: Answer) -> Answer:
+    if isinstance(answer, Declined):
+        return Declined(" ".join(answer.message.split()), answer.missing)
+    return Refused(" ".join(answer.message.split())) if isinstance(answer, Refused) else answer
 
 
 def _onnx_runtime_said(answer: Answer) -> Answer:
@@ -81,4 +150,6 @@ def _onnx_runtime_said(answer: Answer) -> Answer:
 
 RUNTIMES: Mapping[str, Native] = {
     "ort": Native(_onnx_supports, _onnx_question, _onnx_runtime_said),
+    "openvino": Native(_openvino_supports, _openvino_question, _openvino_said),
+    "torch": Native(_torch_supports, _torch_question, _torch_said),
 }

@@ -87,7 +87,7 @@ HOW = "graph inputs, optimisation off, 1 thread"
 FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
 
 
-class Ort:
+class OrtServer:
     """ONNX Runtime on one execution provider: each input a graph input, nothing optimised."""
 
     def __init__(self, variant: str) -> None:
@@ -212,7 +212,273 @@ def proto_varint(value: int) -> bytes:
     return low + proto_varint(value >> 7) if value > 0x7F else low
 
 
-RUNTIMES: dict[str, Callable[[str], Any]] = {"ort": Ort}
+OPENVINO_CONFIG = {
+    "INFERENCE_PRECISION_HINT": "f32",  # the default is bf16 on some CPUs
+    "INFERENCE_NUM_THREADS": 1,
+    "NUM_STREAMS": 1,
+    "CACHE_DIR": "",
+}
+OPENVINO_WAYS = {"": "graph inputs, the first shape of a case static, others dynamic",
+                 "const": "constants folded when the model is compiled"}  # fmt: skip
+OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions, in Python
+
+
+class OpenVinoServer:
+    """OpenVINO on the CPU: by its plugin's kernels, or (`const`) folded when it is compiled."""
+
+    def __init__(self, variant: str) -> None:
+        if variant not in OPENVINO_WAYS:
+            raise ValueError(f"openvino has no variant {variant!r} here")
+        self.api, self.op, self.factory = openvino_modules()
+        self.core, self.folds = self.api.Core(), variant == "const"
+        self.question: object = None
+        self.first: tuple[object, ...] = ()
+        self.requests: dict[object, Any] = {}
+        self.name = "openvino"
+        says = "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread"
+        release = self.api.get_version().partition("-")[0]
+        self.version = f"{release}, CPU, {OPENVINO_WAYS[variant]}, {says}"
+
+    def answer(self, question: Own, given: list[Fed]) -> list[Made]:
+        """Infer the types first: a graph that cannot be made is declined. Then ask for values."""
+        tensors = [self.tensor(one) for one in given]
+        shapes = tuple(one.shape for one in given)
+        try:
+            results = [self.kind(one) for one in self.outputs(question, self.inputs(given, shapes))]
+        except OPENVINO_RAISES as error:
+            raise Told("declined", str(error)) from None
+        if self.question != question:
+            self.question, self.first, self.requests = question, (), {}
+        if self.folds:
+            request = self.folded(question, tensors, given)
+        else:
+            request = self.request(question, given, tuple(results))
+            for index, tensor in enumerate(tensors):
+                self.copy(tensor, request.get_input_tensor(index))
+        return self.run(request, len(results), question, given)
+
+    def tensor(self, one: Fed) -> Any:
+        """Make a tensor of an input."""
+        if not one.bits:
+            return self.api.Tensor(np.array(one.codes.tolist(), np.str_).reshape(one.shape))
+        tensor = self.api.Tensor(self.type_of(one), self.api.Shape(one.shape))
+        self.memory(tensor)[:] = one.memory
+        return tensor
+
+    def type_of(self, one: Fed) -> Any:
+        """Return an input's type. Raises Told where this release has none such."""
+        found = getattr(self.api.Type, one.own, None)
+        if found is None:
+            raise Told("declined", f"OpenVINO has no type {one.own}", missing=True)
+        return found
+
+    def kind(self, thing: Any) -> str:
+        """Return OpenVINO's own name of the type of an output, or of a tensor."""
+        kind = getattr(thing, "element_type", None) or thing.get_element_type()
+        return str(kind.get_type_name())
+
+    def memory(self, tensor: Any) -> Any:
+        """View a numeric tensor's memory as bytes: good only while the tensor lives."""
+        return np.asarray(tensor.data).reshape(-1).view(np.uint8)
+
+    def copy(self, tensor: Any, target: Any) -> None:
+        """Copy a tensor's shape and bits to a tensor of the same type."""
+        if tuple(target.shape) != tuple(tensor.shape):
+            target.shape = tensor.shape
+        if "str" in str(tensor.element_type):
+            target.str_data = tensor.str_data
+        else:
+            self.memory(target)[:] = self.memory(tensor)
+
+    def inputs(self, given: list[Fed], dims: Sequence[Sequence[int]]) -> list[Any]:
+        """Make a Parameter for each input, of dimensions that are stated, or not (-1)."""
+        partial = self.api.PartialShape
+        pairs = zip(given, dims)
+        return [self.op.Parameter(self.type_of(one), partial(list(sizes))) for one, sizes in pairs]
+
+    def outputs(self, question: Own, sources: list[Any]) -> list[Any]:
+        """Put the operator on sources, or read the ONNX model onto them."""
+        if "model" in question:
+            return self.imported(base64.b64decode(question["model"]), sources)
+        opset, attributes = question["opset"], question["attributes"]
+        factory = self.factory.NodeFactory(opset)
+        node = factory.create(question["operator"], sources, dict(attributes))
+        made = node.get_type_info().version_id
+        if made != opset:
+            raise ValueError(f"Couldn't create operation: {opset} has that of {made}")
+        if unknown := set(attributes) - set(node.get_attributes()):  # it passes over these
+            raise ValueError(f"no such attribute: {', '.join(sorted(unknown))}")
+        return list(node.outputs())
+
+    def imported(self, model: bytes, sources: list[Any]) -> list[Any]:
+        """Read an ONNX model and put sources in the place of its inputs."""
+        read = self.core.read_model(model)
+        for parameter, source in zip(read.get_parameters(), sources):
+            parameter.output(0).replace(source.output(0))
+        outputs = [result.input_value(0) for result in read.get_results()]
+        inputs = [one for one in sources if one.get_type_name() == "Parameter"]
+        self.api.Model(outputs, inputs, "convcheck")  # infers the types and shapes anew
+        return outputs
+
+    def request(self, question: Own, given: list[Fed], results: tuple[str, ...]) -> Any:
+        """Find or make the model for a call's shapes: the first is stated, others are dynamic."""
+        shapes = tuple(one.shape for one in given)
+        self.first = self.first or (shapes,)
+        try:
+            if question["outputs"] and self.first == (shapes,):
+                return self.compiled(question, given, shapes, results)
+            try:
+                free = tuple((-1,) * len(shape) for shape in shapes)
+                return self.compiled(question, given, free, results)
+            except OPENVINO_RAISES:  # dynamic dimensions are more than was asked
+                return self.compiled(question, given, shapes, results)
+        except OPENVINO_RAISES as error:  # the graph is valid: a kernel is missing
+            raise Told("declined", str(error), missing=True) from None
+
+    def compiled(self, question: Own, given: list[Fed], dims: Any, results: Any) -> Any:
+        """Compile a model with Parameters, once for the same dimensions."""
+        if (results, dims) not in self.requests:
+            sources = self.inputs(given, dims)
+            self.requests[results, dims] = self.made(self.outputs(question, sources), sources)
+        return self.requests[results, dims]
+
+    def made(self, outputs: list[Any], sources: list[Any]) -> Any:
+        """Compile a graph."""
+        model = self.api.Model(outputs, sources, "convcheck")
+        return self.core.compile_model(model, "CPU", OPENVINO_CONFIG).create_infer_request()
+
+    def folded(self, question: Own, tensors: list[Any], given: list[Fed]) -> Any:
+        """Compile a model of Constants, unless its output is known to be too large."""
+        try:
+            sources = [self.op.Constant(tensor, shared_memory=False) for tensor in tensors]
+            outputs = self.outputs(question, sources)
+            partial = [one.get_partial_shape() for one in outputs]
+            if not any(shape.is_dynamic for shape in partial):
+                names = self.names([self.kind(one) for one in outputs], question)
+                shapes = [tuple(int(size) for size in shape.to_shape()) for shape in partial]
+                check_size(list(zip(names, shapes)), question, given)
+            return self.made(outputs, [])
+        except OPENVINO_RAISES as error:
+            raise Told("refused", str(error)) from None
+
+    def names(self, own: list[str], question: Own) -> list[str]:
+        """Return convcheck's names of types, and OpenVINO's own where there is none."""
+        known = {entry["own"]: name for name, entry in question["types"].items()}
+        return [known.get(name, name) for name in own]
+
+    def run(self, request: Any, count: int, question: Own, given: list[Fed]) -> list[Made]:
+        """Run a request, and read its outputs."""
+        try:
+            request.start_async()
+            request.wait()
+        except OPENVINO_RAISES as error:
+            raise Told("refused", str(error)) from None
+        tensors = [request.get_output_tensor(index) for index in range(count)]
+        names = self.names([self.kind(one) for one in tensors], question)
+        shapes = [tuple(one.shape) for one in tensors]
+        check_size(list(zip(names, shapes)), question, given)
+        made = []
+        for tensor, name, shape in zip(tensors, names, shapes):
+            bits = question["types"][name]["bits"]
+            codes = unpacked(self.memory(tensor).copy(), bits, shape) if bits else tensor.str_data
+            made.append((name, shape, np.asarray(codes) if bits else np.asarray(codes, object)))
+        return made
+
+
+def openvino_modules() -> tuple[Any, Any, Any]:
+    """Import OpenVINO by its names, which were others before 2025."""
+    from importlib import import_module
+
+    try:
+        import_module("openvino.op")
+        top = "openvino"
+    except ImportError:
+        top = "openvino.runtime"
+    parts = (top, f"{top}.op", f"{top}.utils.node_factory")
+    return tuple(import_module(name) for name in parts)  # type: ignore[return-value]
+
+
+class TorchServer:
+    """PyTorch on the CPU: its functions, eager, on one thread."""
+
+    def __init__(self, variant: str) -> None:
+        if variant:
+            raise ValueError(f"torch has no variant {variant!r}")
+        import torch
+
+        self.torch = torch
+        torch.set_num_threads(1)
+        torch.from_numpy(np.ones(2, np.uint8)).numpy()  # whether it and numpy go together
+        self.name, self.version = "torch", f"{torch.__version__}, CPU, 1 thread"
+
+    def answer(self, question: Own, given: list[Fed]) -> list[Made]:
+        """Call the function of a request. What it has not is declined, what it raises refused."""
+        functions = {"to": self.to, "result_type": self.result_type, "arange": self.arange}
+        if question["function"] not in functions:
+            said = f"this server calls no {question['function']}"
+            raise Told("declined", said, missing=True)
+        tensors = [self.tensor(one) for one in given]
+        target = self.type_of(question["target"]) if question["target"] else None
+        try:
+            results = functions[question["function"]](tensors, target, question)
+        except NotImplementedError as error:
+            raise Told("declined", str(error), missing=True) from None
+        except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+            raise Told("refused", str(error)) from None
+        known = {entry["own"]: name for name, entry in question["types"].items()}
+        own = [str(one.dtype).rpartition(".")[2] for one in results]
+        names = [known.get(name, name) for name in own]
+        shapes = [tuple(one.shape) for one in results]
+        check_size(list(zip(names, shapes)), question, given)
+        return list(zip(names, shapes, map(self.codes, results)))
+
+    def type_of(self, name: str) -> Any:
+        """Return a type. Raises Told where this release has none such."""
+        found = getattr(self.torch, name, None)
+        if found is None:
+            raise Told("declined", f"torch has no type {name}", missing=True)
+        return found
+
+    def tensor(self, one: Fed) -> Any:
+        """View codes as a tensor; old releases have no unsigned types but that of a byte."""
+        codes = np.ascontiguousarray(one.codes).reshape(one.shape)
+        storage = np.uint8 if one.bits == 8 else f"i{one.bits // 8}"
+        return self.torch.from_numpy(codes.view(storage)).view(self.type_of(one.own))
+
+    def codes(self, tensor: Any) -> Codes:
+        """View a tensor's memory as codes."""
+        size = tensor.element_size()
+        storage = self.torch.uint8 if size == 1 else getattr(self.torch, f"int{8 * size}")
+        return tensor.contiguous().view(storage).numpy().view(f"u{size}")
+
+    def to(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
+        """Tensor.to: the first input as the type that is wanted."""
+        return [tensors[0].to(target)]
+
+    def result_type(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
+        """torch.result_type of two tensors, and both as that type."""
+        try:
+            common = self.torch.result_type(tensors[0], tensors[1])
+        except RuntimeError as error:  # no values were looked at
+            raise NotImplementedError(str(error)) from error
+        return [tensor.to(common) for tensor in tensors]
+
+    def arange(self, tensors: list[Any], target: Any, question: Own) -> list[Any]:
+        """torch.arange of Python numbers; a sequence that is too large has shapes and no values."""
+        start, stop, step = (tensor.item() for tensor in tensors)
+        try:
+            about = math.ceil(abs((stop - start) / step))
+        except (ValueError, OverflowError, ZeroDivisionError):  # NaN, infinity, step 0
+            about = 0
+        device = "meta" if about > question.get("limit", TOP) else "cpu"
+        return [self.torch.arange(start, stop, step, dtype=target, device=device)]
+
+
+RUNTIMES: dict[str, Callable[[str], Any]] = {
+    "ort": OrtServer,
+    "openvino": OpenVinoServer,
+    "torch": TorchServer,
+}
 
 
 def taken(pipe: IO[bytes], request: dict[str, Any]) -> list[bytes]:
