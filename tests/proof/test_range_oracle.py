@@ -76,7 +76,9 @@ def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
             codes.append(draw(st.integers(0, 2 ** WIDTHS[dtype.name] - 1)))
         elif isinstance(fmt, Float):
             digits, places = draw(st.integers(-999, 999)), draw(st.integers(-3, 4))
-            codes.append(code_of(fmt, f"{digits or 1}e{places - 3}")[0])
+            number = f"{digits or 1}e{places - 3}"
+            largest = f"{'-' if digits < 0 else ''}{fmt.max}"
+            codes.append(code_of(fmt, largest if abs(float(number)) > fmt.max else number)[0])
         else:
             low = -100 if fmt.signed else 0
             codes.append(draw(st.integers(low, 100)) & fmt.mask)
