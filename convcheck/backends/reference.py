@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -21,13 +22,13 @@ from convcheck.backends.protocol import (
     Refused,
     max_elements,
 )
-from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Bits, Codes, Float
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import run_program
-from convcheck.semantics.expected import EXACT, REFUSED, Reading
-from convcheck.semantics.expected_calls import CompiledCalls
+from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, Reading
+from convcheck.semantics.expected_calls import CompiledCalls, ExpectedOutput
 from convcheck.semantics.program import Program, compile_case
 
 KEPT = 1 << 12  # inputs of a case, of which it is kept what is expected
@@ -84,7 +85,7 @@ class Reference:
         reading = calls.expect(inputs).readings[0]
         if reading.pattern != EXACT:
             return Refused("the spec expects a refusal, or nothing")
-        arrays = tuple(due.codes.reshape(due.shape) for due in reading.outputs)
+        arrays = tuple(map(_answer_to, reading.outputs))
         return Outputs(arrays, tuple(due.dtype.name for due in reading.outputs))
 
     def _compile(self, case: Case) -> Program:
@@ -92,6 +93,15 @@ class Reference:
 
     def _compile_calls(self, case: Case) -> CompiledCalls:
         return compile_calls(self._catalog.specs[case.spec], case)
+
+
+def _answer_to(due: ExpectedOutput) -> Bits:
+    """Return codes that match an output: where any NaN does, the format's own."""
+    if not isinstance(due.dtype.format, Float):
+        return due.codes.reshape(due.shape)
+    nan, codes = due.dtype.format.nan_code, cast(Codes, due.codes)
+    found = np.where(due.patterns == ANY_NAN, codes.dtype.type(nan), codes)
+    return found.reshape(due.shape)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Codes, Float
 from convcheck.numerics.number import FAR, FINITE, INFINITY, NAN, Numbers, normalised
-from convcheck.numerics.rounding import MODES, Mode, round_to
+from convcheck.numerics.rounding import MODES, Mode, round_to, split
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -90,6 +90,25 @@ def divide(a: Numbers, b: Numbers) -> Numbers:
 def negate(x: Numbers) -> Numbers:
     """Return ``-x``; zeros and infinities change sign too."""
     return Numbers(x.kind, ~x.sign, x.exponent, x.significand, x.sticky)
+
+
+def rounded_whole(x: Numbers) -> Numbers:
+    """Return the nearest whole number, of two equally near the even one; -0 for what is negative
+    and rounds to zero. One of more than 53 bits is to odd at 53, so that it can be an operand.
+    """
+    exponent = np.clip(x.exponent, -2, 64)
+    drop = np.where(exponent > 52, 11, 63 - exponent)
+    even, odd = (split(x, drop, MODES[mode]) for mode in ("nearest-even", "odd"))
+    length, significand = normalised(np.where(exponent > 52, odd, even), 0)
+    finite = x.kind == FINITE
+    place = np.where(exponent > 52, x.exponent, length)
+    zero = significand == 0
+    return Numbers(
+        x.kind,
+        x.sign,
+        np.where(finite, np.where(zero, -FAR, place), x.exponent),
+        np.where(finite, significand, x.significand),
+    )
 
 
 def rounded_codes(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Codes:

@@ -96,7 +96,7 @@ class Rounded:
     beyond: Mask | None = None
 
 
-def _split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]:
+def split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]:
     """Drop the low `drop` bits (0 to 65) of each significand, rounding by `mode`."""
     shift = drop.view(np.uint64)
     kept = x.significand >> shift
@@ -115,7 +115,7 @@ def round_to(x: Numbers, fmt: Numeric, mode: Mode) -> Rounded:
     """Round every finite x to the grid of `fmt`; NaN gives an arbitrary magnitude."""
     if isinstance(fmt, Int | Bool):
         drop = np.clip(63 - x.exponent, 0, 65)
-        return Rounded(_split(x, drop, mode), x.exponent > 63)
+        return Rounded(split(x, drop, mode), x.exponent > 63)
     return Rounded(_float_magnitude(x, fmt, mode))
 
 
@@ -128,7 +128,7 @@ def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
     drop = unit - exponent
     drop += 63
     np.minimum(drop, 65, out=drop)
-    kept = _split(x, drop, mode)
+    kept = split(x, drop, mode)
     steps = (unit - lowest).view(np.uint64)
     steps <<= np.uint64(m)
     kept += steps

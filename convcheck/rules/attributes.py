@@ -9,11 +9,14 @@ from convcheck.rules.source import Node
 
 def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     """Return an attribute. Raises SpecError."""
-    node.only("type", "carries", "values", "default", "applies", "also")
+    node.only("type", "carries", "values", "default", "applies", "also", "by")
     kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
     carries = node.get("carries")
     values = tuple(_value(kind, e) for e in node.listed("values"))
-    if not carries and not values:
+    by = node.get("by")
+    if by and values:
+        raise by.error(f"{name} has values, too", "layouts give its values")
+    if not carries and not values and not by:
         raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
     default, applies = node.get("default"), node.get("applies")
     for value in node.listed("values"):
@@ -31,6 +34,7 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         TypeNames(context.types.names(applies.need("to"))) if applies else None,
         tuple(_asking(name, node, e, context) for e in node.listed("also")),
         node.place,
+        by is not None and bool(by.word(("layout",), "word")),
     )
 
 

@@ -12,7 +12,8 @@
     steps:
       names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
                                        # their inputs and then their lines, in their order
-      lines: {moved: {be: EXPRESSION, without: EXPRESSION}}
+      lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP]}}
+      refuses: unequal-types           # a question whose first two inputs have different types
       in: float32                      # every operation is rounded to that type
       once: [moved]                    # the line is rounded as a whole
       narrow: [moved]                  # its result is rounded to the type of the data
@@ -51,6 +52,7 @@ TYPES_AS = (
     "other-sign",
 )  # fmt: skip
 REFUSED, ACCEPTED = "refused", "accepted"
+UNEQUAL = "unequal-types"
 OPEN = "!"  # refused unless the attributes allow it
 
 
@@ -102,6 +104,8 @@ class LineEdit:
     be: Expression | None
     #: Where an input is left out.
     otherwise: Expression | None
+    #: What its result goes through.
+    through: tuple[Hop, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +130,8 @@ class StepsEdit:
     rounds: str
     #: A type that the output goes through on its way to that of the first input.
     cast: DType | None
+    #: Which questions are refused: '' or UNEQUAL.
+    refuses: str = ""
 
 
 @dataclass(frozen=True)
@@ -217,30 +223,33 @@ def _way(node: Node, names: Sequence[str], types: Types) -> WayEdit:
 
 
 def _steps(node: Node, types: Types) -> StepsEdit:
-    node.only("names", "lines", "in", "once", "narrow", "rounds", "cast")
+    node.only("names", "lines", "in", "once", "narrow", "rounds", "cast", "refuses")
+    refuses = node.get("refuses")
     names, within, lines = _names(node), node.get("in"), node.get("lines")
     if lines:
         lines.only(*names)
     return StepsEdit(
         names,
-        tuple((k, _line(v, names)) for k, v in lines.items().items()) if lines else (),
+        tuple((k, _line(v, names, types)) for k, v in lines.items().items()) if lines else (),
         types.types[within.word(tuple(types.types), "type")] if within else None,
         _lines(node, "once", names),
         _lines(node, "narrow", names),
         rounds.word(tuple(MODES), "rounding mode") if (rounds := node.get("rounds")) else "",
         types.types[cast.word(tuple(types.types), "type")] if (cast := node.get("cast")) else None,
+        refuses.word((UNEQUAL,), "word") if refuses else "",
     )
 
 
-def _line(node: Node, names: Sequence[str]) -> LineEdit:
-    node.only("be", "without")
+def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:
+    node.only("be", "without", "through")
+    hops = tuple(read_hop(entry, types) for entry in node.listed("through"))
     be, without = (
         parse_expression(part, names) if (part := node.get(key)) else None
         for key in ("be", "without")
     )
-    if be is None and without is None:
-        raise node.error("nothing differs from the rules", "be: EXPRESSION")
-    return LineEdit(be, without)
+    if be is None and without is None and not hops:
+        raise node.error("nothing differs from the rules", "be: EXPRESSION, or through: TYPE")
+    return LineEdit(be, without, hops)
 
 
 def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None:

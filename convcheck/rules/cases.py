@@ -31,6 +31,8 @@ def _outside(spec: Spec) -> Iterator[Case]:
 
 def count_cases(spec: Spec) -> int:
     """Return the number of a spec's cases, without making them."""
+    if any(layout.only for layout in spec.layouts):
+        return sum(1 for _ in cases(spec))
     ends = [spec.inputs[0][0], *(name for name, _ in spec.outputs)]
     counted: dict[tuple[str, ...], int] = {}  # by what the attributes depend on, as `_ends` says
     asked = 0
@@ -47,8 +49,16 @@ def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]
     for types in _bindings(spec):
         chosen = [*_attributes_of(spec, types)]
         for layout in spec.layouts or (None,):
-            for attributes, refusal in chosen:
-                yield types, layout, attributes, refusal
+            if layout is None or not layout.only or layout.is_asked_of(_variables(spec, types)):
+                own = layout.attributes if layout else ()
+                for attributes, refusal in chosen:
+                    yield types, layout, (*attributes, *own), refusal
+
+
+def _variables(spec: Spec, types: Types) -> dict[str, DType]:
+    """Return the types of the variables."""
+    tensors = (*spec.inputs, *spec.outputs)
+    return {variable: types[name] for name, variable in tensors if name in types}
 
 
 def make_case(
@@ -101,7 +111,12 @@ def _case(
     order = [a.name for a in spec.attributes]
     ordered = tuple(sorted(attributes, key=lambda item: order.index(item[0])))
     own = dict(attributes)
-    carried = tuple((a.name, a.kind) for a in spec.attributes if a.carries and a.name not in own)
+    given = layout.carried if layout else ()
+    carried = tuple(
+        (a.name, a.kind)
+        for a in spec.attributes
+        if a.carries and a.name not in own and (not a.by_layout or a.name in given)
+    )
     shapes = dict(layout.shapes) if layout else {}
     asked = [name for name, _ in spec.inputs if layout is None or name in shapes]
     inputs = tuple(types[name] for name in asked)
@@ -110,14 +125,16 @@ def _case(
         spec.id, spec.op, spec.version, inputs, outputs, ordered, carried, refusal,
         layout=layout.name if layout and len(spec.layouts) > 1 else "",
         ranks=tuple(len(shapes[name]) for name in asked) if layout else (),
-        bound=spec.outputs[0][1] in [variable for _, variable in spec.inputs],
+        bound=spec.outputs[0][1] in [variable for name, variable in spec.inputs if name in asked],
         shapes=spec.shapes,
     )  # fmt: skip
 
 
 def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
     return [
-        a for a in spec.attributes if not a.carries and (not outputs or a.applies_to(outputs[0]))
+        a
+        for a in spec.attributes
+        if not a.carries and not a.by_layout and (not outputs or a.applies_to(outputs[0]))
     ]
 
 

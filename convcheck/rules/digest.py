@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Set, ValuesView
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
 from convcheck.errors import Place
-from convcheck.rules.model import REAL, Cite, DType, Spec, TypeNames
+from convcheck.rules.model import LATER, REAL, Cite, DType, Spec, TypeNames
 
 _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
@@ -45,13 +45,22 @@ def _parts(value: object) -> Mapping[str, object] | None:
         return {str(k): v for k, v in value.items()}
     if not is_dataclass(value):
         return None
-    found = {name: getattr(value, name) for name in _names(value.__class__)}
+    found = {
+        name: part
+        for name, absent in _names(value.__class__)
+        if (part := getattr(value, name)) != absent
+    }
     return {k: v for k, v in found.items() if not isinstance(v, Cite | Place)}
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in _TELLS)
+def _names(kind: Any) -> tuple[tuple[str, object], ...]:
+    """Return the names of fields, each with the value of which a digest does not tell."""
+    return tuple(
+        (field.name, field.default if field.metadata == LATER else MISSING)
+        for field in fields(kind)
+        if field.name not in _TELLS
+    )
 
 
 def _types(value: object) -> Iterator[DType]:

@@ -24,6 +24,7 @@ FUNCTIONS = {
     "ceil": 1,
     "floor": 1,
     "abs": 1,
+    "round": 1,
     "max": 2,
 }  # name of a function, which is its operation -> arguments
 _BINARY: Mapping[type[ast.operator], str] = {
@@ -35,7 +36,7 @@ _BINARY: Mapping[type[ast.operator], str] = {
 _LONGEST = 300  # characters
 _DEEPEST = 12
 _LARGEST = 1 << 64
-_KNOWN = "names, whole numbers, + - * / and ceil(x), floor(x), abs(x), max(x, y)"
+_KNOWN = "names, whole numbers, + - * /, ceil(x), floor(x), round(x), abs(x), max(x, y)"
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Expression:
     """A node of an expression.
 
     `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type's name
-    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, max; `parts`
-    are the operands in order.
+    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, round, max;
+    `parts` are the operands in order.
     """
 
     operation: str
@@ -70,7 +71,8 @@ def parse_expression(
 
     Raises SpecError, with the file and line of a Node, for a name that is not among them, for
     everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``,
-    ``floor``, ``abs`` or ``max``, and for text longer or nested deeper than any rule needs.
+    ``floor``, ``round``, ``abs`` or ``max``, and for text longer or nested deeper than any rule
+    needs.
     """
     text = source if isinstance(source, str) else source.text()
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)

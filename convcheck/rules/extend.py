@@ -1,6 +1,7 @@
 """`extends`: a version file states only what changed. Merging happens on nodes, places kept.
 
-Mappings merge key by key, and so does a formula, whose rules and conditions merge as rules do;
+Mappings merge key by key, and so do steps and a formula, whose rules and conditions merge as rules
+do; layouts and attributes are added, changed and removed by their names;
 lists of types grow by `add` and shrink by `remove`; a rule with the name of a parent's rule changes
 the keys that it states, a new rule goes to the end, or `before:` or `after:` the rule it names, and
 so it is with what `outside` has.
@@ -29,16 +30,20 @@ def extend(parent: Node, child: Node) -> Node:
             *_MERGED,
             "types",
             "attributes",
+            "layouts",
             "rules",
             "outside",
             "notes",
             "formula",
+            "steps",
         ):
             entries[key] = node
         elif key == "types":
             entries[key] = _types(before, node)
         elif key == "attributes":
             entries[key] = _attributes(before, node)
+        elif key == "layouts":
+            entries[key] = _layouts(before, node)
         elif key in ("rules", "outside"):
             entries[key] = _rules(before, node)
         elif key == "notes":
@@ -115,14 +120,24 @@ def _changed(before: Node, node: Node, verb: str) -> Node:
     return replace(before, value=[e for e in before.elements() if e.text() not in gone])
 
 
-def _attributes(before: Node, node: Node) -> Node:
-    entries = dict(before.items())
-    changes = dict(node.items())
+def _layouts(before: Node, node: Node) -> Node:
+    entries, changes = _without_names(before, node, "layout")
+    return replace(node, value={**entries, **changes})
+
+
+def _without_names(before: Node, node: Node, what: str) -> tuple[dict[str, Node], dict[str, Node]]:
+    """Return the parent's entries without those that a child removes, and what it changes."""
+    entries, changes = dict(before.items()), dict(node.items())
     for gone in changes.pop("remove", replace(node, value=[])).elements():
         if gone.text() not in entries:
-            said = f"the parent has no attribute {gone.text()!r}"
+            said = f"the parent has no {what} {gone.text()!r}"
             raise gone.error(said, meant(gone.text(), entries))
         del entries[gone.text()]
+    return entries, changes
+
+
+def _attributes(before: Node, node: Node) -> Node:
+    entries, changes = _without_names(before, node, "attribute")
     for name, attribute in changes.items():
         entries[name] = _update(entries[name], attribute) if name in entries else attribute
     return replace(node, value=entries)

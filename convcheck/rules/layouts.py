@@ -6,23 +6,53 @@ import re
 from collections.abc import Sequence
 
 from convcheck.rules.cases import OUTPUT
-from convcheck.rules.model import Layout
+from convcheck.rules.model import Attribute, Layout, TypeNames, Value
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
+Only = tuple[tuple[str, TypeNames | str], ...]
 
-def read_layouts(node: Node | None, inputs: Sequence[str]) -> tuple[Layout, ...]:
-    """Return the layouts of a whole call's inputs. Raises SpecError for an unknown input."""
+
+def read_layouts(
+    node: Node | None,
+    inputs: Sequence[str],
+    attributes: Sequence[Attribute],
+    variables: Sequence[str],
+    types: Types,
+) -> tuple[Layout, ...]:
+    """Return the layouts of a whole call's inputs. `attributes` are the operator's, `variables`
+    its type variables. Raises SpecError for an unknown input, attribute or variable.
+    """
+    stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
     for name, entry in node.items().items() if node else ():
         if not re.fullmatch(r"[a-z0-9-]+", name):
             raise entry.error(f"{name!r} cannot stand in an id", "lower-case letters and -")
-        entry.only(*inputs)
+        entry.only(*inputs, *stated, *(["only"] if variables else []))
         shapes = ((i, entry.get(i)) for i in inputs)
         dims = tuple((i, tuple(_dim(e) for e in d.elements())) for i, d in shapes if d)
-        layouts.append(Layout(name, dims, entry.place))
+        own = [(attribute, said) for k, attribute in stated.items() if (said := entry.get(k))]
+        layouts.append(Layout(
+            name, dims, entry.place,
+            tuple((a.name, _value(a, said)) for a, said in own if not a.carries),
+            tuple(a.name for a, said in own if a.carries and said.word(("given",), "word")),
+            tuple(_only(e, variables, types) for e in entry.listed("only")),
+        ))  # fmt: skip
     return tuple(layouts)
+
+
+def _value(attribute: Attribute, node: Node) -> Value:
+    return node.integer() if attribute.kind == "int" else node.text()
+
+
+def _only(node: Node, variables: Sequence[str], types: Types) -> Only:
+    """Return what one entry of `only` says of type variables."""
+    node.only(*variables)
+    return tuple(
+        (name, said.text() if said.value in variables else TypeNames(types.names(said)))
+        for name, said in node.items().items()
+    )
 
 
 def _dim(node: Node) -> str:

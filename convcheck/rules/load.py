@@ -294,6 +294,8 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
     )  # fmt: skip
     shape = node.need("shape", "cite the sentence on the output's shape")
     inputs = _pairs(node.need("inputs"))
+    variables = _type_lists(node.need("types"), types)
+    known = tuple(read_attribute(n, a, context) for n, a in attributes.items())
     spec = Spec(
         id=_id(node),
         op=_op(node),
@@ -302,23 +304,27 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         sources=sources,
         glosses={sentence: gloss.place for sentence, gloss in glosses.items()},
         output_cite=read_cite(shape.need("cite"), context),
-        types=_type_lists(node.need("types"), types),
+        types=variables,
         inputs=inputs,
         outputs=_pairs(node.need("outputs")),
-        attributes=tuple(read_attribute(n, a, context) for n, a in attributes.items()),
+        attributes=known,
         literals=read_spellings(node.get("literals")),
         rules=read_all(lambda rule: read_rule(rule, context), rules_of(node)),
         body=read_body(node, context),
         notes=_words(node, "notes"),
         place=node.place,
         likes=_words(node, "type-only"),
-        layouts=read_layouts(node.get("layouts"), [name for name, _ in inputs]),
+        layouts=read_layouts(node.get("layouts"), [*dict(inputs)], known, [*variables], types),
         combinations=read_combinations(node.get("combinations"), len(inputs), types),
         pairs=read_pairs(node.get("pairs"), context),
         shapes=read_shapes(shape, context),
         outside=read_uncovered(node, context),
         calls=read_functions(node.get("calls"), context),
     )
+    return _checked(spec, node, types)
+
+
+def _checked(spec: Spec, node: Node, types: Types) -> Spec:
     _check_rule_names(spec)
     check_spec(spec, node, types)
     return spec

@@ -32,6 +32,7 @@ Attributes = tuple[tuple[str, Value], ...]
 PARAPHRASE = "in our words: "  # how a sentence that is no quotation begins
 DEFAULT = "default"  # the value of an attribute that is left out
 _VERSIONED = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")  # a spec's id
+LATER = {"later": True}  # of a field that few specs have: not in the digest of the others
 REAL = "real"  # the pseudo-type of a text or bool that goes on as the number it denotes
 
 
@@ -168,6 +169,8 @@ class Attribute:
     #: What is asked besides its values, or where it does not apply.
     also: tuple[Asking, ...]
     place: Place
+    #: Whether layouts give its values, and it is not set where they do not.
+    by_layout: bool = field(default=False, metadata=LATER)
 
     def applies_to(self, target: DType) -> bool:
         """Return whether the attribute applies to a destination."""
@@ -226,6 +229,25 @@ class Layout:
     #: Input -> its dimensions.
     shapes: tuple[tuple[str, tuple[str, ...]], ...]
     place: Place
+    #: Attributes with their values in this layout.
+    attributes: Attributes = field(default=(), metadata=LATER)
+    #: Attributes that carry the output's type and are given in this layout.
+    carried: tuple[str, ...] = field(default=(), metadata=LATER)
+    #: Type variable -> the types with which it is asked, or another variable, whose type it has
+    #: then. One of these has to hold; () for all types.
+    only: tuple[tuple[tuple[str, TypeNames | str], ...], ...] = field(default=(), metadata=LATER)
+
+    def is_asked_of(self, types: Mapping[str, DType]) -> bool:
+        """Return whether it is asked of the types of variables."""
+        return not self.only or any(
+            all(
+                types[name].name in wanted
+                if isinstance(wanted, TypeNames)
+                else types[name] == types[wanted]
+                for name, wanted in one
+            )
+            for one in self.only
+        )
 
 
 @dataclass(frozen=True)

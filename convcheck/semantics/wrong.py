@@ -43,12 +43,14 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
     return None if alike(program, right_program(spec, case)) else program
 
 
-def compile_edited(spec: Spec, source: DType, target: DType, causes: Sequence[Cause]) -> Program:
-    """Return the conversion of one type to another by rules that causes have edited. Raises
-    SpecError where the destination cannot hold what they give.
+def compile_edited(
+    spec: Spec, source: DType, target: DType, causes: Sequence[Cause], attributes: Words = ()
+) -> Program:
+    """Return the conversion of one type to another by rules that causes have edited, under
+    attribute values. Raises SpecError where the destination cannot hold what they give.
     """
     above, below = _edited(spec, tuple(causes))
-    return compile_untold(above, source, target, (), below)
+    return compile_untold(above, source, target, attributes, below)
 
 
 @lru_cache(_KEPT)

@@ -52,10 +52,29 @@ SHOWING = {
         "openvino.Range-4/float32-float32-float32-to-int32",
         INT32, "onnx.Range-11/int64-int64-int64", INT64,
     ),
-    "steps": tuple(
-        f"openvino.FakeConvert-13/{types}/scalar{shift}/destination_type={to}"
-        for types, shift in (("float32-float32-float32", "-shift"), ("float16-float16", ""))
-        for to in ("f8e4m3", "f8e5m2")
+    "steps": (
+        *(
+            f"openvino.FakeConvert-13/{types}/scalar{shift}/destination_type={to}"
+            for types, shift in (("float32-float32-float32", "-shift"), ("float16-float16", ""))
+            for to in ("f8e4m3", "f8e5m2")
+        ),
+        *(
+            f"onnx.QuantizeLinear-{version}/{types}/{layout}"
+            for version, types, layout in (
+                *((23, f"float32-float32-{to}", "tensor")
+                  for to in ("int8", "uint8", "int16", "uint16", "int4", "uint4")),
+                (23, "float16-float16-int8", "tensor"), (23, "float32-float16-int8", "tensor"),
+                (23, "float32-float32-int8", "in-float16/precision=10"),
+                (25, "float32-float32-int2", "tensor"), (25, "float32-float32-uint2", "tensor"),
+            )
+        ),
+        *(
+            f"onnx.DequantizeLinear-23/{types}/tensor"
+            for types in (
+                "int8-float32-int8-to-float32", "int16-float32-int16-to-float32",
+                "uint8-float16-uint8-to-float16",
+            )
+        ),
     ),
     "matrix": (
         *(f"{PROMOTION}/{pair}/{layout}/{flags}"

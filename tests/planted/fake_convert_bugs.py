@@ -52,7 +52,7 @@ class Bugged(CompiledSteps):
     after: After = lambda codes, fmt: codes
 
     def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        source, target = reading.type_for(self.data), target_of(line, self.case)
+        source, target = self.taken_as(line, reading), target_of(line, self.case)
         assert isinstance(source.format, Float)
         assert isinstance(target.format, Float)
         bits = rounded_codes(self.before(run.values[line.source]), source.format)

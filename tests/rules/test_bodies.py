@@ -234,11 +234,11 @@ REFUSED = {
         ),
         "int types": (
             "types: {T: [float16, float32]}", "types: {T: [float16, int8]}",
-            "steps work on floats only, int8 is none", 8,
+            "a computed output is a float, int8 is none", 8,
         ),
         "string types": (
             "types: {T: [float16, float32]}", "types: {T: [float16, string]}",
-            "steps work on floats only, string is none", 8,
+            "steps work on numbers only, string is none", 8,
         ),
         "layout outside unknown": (
             "  zero: either-sign",

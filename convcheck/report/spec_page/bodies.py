@@ -182,12 +182,18 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     steps = spec.body_as(Steps)
     yield StyledText()
     yield from _titled("steps", steps.place, width)
-    for one in steps.lines:
-        yield from _line(one, width)
+    for line in steps.lines:
+        yield from _line(line, width)
     yield StyledText()
     yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
     if steps.agreed != steps.level:
         yield from field("", f"{steps.agreed}, where readings round and agree", width)
+    if steps.along:
+        block = f", each element repeated as {steps.along.block} says" if steps.along.block else ""
+        yield from field("  along", f"a vector goes along {steps.along.axis}{block}", width)
+    for one in steps.undefined:
+        yield from field("  undefined", f"{one.input} {one.condition}: {one.name}", width)
+        yield from field("", quoted(spec, one.cite), width)
     if steps.free_zero:
         yield from field("  zero", "an output that is zero has either sign", width)
     if steps.free_rest:
@@ -207,14 +213,24 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
 
 def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
     if line.be is None:
+        by = f"by rule {line.rule}" if line.rule else "by the rules"
         to = ", ".join(f"{value}{GLUE}is{GLUE}{target}" for value, target in line.targets)
-        said = f"{line.source} converted by rule {line.rule}, to what {line.to} names: {to}"
+        named = f"to what {line.to} names: {to}" if line.to else "to the type of the output"
+        said = f"{line.source} converted {by}, {named}"
     else:
-        said = expression_text(line.be)
+        said = expression_text(line.be) + (", and nothing of it is rounded" if line.exact else "")
     yield from field(f"  {line.name}", said, width)
+    if line.elsewhere:
+        other = expression_text(line.elsewhere)
+        yield from field("", f"where the output is none of {_listed(line)}: {other}", width)
     if line.needs:
         other = expression_text(line.otherwise) if line.otherwise else "nothing"
         yield from field("", f"without {line.needs}: {other}", width)
+
+
+def _listed(line: StepsLine) -> str:
+    """Name the outputs that an expression is for."""
+    return ", ".join(sorted(line.only or ()))
 
 
 def _reading(spec: Spec, reading: StepsReading, width: int) -> Iterator[StyledText]:
@@ -228,6 +244,14 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
     if reading.within:
         pairs = ", ".join(f"{source}:{GLUE}{target}" for source, target in reading.within)
         yield f"operations in a wider type ({pairs})"
+    if reading.exact or reading.fixed or reading.of:
+        of = f"in the type of {reading.of}" if reading.of else ""
+        yield of or (f"in {reading.fixed}" if reading.fixed else "exactly")
+    if reading.by:
+        types = ", ".join(f"{value}:{GLUE}{target}" for value, target in reading.named)
+        yield f"where {reading.by} is given, in the type that it names ({types})"
+    if reading.operands:
+        yield f"rounded to that type first: {', '.join(reading.operands)}"
     if reading.once:
         yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
     if reading.narrow:

@@ -4,22 +4,33 @@
       lines:
         - {let: NAME, be: EXPRESSION}
         - {let: NAME, be: EXPRESSION, with: INPUT, without: EXPRESSION}
+        - {let: NAME, be: EXPRESSION, for: TYPES, else: EXPRESSION, exact: yes}
         - {let: NAME, convert: NAME, by: RULE, to: {ATTRIBUTE: {VALUE: TYPE}}}
+        - {let: NAME, convert: NAME, to: output, as: TYPE}
       readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], cite: …}]
+      along: {axis: ATTRIBUTE, block: ATTRIBUTE}
+      undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, cite: …}]
+      back: EXPRESSION
 
-The last line is the output. `with` names an input that a question may leave out. A reading says
-where results are rounded: by default after each operation, to the type of the first input; `in`
-names a wider type by that type; `once` lines whose expression is rounded as a whole; `narrow`
-lines whose result is rounded to the type of the first input all the same.
+The last line is the output. `with` names an input that a question may leave out, `for` the outputs
+that an expression is for; nothing of an `exact` line is rounded. A conversion is by one rule, or by
+all of them; what it gets is first taken `as` a type. A reading says where results are rounded: by
+default after each operation, to the type of the first input; `in` names another type, by that
+type, by an attribute's value, as that of an input or of the output, or says that nothing is
+rounded; `once` lines whose expression is rounded as a whole; `narrow` lines whose result is rounded
+to the type of the first input all the same; `operands` inputs that are rounded first. `along` names
+the attributes that say which axis of the first input a vector goes along, and how often each
+element of a tensor of its rank is repeated there. `back` is the first input that brings the last
+line, which is named like the output, to a value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Float
+from convcheck.numerics.format import Float, Int
 from convcheck.rules.body.call_checks import (
     check_layouts,
     check_numbers,
@@ -28,7 +39,10 @@ from convcheck.rules.body.call_checks import (
 )
 from convcheck.rules.context import Context, read_cite, read_level
 from convcheck.rules.expression import Expression, parse_expression
+from convcheck.rules.hop import Hop
 from convcheck.rules.model import (
+    DEFAULT,
+    LATER,
     Attributes,
     Body,
     Case,
@@ -43,6 +57,9 @@ from convcheck.rules.model import (
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
+CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")
+OUTPUT, EXACTLY = "output", "exact"
+_TO = "output, or {ATTRIBUTE: {VALUE: TYPE}}"
 Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
 Sizes = tuple[int, ...]
 
@@ -67,6 +84,27 @@ class StepsLine:
     #: Values of that attribute -> types.
     targets: tuple[tuple[str, DType], ...]
     place: Place
+    #: The outputs that the expression is for, None for all.
+    only: TypeNames | None = field(default=None, metadata=LATER)
+    #: The expression for other outputs.
+    elsewhere: Expression | None = field(default=None, metadata=LATER)
+    #: Whether nothing of it is rounded.
+    exact: bool = field(default=False, metadata=LATER)
+    #: What a value to convert is taken as, to odd where it is between two values of that type;
+    #: None for the type that the reading calculates in.
+    taken_as: DType | None = field(default=None, metadata=LATER)
+    #: What its result goes through, by a cause alone.
+    through: tuple[Hop, ...] = field(default=(), metadata=LATER)
+
+    def for_output(self, output: DType, *, given: bool) -> StepsLine:
+        """Return the line of a question: for one type of the output, and with the input that it
+        needs or without it.
+        """
+        if self.be is None:
+            return self
+        if self.only is not None and output.name not in self.only:
+            return replace(self, be=self.elsewhere, needs="", exact=False, only=None)
+        return replace(self, be=self.be if given else self.otherwise, needs="", only=None)
 
 
 @dataclass(frozen=True)
@@ -82,10 +120,67 @@ class StepsReading:
     narrow: frozenset[str]
     cite: Cite
     place: Place
+    #: The type in which operations are done whatever the types are.
+    fixed: DType | None = field(default=None, metadata=LATER)
+    #: Whether they are done exactly.
+    exact: bool = field(default=False, metadata=LATER)
+    #: The input, or the output, in whose type they are done; '' for the first input.
+    of: str = field(default="", metadata=LATER)
+    #: The attribute whose value names the type in which they are done, where it is given.
+    by: str = field(default="", metadata=LATER)
+    #: Values of that attribute -> types.
+    named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
+    #: The inputs that are rounded to that type first.
+    operands: tuple[str, ...] = field(default=(), metadata=LATER)
 
-    def type_for(self, data: DType) -> DType:
-        """Return the type in which operations are done for a type of the first input."""
+    def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
+        """Return the type in which operations are done, None where they are exact. `types` are
+        those of the inputs and the output by name.
+        """
+        value = case.attribute(self.by) if self.by else None
+        if value is not None and value != DEFAULT:
+            return dict(self.named)[str(value)]
+        if self.exact or self.fixed:
+            return self.fixed
+        data = types[self.of] if self.of else case.inputs[0]
         return dict(self.within).get(data.name, data)
+
+
+@dataclass(frozen=True)
+class OpenElements:
+    """Elements of which a text leaves open what they become: by the value of an input there."""
+
+    name: str
+    input: str
+    #: One of CONDITIONS.
+    condition: str
+    #: An input or the output -> the types that it has; it is said of no question without it.
+    where: tuple[tuple[str, TypeNames], ...]
+    cite: Cite
+    place: Place
+
+    def is_said_of(self, types: Mapping[str, DType]) -> bool:
+        """Return whether it is said of a question; `types` are those of its inputs and output."""
+        return self.input in types and all(
+            name in types and types[name].name in known for name, known in self.where
+        )
+
+
+@dataclass(frozen=True)
+class Along:
+    """How the tensors after the first meet it: the attributes that say so."""
+
+    #: The attribute that names an axis of the first input.
+    axis: str
+    #: Its value where it is left out.
+    default: int
+    #: The attribute that says how often each element is repeated there, '' for none.
+    block: str
+
+    def of(self, attributes: Attributes) -> tuple[int, int]:
+        """Return the axis and the size of a block, 0 for no blocks, under attribute values."""
+        said = {name: value for name, value in attributes if value != DEFAULT}
+        return int(said.get(self.axis, self.default)), int(said.get(self.block, 0))
 
 
 @dataclass(frozen=True)
@@ -117,8 +212,8 @@ class Outside:
 class StepsExample:
     """An example: inputs as words, or their shapes alone; what they give, as words or a shape."""
 
-    #: The name of the first input's type.
-    type: str
+    #: The names of the inputs' types; of the first alone, where it tells the others.
+    types: tuple[str, ...]
     #: The layout's name.
     layout: str
     attributes: Attributes
@@ -128,6 +223,8 @@ class StepsExample:
     #: The output's elements as words, or its dimensions.
     gives: tuple[str, ...]
     place: Place
+    #: The name of the output's type, '' where the inputs tell it.
+    to: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,6 +254,12 @@ class Steps(Body):
     #: Examples of the text, or worked out by hand.
     examples: tuple[StepsExample, ...]
     place: Place
+    #: Elements that a text leaves open.
+    undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
+    #: How tensors meet the first one, None where they broadcast to it.
+    along: Along | None = field(default=None, metadata=LATER)
+    #: The first input that brings the last line to a value; None where the lines tell it.
+    back: Expression | None = field(default=None, metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:
         """Check that lines of floats lead to one output, in layouts that broadcast."""
@@ -176,13 +279,40 @@ class Steps(Body):
         outside = {name for entry in self.outside for name in entry.layouts}
         for layout in spec.layouts:
             if layout.name not in outside:
-                _broadcasts(layout, node.need("layouts").need(layout.name))
+                _meets(layout, node.need("layouts").need(layout.name), self.along)
+        computed = {variable for _, variable in spec.outputs} if self.lines[-1].be else set()
         for variable, listed in spec.types.items():
             for dtype in listed:
-                if not isinstance(dtype.format, Float):
-                    raise wrong_type(node, variable, dtype, "steps work on floats only")
+                if not isinstance(dtype.format, Float | Int):
+                    raise wrong_type(node, variable, dtype, "steps work on numbers only")
+                if variable in computed and isinstance(dtype.format, Int):
+                    raise wrong_type(node, variable, dtype, "a computed output is a float")
         rows = (*body.listed("ask"), *body.listed("ask-a-little"))
         check_numbers((word for row in rows for word in row.items().values()), types)
+
+
+def _meets(layout: Layout, at: Node, along: Along | None) -> None:
+    """Refuse a layout in which an input cannot be brought to the shape of the first one."""
+    if along is None:
+        _broadcasts(layout, at)
+        return
+    (first, shape), *others = layout.shapes
+    axis, block = along.of(layout.attributes)
+    for name, dims in others:
+        wanted: tuple[str, ...] = ()
+        if len(dims) == 1 and -len(shape) <= axis < len(shape):
+            wanted = (shape[axis],)
+        elif block and len(dims) == len(shape):
+            wanted = (*shape[:axis], _blocks(shape[axis], block), *shape[axis % len(shape) + 1 :])
+        if dims != wanted:
+            raise at.need(name).error(
+                f"{name} does not meet {first} along axis {axis}", f"[{', '.join(wanted)}]"
+            )
+
+
+def _blocks(size: str, block: int) -> str:
+    """Return how many blocks an axis has; '?' for a letter, which no layout may have there."""
+    return str(-(-int(size) // block)) if size.isdigit() else "?"
 
 
 def _broadcasts(layout: Layout, at: Node) -> None:
@@ -203,14 +333,16 @@ def read_steps(node: Node, context: Context) -> Steps:
     body = node.need("steps")
     body.only(
         "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
-        "ask-a-little",
+        "ask-a-little", "along", "undefined", "back",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
     lines = _lines(body.need("lines"), inputs, context)
     names = [line.name for line in lines]
+    ends = [*inputs, *node.need("outputs").items()]
+    back, along = body.get("back"), body.get("along")
     return Steps(
         lines=lines,
-        readings=tuple(_reading(e, names, context) for e in body.need("readings").elements()),
+        readings=tuple(_reading(e, names, ends, context) for e in body.need("readings").elements()),
         level=read_level(level),
         agreed=read_level(agreed or level),
         cite=read_cite(body.need("cite"), context),
@@ -221,7 +353,42 @@ def read_steps(node: Node, context: Context) -> Steps:
         ask_little=tuple(_words(e, inputs[1:]) for e in body.listed("ask-a-little")),
         examples=tuple(_example(e, inputs, context) for e in node.listed("examples")),
         place=body.place,
+        undefined=tuple(_undefined(e, inputs, ends, context) for e in body.listed("undefined")),
+        along=_along(along, node) if along else None,
+        back=parse_expression(back, [*inputs[1:], names[-1]]) if back else None,
     )
+
+
+def _undefined(
+    node: Node, inputs: Sequence[str], ends: Sequence[str], context: Context
+) -> OpenElements:
+    node.only("name", "when", "where", "cite")
+    when, where = node.need("when", f"INPUT {CONDITIONS[0]}"), node.get("where")
+    if where:
+        where.only(*ends)
+    name, _, condition = when.text().partition(" ")
+    if name not in inputs or condition not in CONDITIONS:
+        raise when.error(
+            f"unknown condition {when.text()!r}", f"INPUT, then one of {', '.join(CONDITIONS)}"
+        )
+    return OpenElements(
+        node.need("name").text(), name, condition,
+        tuple(
+            (key, TypeNames(context.types.names(known)))
+            for key, known in (where.items().items() if where else ())
+        ),
+        read_cite(node.need("cite"), context), node.place,
+    )  # fmt: skip
+
+
+def _along(node: Node, root: Node) -> Along:
+    """Return the attributes that say how tensors meet the first input, which layouts give."""
+    node.only("axis", "block")
+    attributes = root.need("attributes", "attributes: {AXIS: {type: int, by: layout, default: 0}}")
+    axis, block = node.need("axis").word(tuple(attributes.items()), "attribute"), node.get("block")
+    default = attributes.need(axis).need("default", "the axis where the attribute is left out")
+    name = block.word(tuple(attributes.items()), "attribute") if block else ""
+    return Along(axis, default.integer(), name)
 
 
 def _choice(node: Node, key: str, no: str, yes: str) -> bool:
@@ -245,40 +412,57 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
     name = node.need("let", "the name of the line").text()
     if node.get("convert"):
         return _conversion(node, name, known, context)
-    node.only("let", "be", "with", "without")
+    node.only("let", "be", "with", "without", "for", "else", "exact")
     needs, without = node.get("with"), node.get("without")
+    only, elsewhere, exact = node.get("for"), node.get("else"), node.get("exact")
+    if (only is None) != (elsewhere is None):
+        raise node.error("`for` and `else` go together", "for: TYPES, else: EXPRESSION")
     if (needs is None) != (without is None):
         raise node.error("`with` and `without` go together", "with: INPUT, without: EXPRESSION")
     extra = [needs.word(tuple(inputs), "input")] if needs else []
     be = parse_expression(node.need("be"), [*known, *extra])
     otherwise = parse_expression(without, known) if without else None
-    return StepsLine(name, be, "".join(extra), otherwise, "", "", "", (), node.place)
+    return StepsLine(
+        name, be, "".join(extra), otherwise, "", "", "", (), node.place,
+        TypeNames(context.types.names(only)) if only else None,
+        parse_expression(elsewhere, known) if elsewhere else None,
+        exact is not None and bool(exact.word(("yes",), "word")),
+    )  # fmt: skip
 
 
 def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> StepsLine:
-    node.only("let", "convert", "by", "to")
+    node.only("let", "convert", "by", "to", "as")
     source = node.need("convert").word(tuple(known), "name")
-    rule = node.need("by", "the rule that converts").text()
-    to = node.need("to", "{ATTRIBUTE: {VALUE: TYPE}}")
+    to, by, taken_as = node.need("to", _TO), node.get("by"), node.get("as")
+    kind = _type(taken_as, context) if taken_as else None
+    rule = by.text() if by else ""
+    if to.value == OUTPUT:
+        return StepsLine(name, None, "", None, source, rule, "", (), node.place, taken_as=kind)
     if len(to.items()) != 1:
-        raise to.error("one attribute names the type", "{ATTRIBUTE: {VALUE: TYPE}}")
+        raise to.error("one attribute names the type", _TO)
     to.only(*context.attributes)
     [(attribute, types)] = to.items().items()
     types.only(*context.attributes[attribute])
     targets = tuple((value, _type(t, context)) for value, t in types.items().items())
-    return StepsLine(name, None, "", None, source, rule, attribute, targets, node.place)
+    return StepsLine(
+        name, None, "", None, source, rule, attribute, targets, node.place, taken_as=kind
+    )
 
 
 def _type(node: Node, context: Context) -> DType:
     return context.types.types[node.word(tuple(context.types.types), "type")]
 
 
-def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading:
-    node.only("name", "in", "once", "narrow", "cite")
-    within = node.get("in")
-    if within:
+def _reading(
+    node: Node, lines: Sequence[str], ends: Sequence[str], context: Context
+) -> StepsReading:
+    node.only("name", "in", "of", "by", "operands", "once", "narrow", "cite")
+    within, of, by = (node.get(key) for key in ("in", "of", "by"))
+    word = within.value if within and isinstance(within.value, str) else ""
+    if within and not word:
         within.only(*context.types.types)
-    types = within.items().items() if within else ()
+    types = within.items().items() if within and not word else ()
+    attribute, named = _named(by, context) if by else ("", ())
     return StepsReading(
         node.need("name").text(),
         tuple((source, _type(target, context)) for source, target in types),
@@ -286,7 +470,19 @@ def _reading(node: Node, lines: Sequence[str], context: Context) -> StepsReading
         frozenset(e.word(tuple(lines), "line") for e in node.listed("narrow")),
         read_cite(node.need("cite", "the sentence that the reading rests on"), context),
         node.place,
+        _type(within, context) if within and word and word != EXACTLY else None,
+        word == EXACTLY,
+        of.word(tuple(ends), "input or output") if of else "",
+        attribute,
+        named,
+        tuple(e.word(tuple(ends[:-1]), "input") for e in node.listed("operands")),
     )
+
+
+def _named(node: Node, context: Context) -> tuple[str, tuple[tuple[str, DType], ...]]:
+    """Return an attribute, and the types that its values name."""
+    [(name, types)] = node.items().items()
+    return name, tuple((value, _type(t, context)) for value, t in types.items().items())
 
 
 def _outside(node: Node, context: Context) -> Outside:
@@ -313,13 +509,15 @@ def _words(node: Node, inputs: Sequence[str]) -> Words:
 
 
 def _example(node: Node, inputs: Sequence[str], context: Context) -> StepsExample:
-    node.only("type", "layout", "shapes", "values", "gives", *context.attributes)
+    node.only("type", "to", "layout", "shapes", "values", "gives", *context.attributes)
     attributes: list[tuple[str, Value]] = [
-        (name, node.need(name).word(values, f"value of {name}"))
+        (name, said.word(values, f"value of {name}"))
         for name, values in context.attributes.items()
+        if (said := node.get(name))
     ]
+    to = node.get("to")
     return StepsExample(
-        _type(node.need("type"), context).name,
+        tuple(_type(e, context).name for e in node.need("type").elements()),
         node.need("layout").text(),
         tuple(attributes),
         tuple((name, _sizes(e)) for name, e in _by_input(node, "shapes", inputs)),
@@ -328,6 +526,7 @@ def _example(node: Node, inputs: Sequence[str], context: Context) -> StepsExampl
         ),
         _texts(node.need("gives")),
         node.place,
+        _type(to, context).name if to else "",
     )
 
 

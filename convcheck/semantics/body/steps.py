@@ -6,8 +6,9 @@ once; conversions are run by the rule that the spec names for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -16,14 +17,17 @@ from numpy.typing import NDArray
 from convcheck.errors import Place, SpecError
 from convcheck.numerics import arithmetic
 from convcheck.numerics.arithmetic import rounded, rounded_codes, take
-from convcheck.numerics.codec import decode
+from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Int
-from convcheck.numerics.number import Numbers
+from convcheck.numerics.number import FINITE, NAN, Numbers
+from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
-from convcheck.rules.expression import Expression, compute
+from convcheck.rules.expression import Expression, compute, names_in
+from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
+    ANY_NAN,
     ANY_ZERO,
     EXACT,
     UNDEFINED,
@@ -32,8 +36,10 @@ from convcheck.semantics.expected import (
     decision_of,
 )
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Program, compile_conversion
 from convcheck.semantics.typed_arithmetic import NEAREST
+from convcheck.semantics.vocabulary import Points
 from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
@@ -45,8 +51,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "divide": arithmetic.divide,
     "negate": arithmetic.negate,
 }
+# what gives whole numbers, which nothing rounds any further
+_WHOLE: Mapping[str, Operation] = {"round": arithmetic.rounded_whole}
 # Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded.
 AGREE, DIFFER, OPEN, PLAIN = range(4)
+ODD = "odd"
 
 
 @dataclass(frozen=True)
@@ -68,8 +77,25 @@ class CompiledSteps:
 
     @property
     def data(self) -> DType:
-        """The type of the first input, which is the output's."""
+        """The type of the first input."""
         return self.case.inputs[0]
+
+    @property
+    def output(self) -> DType:
+        """The type of the output."""
+        return self.case.outputs[0]
+
+    @cached_property
+    def types(self) -> Mapping[str, DType]:
+        """The types of the inputs in the question and of the output, by name."""
+        return dict(zip(self.names, self.case.inputs, strict=True)) | {
+            self.steps.lines[-1].name: self.output
+        }
+
+    @cached_property
+    def lines(self) -> tuple[StepsLine, ...]:
+        """The lines as they are for this case."""
+        return lines_for(self.steps, self.case, self.names)
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the output: those of the first input."""
@@ -89,14 +115,16 @@ class CompiledSteps:
         """
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
-        values, lines = self.decoded(calls), self.steps.lines
-        runs = [self._run(reading, values, lines) for reading in self.steps.readings]
-        due = [self.finished(run) for run in runs]
-        plain, found, begin = self._plain(runs), [], 0
+        values, lines = self.decoded(calls), self.lines
+        apart = self.distinct(self.steps.readings)
+        computed = {key: self._run(one, values, lines) for key, one in apart.items()}
+        finished = {key: self.finished(run) for key, run in computed.items()}
+        due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
+        plain, found, begin = self._plain([*computed.values()]), [], 0
         for inputs in calls:
             part = slice(begin, begin := begin + inputs[0].size)
             outputs = [
-                ExpectedOutput(self.data, inputs[0].shape, codes[part], patterns[part])
+                ExpectedOutput(self.output, inputs[0].shape, codes[part], patterns[part])
                 for codes, patterns in due
             ]
             found.append(self._expected(outputs, plain[part]))
@@ -120,27 +148,29 @@ class CompiledSteps:
         """Return of which elements, shape (n,), no reading rounds anything and the expression alone
         decides; what is converted is no -0 then, which not every type has.
         """
-        values, lines = self.decoded([inputs]), self.steps.lines
+        values, lines = self.decoded([inputs]), self.lines
         return self._plain([self._run(r, values, lines) for r in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
         """Return of which elements no run rounds or leaves open anything, not at its end either."""
-        plain, fmt = np.ones(len(runs[0].undefined), bool), cast(Float, self.data.format)
+        plain, last = np.ones(len(runs[0].undefined), bool), self.lines[-1]
         for run in runs:
-            wide = run.values[self.steps.lines[-1].name]
-            plain &= ~(run.inexact | run.undefined | _differ(wide, rounded(wide, fmt)))
+            wide = run.values[last.name]
+            plain &= ~(run.inexact | run.undefined)
+            if last.be is not None:
+                plain &= ~_differ(wide, rounded(wide, cast(Float, self.output.format)))
         return plain
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
-        run = self._run(reading, self.decoded([inputs]), self.steps.lines)
-        return ExpectedOutput(self.data, inputs[0].shape, *self.finished(run))
+        run = self._run(reading, self.decoded([inputs]), self.lines)
+        return ExpectedOutput(self.output, inputs[0].shape, *self.finished(run))
 
     def reaching(self, reading: StepsReading, inputs: Sequence[Bits]) -> Numbers:
         """Return the values, of shape (n,), that the last conversion gets of a call."""
         last = self._last_conversion()
-        found = self._run(reading, self.decoded([inputs]), self.steps.lines[:last])
-        return found.values[self.steps.lines[last].source]
+        found = self._run(reading, self.decoded([inputs]), self.lines[:last])
+        return found.values[self.lines[last].source]
 
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
         """Return what the lines after the last conversion make of codes of the first input's type.
@@ -148,14 +178,30 @@ class CompiledSteps:
         `others` are the values of the other inputs, of the same shape (n,). Where those lines undo
         the ones before, this is the data that the conversion gets these values of.
         """
-        lines, last = self.steps.lines, self._last_conversion()
+        lines, last = self.lines, self._last_conversion()
         fmt = cast(Float, self.data.format)
         start = {**others, lines[last].name: decode(fmt, converted)}
         found = self._run(self.steps.readings[0], start, lines[last + 1 :])
         return rounded_codes(found.values[lines[-1].name], fmt)
 
+    def brought(self, wanted: Numbers, others: Mapping[str, Numbers]) -> Codes:
+        """Return the data that the spec says brings the last line to values, rounded to their type;
+        `others` are the values of the other inputs, of the same shape (n,). 0 stands for one that
+        the question leaves out.
+        """
+        left_out = dict.fromkeys(names_in(cast(Expression, self.steps.back)), _zeros(len(wanted)))
+        names = left_out | {**others, self.lines[-1].name: wanted}
+        number = Run.of({"": wanted}).number
+        x = compute(cast(Expression, self.steps.back), names, {**OPERATIONS, "number": number})
+        fmt = self.data.format
+        if isinstance(fmt, Float):
+            return rounded_codes(x, fmt)
+        whole = cast(Int, fmt)
+        magnitude = np.minimum(round_to(x, whole, MODES[NEAREST]).magnitude, np.uint64(whole.max))
+        return encode(whole, magnitude, x.sign)
+
     def _last_conversion(self) -> int:
-        return max(i for i, line in enumerate(self.steps.lines) if line.rule)
+        return max(i for i, line in enumerate(self.lines) if line.be is None)
 
     def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Numbers]:
         """Return the exact values of the inputs by name, of shape (n,), broadcast to the first:
@@ -173,18 +219,59 @@ class CompiledSteps:
         for bits, shape in zip(tensors, shapes, strict=True):
             index = np.arange(begin, begin := begin + bits.size).reshape(bits.shape)
             try:
-                places.append(np.broadcast_to(index, shape).ravel())
+                places.append(self.met(index, shape).ravel())
             except ValueError:
                 problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
                 raise SpecError(problem, place=self.steps.place) from None
         codes = np.concatenate([bits.reshape(-1) for bits in tensors])
         return take(decode(dtype.format, codes), np.concatenate(places))
 
+    def met(self, index: NDArray[np.intp], shape: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return what an element of the first input, of a shape, meets of another tensor."""
+        if self.steps.along and index.ndim and index.shape != shape:
+            return met_along(index, shape, *self.steps.along.of(self.case.attributes))
+        return np.broadcast_to(index, shape)
+
+    def open_at(self, inputs: Sequence[Bits]) -> Mask:
+        """Return of which elements of a call the spec leaves open what they become."""
+        return self.begun(self.steps.readings[0], self.decoded([inputs])).undefined
+
+    def begun(self, reading: StepsReading, inputs: Mapping[str, Numbers]) -> Run:
+        """Return what there is before the first line, under a reading."""
+        run = Run.of(inputs)
+        for one in self.steps.undefined:
+            if one.is_said_of(self.types):
+                run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
+        kind = self.arithmetic(reading)
+        if reading.operands and kind:
+            fmt = cast(Float, kind.format)
+            for name in reading.operands:
+                run.values[name] = run.rounded(inputs[name], fmt, NEAREST)
+        return run
+
+    def rounds_as(self, reading: StepsReading) -> Hashable:
+        """Return what is equal for readings that round alike in this case."""
+        kind = self.arithmetic(reading)
+        types = self.types
+        operands = {name for name in reading.operands if name in types and types[name] != kind}
+        return kind, frozenset(operands), reading.once, reading.narrow
+
+    def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
+        """Return the first of the readings that round alike, in their order."""
+        found: dict[Hashable, StepsReading] = {}
+        for reading in readings:
+            found.setdefault(self.rounds_as(reading), reading)
+        return found
+
+    def arithmetic(self, reading: StepsReading) -> DType | None:
+        """Return the type in which a reading calculates, None where it is exact."""
+        return reading.type_for(self.case, self.types)
+
     def _run(
         self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
     ) -> Run:
         """Compute lines."""
-        run = Run.of(inputs)
+        run = self.begun(reading, inputs)
         for line in lines:
             if line.be is None:
                 self._convert(line, reading, run)
@@ -196,14 +283,23 @@ class CompiledSteps:
         """Return codes and patterns of the output, with what it leaves open put in; codes that do
         not count are 0.
         """
-        fmt = cast(Float, self.data.format)
-        x = run.values[self.steps.lines[-1].name]
+        last, fmt = self.lines[-1].name, cast(Float, self.output.format)
+        if last in run.converted:
+            found = run.converted[last]
+            patterns = np.where(run.undefined, UNDEFINED, found.patterns).astype(np.uint8)
+            codes = cast(Codes, found.codes)
+            if self.steps.free_zero and isinstance(self.output.format, Float) and fmt.negative_zero:
+                zero = (codes & codes.dtype.type(fmt.magnitude_mask)) == 0
+                patterns[zero & (patterns == EXACT)] = ANY_ZERO
+            return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
+        x = run.values[last]
         x = rounded(x, self.through) if self.through else x
         codes = rounded_codes(x, fmt, self.mode)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
         undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
         if self.steps.free_zero:
             patterns[magnitude == 0] = ANY_ZERO
+        patterns[x.kind == NAN] = ANY_NAN
         if self.steps.free_rest:
             undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
         patterns[undefined] = UNDEFINED
@@ -211,35 +307,55 @@ class CompiledSteps:
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
-        there = not line.needs or line.needs in run.values
-        expression = cast(Expression, line.be if there else line.otherwise)
-        fmt = cast(Float, reading.type_for(self.data).format)
-        mode = self.mode if fmt == self.data.format else NEAREST
-        if line.name in reading.once:
-            operations: dict[str, Operation] = {**OPERATIONS, "number": run.number}
-            result = run.rounded(compute(expression, run.values, operations), fmt, mode)
+        expression, kind = cast(Expression, line.be), self.arithmetic(reading)
+        operations: dict[str, Operation] = {**OPERATIONS, **_WHOLE, "number": run.number}
+        if kind is None or line.exact:
+            result = compute(expression, run.values, operations)
         else:
-            rounding = {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
-            result = compute(expression, run.values, {**rounding, "number": run.number})
+            fmt = cast(Float, kind.format)
+            mode = self.mode if fmt == self.output.format else NEAREST
+            if line.name in reading.once:
+                result = run.rounded(compute(expression, run.values, operations), fmt, mode)
+            else:
+                rounding = {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
+                result = compute(expression, run.values, {**operations, **rounding})
+        for hop in line.through:
+            result = self._beyond(result, hop)
         if line.name in reading.narrow:
             result = run.rounded(result, cast(Float, self.data.format), self.mode)
         run.values[line.name] = result
 
+    def _beyond(self, x: Numbers, hop: Hop) -> Numbers:
+        """Return what becomes of numbers by a hop, which asks for no codes."""
+        fmt = self.data.format
+        points = Points(fmt, self.output.format, np.zeros(len(x), fmt.storage), x)
+        return gone_through(points, hop, retyped=False).x
+
     def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Convert by the line's rule."""
-        source, target = reading.type_for(self.data).format, target_of(line, self.case).format
+        source = self.taken_as(line, reading).format
+        target = target_of(line, self.case).format
         program, bits = self.program(line, reading), self.reached(line, reading, run)
         run.convert(line, target, run_conversion(program, source, target, bits).readings[0])
 
+    def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
+        """Return the type from which a line converts: what is exact has to say one."""
+        return cast(DType, line.taken_as or self.arithmetic(reading))
+
+    def sources(self, line: StepsLine) -> list[DType]:
+        """Return the types from which readings convert by a line."""
+        return [self.taken_as(line, reading) for reading in self.steps.readings]
+
     def program(self, line: StepsLine, reading: StepsReading) -> Program:
         """Return the program of a conversion."""
-        return self.programs[reading.type_for(self.data).name, line.name]
+        return self.programs[self.taken_as(line, reading).name, line.name]
 
     def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
-        """Return the codes that a conversion gets."""
-        return rounded_codes(
-            run.values[line.source], cast(Float, reading.type_for(self.data).format)
-        )
+        """Return the codes that a conversion gets: of what is taken as another type, the odd
+        neighbour of what that type does not have, which rounds as the value does.
+        """
+        fmt = cast(Float, self.taken_as(line, reading).format)
+        return rounded_codes(run.values[line.source], fmt, ODD if line.taken_as else NEAREST)
 
 
 @dataclass
@@ -252,6 +368,8 @@ class Run:
     undefined: Mask
     #: Where something was rounded.
     inexact: Mask
+    #: What conversions gave, by the names of their lines.
+    converted: dict[str, Reading] = field(default_factory=dict)
 
     @staticmethod
     def of(inputs: Mapping[str, Numbers]) -> Run:
@@ -261,11 +379,12 @@ class Run:
 
     def copy(self) -> Run:
         """Return the same, to which more lines may be added."""
-        return replace(self, values=dict(self.values))
+        return replace(self, values=dict(self.values), converted=dict(self.converted))
 
     def convert(self, line: StepsLine, target: Format, answer: Reading) -> None:
         """Take what a conversion gives."""
         x = self.values[line.source]
+        self.converted[line.name] = answer
         result = self.values[line.name] = decode(target, cast(Codes, answer.codes))
         self.undefined = self.undefined | (answer.patterns == UNDEFINED)
         self.inexact = self.inexact | _differ(x, result) | ((x.significand == 0) & x.sign)
@@ -285,6 +404,20 @@ class Run:
         return decode(Int(64, signed=False), np.full(len(self.undefined), n, np.uint64))
 
 
+_MET: Mapping[str, Callable[[Numbers], Mask]] = {
+    "<= 0": lambda x: (x.sign & (x.kind != NAN)) | (x.significand == 0),
+    "not finite": lambda x: x.kind != FINITE,
+    "= -0": lambda x: x.sign & (x.significand == 0),
+    "is nan": lambda x: x.kind == NAN,
+    "not 0": lambda x: (x.significand != 0) | (x.kind != FINITE),
+}
+
+
+def _zeros(n: int) -> Numbers:
+    fmt = Int(8, signed=False)
+    return decode(fmt, np.zeros(n, fmt.storage))
+
+
 def _differ(a: Numbers, b: Numbers) -> Mask:
     """Return where two numbers are not the same, zeros of either sign being one number."""
     same = (a.kind == b.kind) & (a.significand == b.significand)
@@ -301,10 +434,10 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
     outside = outside_of(steps, layout, case)
-    programs = {} if outside else _programs(spec, case)
     names = tuple(name for name, _ in layout.shapes)
     decisions = _decisions(spec, outside)
-    return CompiledSteps(case, steps, names, outside is not None, decisions, programs)
+    compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {})
+    return compiled if outside else replace(compiled, programs=_programs(compiled, spec))
 
 
 def layout_of(spec: Spec, case: Case) -> Layout:
@@ -318,7 +451,11 @@ def outside_of(steps: Steps, layout: Layout, case: Case) -> Outside | None:
 
 
 def target_of(line: StepsLine, case: Case) -> DType:
-    """Return the type to which a line of a case converts: an attribute's value names it."""
+    """Return the type to which a line of a case converts: the output's, or an attribute's value
+    names it.
+    """
+    if not line.to:
+        return case.outputs[0]
     value = str(case.attribute(line.to))
     targets = dict(line.targets)
     if value not in targets:
@@ -327,17 +464,50 @@ def target_of(line: StepsLine, case: Case) -> DType:
     return targets[value]
 
 
-def _programs(spec: Spec, case: Case) -> dict[tuple[str, str], Program]:
-    steps = spec.body_as(Steps)
-    programs = {}
-    for line in (line for line in steps.lines if line.rule):
-        if line.rule not in [rule.name for rule in spec.rules]:
+def lines_for(steps: Steps, case: Case, names: Sequence[str]) -> tuple[StepsLine, ...]:
+    """Return the lines as they are for a case; `names` are those of the inputs in the question."""
+    given = {line.name: not line.needs or line.needs in names for line in steps.lines}
+    return tuple(x.for_output(case.outputs[0], given=given[x.name]) for x in steps.lines)
+
+
+def met_along(
+    index: NDArray[np.intp], shape: tuple[int, ...], axis: int, block: int
+) -> NDArray[np.intp]:
+    """Return what each element of a tensor of a shape meets of a vector that goes along an axis,
+    or of a tensor each element of which is there `block` times. Raises ValueError where they do
+    not meet.
+    """
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError("no such axis")
+    if index.ndim == 1 and not block:
+        ends = [1] * len(shape)
+        ends[axis] = index.size
+        return np.broadcast_to(index.reshape(ends), shape)
+    if not block or index.ndim != len(shape):
+        raise ValueError("neither one nor all dimensions")
+    several = np.repeat(index, block, axis)
+    if not 0 <= several.shape[axis] - shape[axis] < block:
+        raise ValueError("too few blocks, or too many")
+    several = several.take(np.arange(shape[axis]), axis)
+    return np.broadcast_to(several, shape)
+
+
+def asked_by_rules(spec: Spec, case: Case) -> tuple[tuple[str, str], ...]:
+    """Return the attributes of a case on which rules depend, with their values as written."""
+    known = {key for rule in spec.rules for key, _ in rule.when}
+    return tuple((name, str(value)) for name, value in case.attributes if name in known)
+
+
+def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Program]:
+    case, programs = compiled.case, {}
+    for line in (line for line in compiled.lines if line.be is None):
+        if line.rule and line.rule not in [rule.name for rule in spec.rules]:
             message = f"no rule is named {line.rule!r}"
             hint = meant(line.rule, (rule.name for rule in spec.rules))
             raise SpecError(message, place=line.place, hint=hint)
-        for source in {r.type_for(case.inputs[0]).name: r.type_for(case.inputs[0]) for r in
-                       steps.readings}.values():  # fmt: skip
-            program = compile_conversion(spec, source, target_of(line, case), (), line.rule)
+        for source in {s.name: s for s in compiled.sources(line)}.values():
+            given = asked_by_rules(spec, case)
+            program = compile_conversion(spec, source, target_of(line, case), given, line.rule)
             programs[source.name, line.name] = program
     return programs
 

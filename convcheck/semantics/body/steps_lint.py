@@ -7,15 +7,19 @@ whatever the spec asks is a value of the type; the examples come out the same un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.number import from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, StepsExample, StepsReading
 from convcheck.rules.cases import cases, count_cases
@@ -29,8 +33,9 @@ from convcheck.semantics.body.steps import (
 )
 from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
 from convcheck.semantics.evaluate import run_conversion
-from convcheck.semantics.expected import ANY_ZERO, EXACT
-from convcheck.semantics.expected_calls import CallReading
+from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT
+from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
+from convcheck.semantics.program import Program
 from convcheck.wording import meant
 
 _BINADES, _EACH = 8, 64  # about one, on either side: binades looked at, and codes in each
@@ -66,8 +71,6 @@ def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     names = [reading.name for reading in steps.readings]
     if len(set(names)) != len(names):
         yield Diagnostic(steps.place, "two readings have the same name")
-    if not any(line.rule for line in steps.lines):
-        yield Diagnostic(steps.place, "no line converts", "a formula needs no steps")
 
 
 # Types ---------------------------------------------------------------------------------------
@@ -79,35 +82,63 @@ def _compiles(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
             compile_steps(spec, case)
         except SpecError as error:
             yield Diagnostic(error.place or spec.place, error.message, error.hint)
-    for data in {case.inputs[0].name: case.inputs[0] for case in _answered(spec)}.values():
-        for reading in steps.readings:
-            yield from _typed(reading, data)
-        yield from _values(steps, data)
+    pairs: dict[tuple[StepsReading, DType, DType | None], CompiledSteps] = {}
+    with suppress(SpecError):  # it is told above
+        for case in _answered(spec):
+            compiled = compile_steps(spec, case)
+            for reading in steps.readings:
+                key = reading, compiled.data, compiled.arithmetic(reading)
+                pairs.setdefault(key, compiled)
+    for (reading, data, work), compiled in pairs.items():
+        yield from _typed(reading, data, work, compiled)
+    yield from _values(spec, steps)
 
 
-def _typed(reading: StepsReading, data: DType) -> Iterator[Diagnostic]:
-    """Operations are done in an IEEE format that has every value of the data's."""
-    work, fmt = reading.type_for(data).format, data.format
-    if not isinstance(fmt, Float) or not isinstance(work, Float) or not work.infinity:
-        yield Diagnostic(
-            reading.place, f"{reading.type_for(data)} does not calculate", "ieee types"
-        )
-    elif not (
-        work.mantissa >= fmt.mantissa
-        and work.max >= fmt.max
-        and work.lowest_exponent <= fmt.lowest_exponent
-    ):
-        message = f"{reading.type_for(data)} does not hold every {data}"
+def _typed(
+    reading: StepsReading, data: DType, work: DType | None, compiled: CompiledSteps
+) -> Iterator[Diagnostic]:
+    """Operations are done in an IEEE format; in one that has every value of the data's, unless the
+    reading names it.
+    """
+    if work is None:
+        if any(line.be is None and line.taken_as is None for line in compiled.lines):
+            said = "what is not rounded is converted, and from which type is not said"
+            yield Diagnostic(reading.place, said, "as: float64")
+        return
+    if not isinstance(work.format, Float) or not work.format.infinity:
+        yield Diagnostic(reading.place, f"{work} does not calculate", "ieee types")
+    elif not (reading.fixed or reading.of or reading.by) and not _holds(work, data):
+        message = f"{work} does not hold every {data}"
         yield Diagnostic(reading.place, message, "a type at least as wide")
 
 
-def _values(steps: Steps, data: DType) -> Iterator[Diagnostic]:
+def _holds(work: DType, data: DType) -> bool:
+    """Return whether a float type has every value of another."""
+    fmt, own = cast(Float, work.format), data.format
+    return (
+        isinstance(own, Float)
+        and fmt.mantissa >= own.mantissa
+        and fmt.max >= own.max
+        and fmt.lowest_exponent <= own.lowest_exponent
+    )
+
+
+def _values(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
+    """Every value that is asked is one of some type of its input."""
+    types = {name: spec.types[variable] for name, variable in spec.inputs}
     for asked in (*steps.ask, *steps.ask_little):
         for name, word in asked:
-            try:
-                code_of(cast(Float, data.format), word)
-            except OutsideFormatError as error:
-                yield Diagnostic(steps.place, f"{name}: {error}")
+            errors = [error for t in types[name] if (error := _outside_of(t, word))]
+            if len(errors) == len(types[name]):
+                yield Diagnostic(steps.place, f"{name}: {errors[0]}")
+
+
+def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
+    try:
+        code_of(cast(Numeric, dtype.format), word)
+    except OutsideFormatError as error:
+        return error
+    return None
 
 
 # Conversions and readings --------------------------------------------------------------------
@@ -116,14 +147,17 @@ def _values(steps: Steps, data: DType) -> Iterator[Diagnostic]:
 def _reached(spec: Spec) -> Iterator[Diagnostic]:
     """Look for rows of the rules that no value to convert reaches."""
     reached: set[tuple[str, str]] = set()
-    steps = spec.body_as(Steps)
+    seen: set[Program] = set()
     for case in _answered(spec):
         compiled = compile_steps(spec, case)
-        for line in (line for line in steps.lines if line.rule):
+        for line in (line for line in compiled.lines if line.be is None):
             target = target_of(line, case)
-            for source in {r.type_for(case.inputs[0]) for r in steps.readings}:
+            for source in dict.fromkeys(compiled.sources(line)):
                 one = replace(case, inputs=(source,), outputs=(target,))
                 program = compiled.programs[source.name, line.name]
+                if program in seen:
+                    continue
+                seen.add(program)
                 bits = representatives(spec, one)
                 rows = run_conversion(program, source.format, target.format, bits).rows
                 for row in np.unique(rows):
@@ -146,27 +180,62 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
             if not alike:
                 return
             inputs = _spread(compiled, dict(words))
+            if inputs is None:
+                continue
             try:
                 dues = [compiled.answer(reading, inputs) for reading in steps.readings]
             except ValueError as error:  # what is rounded only once did not fit before
                 yield Diagnostic(steps.place, f"{case.name}: {error}", "drop `once`")
                 return
-            alike = {(i, k) for i, k in alike if np.array_equal(dues[i].codes, dues[k].codes)}
+            alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
     for i, k in sorted(alike):
         one, other = steps.readings[i], steps.readings[k]
         message = f"readings {one.name!r} and {other.name!r} never differ in what was tried"
         yield Diagnostic(other.place, message, "drop one of them, or ask other values")
 
 
-def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits]:
-    """Return data of some binades about one, under one value of each other input."""
-    fmt = cast(Float, compiled.data.format)
+def _same(one: ExpectedOutput, other: ExpectedOutput) -> bool:
+    return np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
+
+
+def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
+    """Return data of some binades about one, and what brings the last line to halves, under one
+    value of each other input; None where a type has not that value, or the layout more of them.
+    """
+    others: list[Bits] = []
+    for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):
+        if _outside_of(dtype, words[name]):
+            return None
+        fmt = cast(Numeric, dtype.format)
+        others.append(np.array(code_of(fmt, words[name])[0], fmt.storage))
+    data = _about_one(cast(Numeric, compiled.data.format))
+    return [np.concatenate([data, *_at_halves(compiled, others)]), *others]
+
+
+def _about_one(fmt: Numeric) -> Codes:
+    if not isinstance(fmt, Float):
+        spread = np.arange(2 * _BINADES * _EACH) * 0x1F3D5B7 & ((1 << fmt.bits) - 1)
+        return cast(Codes, spread.astype(fmt.storage))
     one, binade = fmt.bias << fmt.mantissa, 1 << fmt.mantissa
     steps = np.arange(-_BINADES * _EACH, _BINADES * _EACH) * max(binade // _EACH, 1)
     # A few units more at each step, so that the low bits are not all zero.
-    data = (one + steps + np.arange(len(steps)) % _EACH).astype(fmt.storage)
-    codes = (code_of(fmt, words[name])[0] for name in compiled.names[1:])
-    return [data, *(np.array(code, fmt.storage) for code in codes)]
+    codes = (one + steps + np.arange(len(steps)) % _EACH) & ((1 << fmt.bits) - 1)
+    return cast(Codes, codes.astype(fmt.storage))
+
+
+def _at_halves(compiled: CompiledSteps, others: Sequence[Bits]) -> Iterator[Codes]:
+    """Yield the data that bring the last line next to a half, where a spec says which."""
+    if compiled.steps.back is None:
+        return
+    n = 2 * _EACH
+    fractions = [Fraction(2 * k + 1, 2) for k in range(-_EACH, _EACH)]
+    types = zip(compiled.names[1:], compiled.case.inputs[1:], others, strict=True)
+    values = {
+        name: decode(t.format, cast(Codes, np.repeat(one.reshape(1), n))) for name, t, one in types
+    }
+    data = compiled.brought(from_fractions(fractions), values)
+    mask = data.dtype.type((1 << cast(Numeric, compiled.data.format).bits) - 1)
+    yield from (data, (data + 1) & mask, (data - 1) & mask)
 
 
 # Examples ------------------------------------------------------------------------------------
@@ -175,8 +244,9 @@ def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits]:
 def _replay(spec: Spec, example: StepsExample) -> Iterator[Diagnostic]:
     """Evaluate an example, and hold what it gives against every reading."""
     try:
-        compiled = compile_steps(spec, _case_of(spec, example))
-        inputs = [_tensor(compiled, example, name) for name in compiled.names]
+        compiled = compile_steps(spec, case := _case_of(spec, example))
+        scalars = {name for name, dims in layout_of(spec, case).shapes if not dims}
+        inputs = [_tensor(compiled, example, name, scalars) for name in compiled.names]
         for reading in compiled.expect(inputs).readings:
             yield from _compared(compiled, example, reading)
     except (OutsideFormatError, SpecError, ValueError) as error:
@@ -185,20 +255,29 @@ def _replay(spec: Spec, example: StepsExample) -> Iterator[Diagnostic]:
 
 def _case_of(spec: Spec, example: StepsExample) -> Case:
     for case in cases(spec):
-        asked = (case.inputs[0].name, layout_of(spec, case).name, case.attributes)
-        if asked == (example.type, example.layout, example.attributes):
+        layout = layout_of(spec, case)
+        types = tuple(t.name for t in case.inputs)
+        own = tuple((k, str(v)) for k, v in case.attributes if (k, v) not in layout.attributes)
+        if (
+            (layout.name, own) == (example.layout, example.attributes)
+            and example.types in (types, types[:1])
+            and example.to in ("", case.outputs[0].name)
+        ):
             return case
-    raise SpecError(f"no case of {example.type}, {example.layout}", place=example.place)
+    named = ", ".join(example.types)
+    raise SpecError(f"no case of {named}, {example.layout}", place=example.place)
 
 
-def _tensor(compiled: CompiledSteps, example: StepsExample, name: str) -> Codes:
+def _tensor(
+    compiled: CompiledSteps, example: StepsExample, name: str, scalars: Container[str]
+) -> Codes:
     """Make an input: of the values given, or of ones in the shape given."""
-    fmt = cast(Float, compiled.data.format)
+    fmt = cast(Numeric, compiled.types[name].format)
     shapes, values = dict(example.shapes), dict(example.values)
     if name not in values:
         return np.full(shapes[name], code_of(fmt, "1")[0], fmt.storage)
     codes = np.array([code_of(fmt, word)[0] for word in values[name]], fmt.storage)
-    return codes.reshape(shapes.get(name, codes.shape))
+    return codes.reshape(shapes.get(name, () if name in scalars else codes.shape))
 
 
 def _compared(
@@ -207,18 +286,19 @@ def _compared(
     if not reading.outputs:
         yield Diagnostic(example.place, "example: nothing is expected of it")
         return
-    due, fmt = reading.outputs[0], cast(Float, compiled.data.format)
+    due, fmt = reading.outputs[0], cast(Numeric, compiled.output.format)
     if not example.values:
         if [str(size) for size in due.shape] != list(example.gives):
             yield Diagnostic(example.place, f"example: the output has the shape {due.shape}")
         return
     wanted = [code_of(fmt, word)[0] for word in example.gives]
-    if wanted != _codes(due.codes, due.patterns.tolist()):
+    if wanted != _codes(due.codes, due.patterns.tolist(), fmt):
         got = ", ".join(f"{code:#x}" for code in due.codes.tolist())
         yield Diagnostic(example.place, f"example: it gives {got}")
 
 
-def _codes(codes: Bits, patterns: Sequence[int]) -> list[int]:
-    """Return codes; -1 where something other than a value is expected. A zero's is 0."""
+def _codes(codes: Bits, patterns: Sequence[int], fmt: Numeric) -> list[int]:
+    """Return codes; a NaN's where any is right, -1 where nothing is expected, 0 of a free zero."""
+    nan = fmt.nan_code if isinstance(fmt, Float) else -1
     known = zip(codes.tolist(), patterns, strict=True)
-    return [code if p in (EXACT, ANY_ZERO) else -1 for code, p in known]
+    return [code if p in (EXACT, ANY_ZERO) else nan if p == ANY_NAN else -1 for code, p in known]

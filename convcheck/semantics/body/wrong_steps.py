@@ -17,12 +17,19 @@ from convcheck.numerics.arithmetic import InexactError
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Format
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.call_edits import LineEdit, StepsEdit
+from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import names_in
 from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
-from convcheck.semantics.body.steps import CompiledSteps, Run, layout_of, outside_of, target_of
-from convcheck.semantics.expected import UNDEFINED, Reading
+from convcheck.semantics.body.steps import (
+    CompiledSteps,
+    Run,
+    asked_by_rules,
+    layout_of,
+    outside_of,
+    target_of,
+)
+from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
 from convcheck.semantics.program import Program
 from convcheck.semantics.typed_arithmetic import NEAREST
@@ -30,6 +37,7 @@ from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.semantics.wrong import compile_edited, readings_at
 
 _KEPT = 4096  # programs
+_REFUSED = CallReading("", pattern=REFUSED)
 
 
 @dataclass(frozen=True)
@@ -69,13 +77,19 @@ class WrongSteps:
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading that is left."""
+        words = {cause.call.refuses for cause in causes if isinstance(cause.call, StepsEdit)}
+        if UNEQUAL in words:
+            if len({t.name for t in self.case.inputs[:2]}) > 1:
+                yield WrongCall(UNEQUAL, lambda _: _REFUSED)
+            return
         edited = None if self.outside else self._edited(causes)
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
-            programs = _programs(self.spec, edited, reading, causes)
+            unmade = self._made(edited, {})
+            programs = _programs(self.spec, unmade, reading, causes)
             if programs is None:
                 return
-            made = self._made(edited, programs)
+            made = replace(unmade, programs=programs)
             with suppress(SpecError, InexactError):  # what is rounded once has no more operations
                 begin = edited.key, number
                 state, touched = self._chain(made, reading, begin)
@@ -112,9 +126,10 @@ class WrongSteps:
         if not _is_computable(steps, self.layout):
             return None
         case = replace(self.case, attributes=tuple(attributes.items()))
-        distinct = {(r.within, r.once, r.narrow): r for r in readings}
         key = edits, case.attributes
-        return _Edited(key, case, steps, tuple(distinct.values()), mode, through)
+        edited = _Edited(key, case, steps, tuple(readings), mode, through)
+        distinct = self._made(edited, {}).distinct(readings)
+        return replace(edited, readings=tuple(distinct.values()))
 
     def _chain(
         self, made: CompiledSteps, reading: StepsReading, begin: Hashable
@@ -122,9 +137,9 @@ class WrongSteps:
         """Return the number of what there is after the last line, which is equal where that is
         equal, and which elements a conversion gives otherwise than by the rules.
         """
-        state = self._state(begin, lambda: Run.of(made.decoded(self.calls)))
+        state = self._state(begin, lambda: made.begun(reading, made.decoded(self.calls)))
         touched = np.zeros(self._parts[-1].stop, bool)
-        for line in made.steps.lines:
+        for line in made.lines:
             before = self._runs[state]
             key: Hashable = (state, line.name)
             compute = partial(_done, before, made, line, reading)
@@ -148,13 +163,15 @@ class WrongSteps:
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
     ) -> tuple[Reading, Reading]:
         """Return what a conversion gives, and by the rules."""
-        data, to = reading.type_for(made.data), target_of(line, made.case)
+        data, to = made.taken_as(line, reading), target_of(line, made.case)
         if (state, to) not in self._points:
             bits = made.reached(line, reading, self._runs[state]())
             points = Points(data.format, to.format, bits, decode(data.format, bits), _kept={})
             content = data, to, bits.tobytes()
             self._points[state, to] = self._points.setdefault(content, points)
-        points, right = self._points[state, to], _program(self.spec, line.rule, (), data, to)
+        given = asked_by_rules(self.spec, self.case)
+        points = self._points[state, to]
+        right = _program(self.spec, line.rule, (), data, to, given)
         program = made.program(line, reading)
         return readings_at(program, points)[0], readings_at(right, points)[0]
 
@@ -175,7 +192,8 @@ class WrongSteps:
         """Return the steps without edits, and what there is after their last line."""
         edited = self._edited(())
         assert edited  # noqa: S101
-        made = self._made(edited, _all_programs(self.spec, edited, reading, ()))
+        unmade = self._made(edited, {})
+        made = replace(unmade, programs=_all_programs(self.spec, unmade, reading, ()))
         return made, self._chain(made, reading, begin)[0]
 
     def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
@@ -189,7 +207,7 @@ class WrongSteps:
         """Yield what each call gives."""
         codes, patterns = made.finished(run)
         for call, part in zip(self.calls, self._parts, strict=True):
-            output = ExpectedOutput(made.data, call[0].shape, codes[part], patterns[part])
+            output = ExpectedOutput(made.output, call[0].shape, codes[part], patterns[part])
             yield CallReading("", (output,))
 
 
@@ -214,6 +232,7 @@ def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
     found = dict(edit.lines).get(line.name, LineEdit(None, None))
     return replace(
         line,
+        through=found.through or line.through,
         be=found.be if found.be and line.be else line.be,
         otherwise=found.otherwise if found.otherwise and line.otherwise else line.otherwise,
     )
@@ -232,49 +251,55 @@ def _is_computable(steps: Steps, layout: Layout) -> bool:
 
 def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReading:
     """Return a reading that rounds where an edit says."""
-    within = ((data.name, edit.within),) if edit.within else reading.within
     once, narrow = (
         own if lines is None else frozenset(lines)
         for lines, own in ((edit.once, reading.once), (edit.narrow, reading.narrow))
     )
-    return replace(reading, within=within, once=once, narrow=narrow)
+    reading = replace(reading, once=once, narrow=narrow)
+    return replace(reading, exact=False, fixed=edit.within, by="") if edit.within else reading
 
 
 def _programs(
-    spec: Spec, edited: _Edited, reading: StepsReading, causes: Sequence[Cause]
+    spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
 ) -> dict[tuple[str, str], Program] | None:
     """Return the program of each conversion, None where causes change nothing, or what they give
     cannot be held.
     """
-    source, lines = reading.type_for(edited.case.inputs[0]), edited.steps.lines
-    targets = [target_of(line, edited.case) for line in lines if line.rule]
+    ends = [
+        (made.taken_as(line, reading), target_of(line, made.case))
+        for line in made.lines
+        if line.be is None
+    ]
     some = [cause for cause in causes if cause.rules or cause.rounds]
     changed = any(cause.call or cause.under for cause in causes)
-    if not changed and not any(cause.converts(source, to) for cause in some for to in targets):
+    if not changed and not any(cause.converts(*each) for cause in some for each in ends):
         return None
     with suppress(SpecError):
-        return _all_programs(spec, edited, reading, causes)
+        return _all_programs(spec, made, reading, causes)
     return None
 
 
 def _all_programs(
-    spec: Spec, edited: _Edited, reading: StepsReading, causes: Sequence[Cause]
+    spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
 ) -> dict[tuple[str, str], Program]:
     """Return the program of each conversion with the edits of the causes that apply to it. Raises
     SpecError where the destination cannot hold what they give.
     """
-    source, programs = reading.type_for(edited.case.inputs[0]), {}
-    for line in (line for line in edited.steps.lines if line.rule):
-        target = target_of(line, edited.case)
+    programs = {}
+    given = asked_by_rules(spec, made.case)
+    for line in (line for line in made.lines if line.be is None):
+        source, target = made.taken_as(line, reading), target_of(line, made.case)
         applied = tuple(cause for cause in causes if cause.converts(source, target))
-        programs[source.name, line.name] = _program(spec, line.rule, applied, source, target)
+        program = _program(spec, line.rule, applied, source, target, given)
+        programs[source.name, line.name] = program
     return programs
 
 
 @lru_cache(_KEPT)
 def _program(
-    spec: Spec, rule: str, causes: tuple[Cause, ...], source: DType, target: DType
-) -> Program:
-    """Return a conversion by a rule with the edits of causes. Raises SpecError."""
-    named = replace(spec, rules=tuple(each for each in spec.rules if each.name == rule))
-    return compile_edited(named, source, target, causes)
+    spec: Spec, rule: str, causes: tuple[Cause, ...], source: DType, target: DType,
+    attributes: tuple[tuple[str, str], ...],
+) -> Program:  # fmt: skip
+    """Return a conversion by a rule, or by all, with the edits of causes. Raises SpecError."""
+    named = replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))
+    return compile_edited(named, source, target, causes, attributes)

@@ -30,6 +30,7 @@ from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.body.scaled import scaled_calls
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
@@ -72,6 +73,9 @@ def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Cal
     The same arguments give the same calls everywhere. They have every rounding boundary of the
     type that is converted to, under the few values of the other inputs that are asked.
     """
+    steps = spec.body_as(Steps)
+    if steps.back or all(line.be for line in steps.lines):
+        return scaled_calls(spec, case, tier, seed)
     return _chosen(spec, case, tier, seed), "edge" if tier == "edge" else "sampled"
 
 
@@ -125,7 +129,7 @@ class _Pool:
 @lru_cache(maxsize=64)
 def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     case, one = asking.compiled.case, dict(others)
-    target = next(target_of(line, case) for line in asking.compiled.steps.lines if line.rule)
+    target = next(target_of(line, case) for line in asking.compiled.lines if line.be is None)
     wanted, coverage = numeric_inputs(asking.data, target.format, asking.tier, asking.seed)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
     sharp = _sharp(asking, one, cast(Float, target.format), rng)
@@ -244,7 +248,7 @@ def _exact(asking: _Asking, sets: Sequence[Mapping[str, int]]) -> list[Call]:
     if not _of_one_element(asking):
         return []
     case, calls = asking.compiled.case, []
-    target = next(target_of(line, case) for line in asking.compiled.steps.lines if line.rule)
+    target = next(target_of(line, case) for line in asking.compiled.lines if line.be is None)
     fmt = cast(Float, target.format)
     every = decode(fmt, np.arange(1 << fmt.bits).astype(fmt.storage))
     values = rounded_codes(take(every, np.flatnonzero(every.kind == FINITE)), asking.data)

@@ -1,0 +1,239 @@
+"""Which calls are worth asking of steps of which the spec says what brings the last line to a
+value, or which convert nothing: of what is scaled.
+
+The values worth asking follow from those that the spec names for the other inputs: for codes of
+the output, the data that bring the last line to a boundary, and their neighbours. They are asked
+in the simplest layouts; other layouts are asked few values, a set of the other inputs an element.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
+from convcheck.numerics.neighbours import special_codes
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.words import OutsideFormatError, code_of
+from convcheck.rules.body.steps import Steps, Words
+from convcheck.rules.model import Case, Layout, Spec
+from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call
+from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.inputs import in_order
+from convcheck.vectors.model import Coverage, Tier
+
+Set = Mapping[str, int]  # input after the first -> a code of its type
+_SOME = {"edge": 3, "boundary": 1 << 12}  # boundaries of each set that are chosen at random
+_CODES = {"edge": 20, "boundary": 1 << 12}  # codes of a set, where nothing is converted
+_OPEN, _APART = 1, 3  # values of a set that are undefined, and on which readings differ
+_LITTLE = 3  # values asked where little is defined
+_SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
+_FAR = (31,)  # powers of two near which a machine's integers end
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """What is asked; of two that are equal the same data is worth asking."""
+
+    spec: Spec
+    case: Case
+    tier: Tier
+    seed: int
+    compiled: CompiledSteps = field(compare=False)
+    layout: Layout = field(compare=False)
+
+    def format_of(self, name: str) -> Numeric:
+        """Return the format of an input."""
+        return cast(Numeric, self.compiled.types[name].format)
+
+    @property
+    def data(self) -> Numeric:
+        """The format of the first input."""
+        return cast(Numeric, self.compiled.data.format)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Data worth asking under a set, in order."""
+
+    #: Of which every reading says the same.
+    agreed: Codes
+    #: On which readings differ.
+    apart: Codes
+
+
+def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+    """Return the calls of a case: a tensor of codes for each input in the question.
+
+    The same arguments give the same calls everywhere.
+    """
+    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
+    asking = _Asking(spec, case, tier, seed, compiled, layout)
+    return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
+
+
+def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
+    sets = _sets(asking, steps.ask)
+    if asking.compiled.outside:
+        one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
+        return [_call(asking, sets[:1], [_Pool(one, one[:0])], 0, (1,) * 4)]
+    pools = [_pool(asking, tuple(one.items())) for one in sets]
+    letters = _letters(asking.layout)
+    if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
+        times = len(sets) if not letters else 2
+        return [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
+    calls = [_whole(asking, one, pool.agreed) for one, pool in zip(sets, pools, strict=True)]
+    calls += [
+        _whole(asking, one, pool.apart)
+        for one, pool in zip(sets, pools, strict=True)
+        if len(pool.apart)
+    ]
+    little = _sets(asking, steps.ask_little, defined=False)
+    calls += [_whole(asking, one, pools[0].agreed[:_LITTLE]) for one in little]
+    return [*calls, _whole(asking, sets[0], pools[0].agreed[:0])]
+
+
+def _letters(layout: Layout) -> list[str]:
+    dims = (dim for _, shape in layout.shapes for dim in shape)
+    return list(dict.fromkeys(dim for dim in dims if dim.isalpha()))
+
+
+def _sets(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Set]:
+    """Return the distinct sets of codes of the other inputs that are in the question, and that
+    their types hold; where `defined`, those under which something is.
+    """
+    found: list[Set] = []
+    for words in asked:
+        try:
+            one = {
+                name: code_of(asking.format_of(name), word)[0]
+                for name, word in words
+                if name in asking.compiled.names[1:]
+            }
+        except OutsideFormatError:
+            continue
+        if one not in found and not (defined and _is_open(asking, one)):
+            found.append(one)
+    return found
+
+
+def _is_open(asking: _Asking, one: Set) -> bool:
+    """Return whether a set leaves everything undefined."""
+    ones = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
+    return bool(asking.compiled.open_at(_inputs(asking, one, ones))[0])
+
+
+def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
+    others = (np.array(code, asking.format_of(name).storage) for name, code in one.items())
+    return [data, *others]
+
+
+# The data to ask under a set of the other inputs ---------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
+    one = dict(others)
+    rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
+    if asking.compiled.steps.back is None:
+        codes = _codes(asking.data, rng, _CODES[asking.tier])
+    else:
+        codes = _at_boundaries(asking, one, rng)
+    codes = np.unique(codes)
+    calls = _inputs(asking, one, codes)
+    dues = [asking.compiled.answer(r, calls) for r in asking.compiled.steps.readings]
+    open_ = dues[0].patterns == UNDEFINED
+    first = dues[0]
+    apart = np.zeros(len(codes), bool)
+    for due in dues[1:]:
+        apart |= (due.codes != first.codes) | (due.patterns != first.patterns)
+    agreed = codes[~apart & (~open_ | (np.cumsum(open_) <= _OPEN))]
+    chosen = rng.permutation(codes[apart])[:_APART]
+    return _Pool(in_order(asking.data, agreed), in_order(asking.data, chosen))
+
+
+def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
+    """Choose codes of a format: what is special of it, and others at random."""
+    some = min(count, 1 << fmt.bits)
+    chosen = rng.choice(1 << fmt.bits, some, replace=False)
+    ends = special_codes(fmt) if fmt.bits > 2 else np.arange(4)
+    return np.concatenate([ends.astype(np.uint64), chosen.astype(np.uint64)]).astype(fmt.storage)
+
+
+def _at_boundaries(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
+    """Return the data that bring the last line to boundaries of the output, and next to them."""
+    wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
+    wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
+    n = len(wanted)
+    values = {
+        name: decode(asking.format_of(name), np.full(n, code, asking.format_of(name).storage))
+        for name, code in one.items()
+    }
+    data = asking.compiled.brought(from_fractions(wanted), values)
+    mask = data.dtype.type((1 << asking.data.bits) - 1)
+    near = [data, (data + data.dtype.type(1)) & mask, (data - data.dtype.type(1)) & mask]
+    return np.concatenate([*near, special_codes(asking.data).astype(data.dtype)])
+
+
+def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
+    """Return the ends of a type's range, boundaries about zero, and others at random."""
+    if isinstance(fmt, Float):
+        finer, past, _ = boundaries_of(fmt)
+        halves = np.arange(1, past, 2)
+        inner = rng.permutation(halves)[:some].tolist()
+        chosen = {1, 3, past - 3, *range(past - 1, past + 3), *inner}
+        values = [finer.value(int(one)) for one in sorted(chosen)]
+        return [*values, *(-value for value in values), 2 * fmt.value(fmt.max_magnitude)]
+    low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
+    inner = rng.integers(low, high, some).tolist() if some < high - low else range(low, high)
+    whole = {low - 1, low, -1, 0, 1, high - 1, high, *inner}
+    return [*(Fraction(2 * q + 1, 2) for q in sorted(whole)), Fraction(2 * high), Fraction(4 * low)]
+
+
+# Tensors -------------------------------------------------------------------------------------
+
+
+def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
+    """Ask data under one set, of a layout with one element of each other input."""
+    return tuple(_inputs(asking, one, data))
+
+
+def _call(
+    asking: _Asking, sets: Sequence[Set], pools: Sequence[_Pool], k: int, sizes: Sequence[int]
+) -> Call:
+    """Make the k-th call: the other inputs have the sets in turn, the k-th one first, and the data
+    are of the pool of the set that they meet.
+    """
+    letters = dict(zip(_letters(asking.layout), sizes, strict=False))
+    shapes = {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in asking.layout.shapes}
+    first, *others = asking.compiled.names
+    turns = {name: (np.arange(prod(shapes[name])) + k) % len(sets) for name in others}
+    tensors = [
+        np.array([sets[i][name] for i in turns[name].tolist()], asking.format_of(name).storage)
+        for name in others
+    ]
+    which = asking.compiled.met(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
+    shaped = (t.reshape(shapes[name]) for name, t in zip(others, tensors, strict=True))
+    return (_filled(asking, which, pools, k), *shaped)
+
+
+def _filled(asking: _Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
+    """Fill a tensor of which each element says the pool that it is from."""
+    codes = np.zeros(which.shape, asking.data.storage)
+    for index in np.unique(which):
+        here, pool = which == index, pools[index].agreed
+        # by a step that has no divisor in common with most lengths, so that a sample is spread
+        places = (np.arange(int(here.sum())) * 37 + 11 * k) % len(pool)
+        codes[here] = pool[places]
+    return codes

@@ -1,0 +1,189 @@
+"""An independent, slow oracle for ONNX QuantizeLinear and DequantizeLinear.
+
+Written from the texts, one element at a time, on `fractions.Fraction`: "y = saturate((x / y_scale)
++ y_zero_point)", of which "(x / y_scale)" is rounded "to the nearest even", and "y = (x -
+x_zero_point) * x_scale". In which type these are computed is said of versions from 23 on, where
+"the type of `y_scale` determines the precision of the division", unless `precision` names one. What
+is left open is told apart by ways, of which one result each is given.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from .formats import FLOATS, INTEGERS, Value, decode, nearest_even, span
+
+NAN, ZERO, UNDEFINED = "nan", "zero", "undefined"
+Result = int | str  # a code; any NaN; a zero of either sign; nothing is expected
+NARROW = ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+          "float4e2m1", "float6e2m3", "float6e3m2")  # fmt: skip
+PRECISIONS = {1: "float32", 10: "float16", 16: "bfloat16"}
+
+
+def quantize(
+    version: int,
+    types: tuple[str, str, str],
+    codes: tuple[int, int, int | None],
+    precision: int | None = None,
+    *,
+    saturate: bool = True,
+) -> set[Result]:
+    """What y may be: `types` of x, y_scale and y; `codes` of x, y_scale and y_zero_point."""
+    (of_x, of_scale, of_y), (x, scale, zero) = types, codes
+    scaled = decode(of_scale, scale)
+    value = decode(of_x, x)
+    if isinstance(scaled, str) or scaled <= 0:
+        return {UNDEFINED}
+    shift = Fraction(0) if zero is None else decode(of_y, zero)
+    if of_y in NARROW and shift not in (0, "-0"):
+        return {UNDEFINED}
+    quotients = {_quotient(work, before, types, value, scaled)
+                 for work, before in _ways(version, types, precision)}  # fmt: skip
+    if of_y in INTEGERS:
+        assert isinstance(shift, Fraction)
+        return {_to_integer(of_y, each, shift) for each in quotients}
+    return {_either_zero(of_y, _to_float(of_y, each, saturate=saturate)) for each in quotients}
+
+
+def _ways(
+    version: int, types: tuple[str, str, str], precision: int | None
+) -> list[tuple[str, bool]]:
+    """The types in which is divided, '' for exactly; whether what is divided is rounded before."""
+    of_x, of_scale, _ = types
+    if precision is not None:
+        return [(PRECISIONS[precision], False), (PRECISIONS[precision], True)]
+    if version >= 23:
+        return [(of_scale, False), (of_scale, True), ("", False), ("float32", False)]
+    return [("", False), (of_scale, of_x == "int32"), ("float32", of_x == "int32")]
+
+
+def _quotient(
+    work: str, before: bool, types: tuple[str, str, str], x: Value, scale: Fraction
+) -> Value:
+    if before:
+        x = rounded(work, x)
+        below = rounded(work, scale)
+        if isinstance(below, str):
+            return "nan" if isinstance(x, str) and x != "-0" else Fraction(0)
+        scale = below
+    if scale == 0 and x in (0, "-0"):
+        return "nan"
+    if isinstance(x, str):
+        return x
+    if scale == 0:
+        return "inf" if x > 0 else "-inf"
+    result = x / scale
+    return rounded(work, result) if work else result
+
+
+def rounded(name: str, x: Value) -> Value:
+    """The nearest value of a type, of two the one whose last bit is 0; beyond it, an infinity."""
+    if isinstance(x, str):
+        return x
+    code = nearest_even(name, x)
+    if code > FLOATS[name].largest:
+        return "-inf" if x < 0 else "inf"
+    if code == 0:
+        return "-0" if x < 0 else Fraction(0)
+    magnitude = FLOATS[name].magnitude(code)
+    return -magnitude if x < 0 else magnitude
+
+
+def _to_integer(name: str, quotient: Value, shift: Fraction) -> Result:
+    """ "it saturates", after rounding and after the zero point."""
+    low, high = span(name)
+    if quotient in ("nan", "-nan"):
+        return UNDEFINED
+    if quotient in ("inf", "-inf"):
+        result = high if quotient == "inf" else low
+    else:
+        whole = 0 if isinstance(quotient, str) else round(quotient)  # to even, as Python rounds
+        result = min(max(whole + int(shift), low), high)
+    return int(result % 2 ** INTEGERS[name])
+
+
+def _either_zero(name: str, code: Result) -> Result:
+    """Adding a zero point of 0 to -0 gives +0; where it is left out, -0 stays."""
+    float_ = FLOATS[name]
+    return ZERO if float_.negative_zero and code in (0, float_.negative_zero) else code
+
+
+def _to_float(name: str, quotient: Value, *, saturate: bool) -> Result:
+    """The two tables of Cast for float8; of float4 and float6 the notes, which always saturate."""
+    float_ = FLOATS[name]
+    if quotient in ("nan", "-nan"):
+        return NAN if name.startswith("float8") else UNDEFINED
+    if quotient == "-0":
+        return float_.negative_zero
+    if isinstance(quotient, str):
+        if saturate and float_.specials == "fnuz":
+            return UNDEFINED  # versions of Cast differ
+        return _beyond(name, quotient == "-inf", saturate=saturate)
+    code = nearest_even(name, quotient)
+    if code > float_.largest:
+        return _beyond(name, quotient < 0, saturate=saturate)
+    if code == 0:
+        return float_.negative_zero if quotient < 0 else 0
+    return code + float_.sign if quotient < 0 else code
+
+
+def _beyond(name: str, negative: bool, *, saturate: bool) -> Result:
+    float_ = FLOATS[name]
+    sign = float_.sign if negative else 0
+    if saturate or not name.startswith("float8"):
+        return sign + float_.largest
+    return sign + float_.largest + 1 if name == "float8e5m2" else NAN
+
+
+# Dequantising --------------------------------------------------------------------------------
+
+
+def dequantize(
+    version: int, types: tuple[str, str, str], codes: tuple[int, int, int | None]
+) -> set[Result]:
+    """What y may be: `types` of x, x_scale and y; `codes` of x, x_scale and x_zero_point."""
+    (of_x, of_scale, of_y), (x, scale, zero) = types, codes
+    by, value = decode(of_scale, scale), decode(of_x, x)
+    if isinstance(by, str) or by <= 0:
+        return {UNDEFINED}
+    shift = Fraction(0) if zero is None else decode(of_x, zero)
+    if of_x in NARROW and shift not in (0, "-0"):
+        return {UNDEFINED}
+    difference: Value = value
+    if isinstance(value, Fraction) and isinstance(shift, Fraction):
+        difference = value - shift
+    elif value == "-0" and shift == "-0":
+        difference = Fraction(0)
+    ways = [(difference, by, ""), (rounded(of_y, difference), by, of_y)]
+    if version >= 23:
+        ways.append((rounded(of_y, difference), rounded(of_y, by), of_y))
+        work = "float32" if version >= 24 else of_scale
+        ways.append((rounded(work, difference), by, work))
+    return {_product(of_y, *way) for way in ways}
+
+
+def _product(name: str, left: Value, right: Value, work: str) -> Result:
+    if left in ("nan", "-nan") or (isinstance(right, str) and left in (0, "-0")):
+        return NAN
+    if isinstance(right, str) and right != "-0":
+        negative = left == "-inf" or (isinstance(left, Fraction) and left < 0)
+        return _code(name, "-inf" if negative else "inf")
+    if left == "-0" or isinstance(left, str):
+        return _code(name, left if right != 0 or left == "-0" else "nan")
+    product: Value = left * Fraction(0 if right == "-0" else right)
+    if work:
+        product = rounded(work, product)
+    if product == 0 and left < 0:
+        product = "-0"
+    return _code(name, rounded(name, product))
+
+
+def _code(name: str, value: Value) -> Result:
+    float_ = FLOATS[name]
+    if value == "-0":
+        return float_.sign
+    if value in ("inf", "-inf"):
+        return float_.largest + 1 + (float_.sign if value == "-inf" else 0)
+    if isinstance(value, str):
+        return NAN
+    return nearest_even(name, value) + (float_.sign if value < 0 else 0)

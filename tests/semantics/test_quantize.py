@@ -1,0 +1,93 @@
+"""QuantizeLinear and DequantizeLinear: the evaluator held to the oracle, element by element, and
+tensors to where their elements meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, calls_asked
+from oracle.quantize import NAN, UNDEFINED, ZERO, Result, dequantize, quantize
+
+from convcheck.rules.cases import cases
+from convcheck.rules.model import Case
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body.steps import compile_steps, met_along
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
+
+SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic" not in name]
+
+
+def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
+    """The codes that meet in each element of x, by loops of our own."""
+    x, scale, *zero = call
+    said = dict(case.attributes)
+    axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
+    for place in product(*map(range, x.shape)):
+        met: tuple[int, ...] = ()
+        if scale.ndim == 1:
+            met = (place[axis],)
+        elif scale.ndim:
+            at = axis % x.ndim
+            met = (*place[:at], place[at] // block, *place[at + 1 :])
+        yield int(x[place]), int(scale[met]), int(zero[0][met]) if zero else None
+
+
+def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
+    """What the oracle says of one element."""
+    types = (case.inputs[0].name, case.inputs[1].name, case.outputs[0].name)
+    if case.op == "onnx.DequantizeLinear":
+        return dequantize(case.version, types, codes)
+    precision, saturate = case.attribute("precision"), case.attribute("saturate")
+    return quantize(
+        case.version, types, codes, None if precision is None else int(precision),
+        saturate=saturate in (None, 1),
+    )  # fmt: skip
+
+
+def told(reading: CallReading, i: int) -> Result:
+    """An element in the oracle's words."""
+    [output] = reading.outputs
+    words = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_NAN: NAN, pattern.ANY_ZERO: ZERO}
+    return words.get(int(output.patterns[i]), int(output.codes[i]))
+
+
+def held(case: Case, call: Call, expected: ExpectedCall) -> int:
+    """Compare a call; gives how many of its elements are defined."""
+    if expected.readings[0].pattern == pattern.UNDEFINED:
+        wanted = [due(case, codes) for codes in elements(case, call)]
+        assert all(each == {UNDEFINED} for each in wanted)
+        return 0
+    defined = 0
+    for i, codes in enumerate(elements(case, call)):
+        said = {told(reading, i) for reading in expected.readings}
+        assert said == due(case, codes), (case.id, i, codes)
+        defined += said != {UNDEFINED}
+    return defined
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_edge_calls_against_the_oracle(name: str) -> None:
+    """Every element of every case in which an answer is due."""
+    defined = 0
+    for case in cases(CATALOG.specs[name]):
+        if not compile_steps(CATALOG.specs[name], case).outside:
+            vectors = calls_asked(case)
+            pairs = zip(vectors.calls, vectors.expected, strict=True)
+            defined += sum(held(case, call, expected) for call, expected in pairs)
+    assert defined > 300
+
+
+def test_where_elements_meet() -> None:
+    """A vector along an axis from either end; blocks of which the last one is shorter."""
+    three, shape = np.arange(3), (2, 3, 2)
+    assert met_along(three, shape, 1, 0)[:, :, 0].tolist() == [[0, 1, 2]] * 2
+    assert met_along(three, shape, -2, 0)[1, :, 1].tolist() == [0, 1, 2]
+    blocks = np.arange(6).reshape(2, 3)
+    assert met_along(blocks, (2, 5), 1, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
+    assert met_along(blocks.T.copy(), (5, 2), 0, 2)[:, 0].tolist() == [0, 0, 1, 1, 2]
+    for index, axis, block in ((three, 0, 0), (three, 3, 0), (blocks, 1, 0), (blocks, 1, 1)):
+        with pytest.raises(ValueError):  # noqa: PT011
+            met_along(index, shape if index is three else (2, 5), axis, block)
