@@ -62,6 +62,8 @@ def every_accusation_stands_up(found: dict[str, Any]) -> None:
                 for example in group["examples"]:
                     examples += 1
                     assert accused_rightly(case, example), (case["id"], example)
+                    if right := quantized_right(case, group, example):
+                        assert not accused_rightly(case, right), (case["id"], example)
     assert examples or found["summary"]["gated"] == 0
 
 
@@ -113,6 +115,22 @@ def no_quotient(case: dict[str, Any], example: dict[str, Any]) -> bool:
     words = {NAN: value in ("nan", "-nan"), ZERO: value in (0, "-0"), UNDEFINED: True}
     wrong = [not words[each] if isinstance(each, str) else each != code for each in due]
     return all(wrong) or (len(wrong) > 1 and any(wrong))
+
+
+def quantized_right(
+    case: dict[str, Any], group: dict[str, Any], example: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The example with what was due in the place of the wrong element: then nobody is accused."""
+    if "QuantizeLinear" not in case["spec"] or not example["got"] or "differ" in group["row"]:
+        return None
+    if not example["difference"]:
+        return None
+    [got], [due] = example["got"], example["expected"]
+    at = example["difference"][1] - got["first"]
+    if due["bits"][at].startswith("<"):
+        return None
+    bits = [*got["bits"][:at], due["bits"][at], *got["bits"][at + 1 :]]
+    return {**example, "got": [{**got, "bits": bits}]}
 
 
 def met(case: dict[str, Any], example: dict[str, Any]) -> list[int]:
