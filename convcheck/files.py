@@ -5,10 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -77,6 +75,8 @@ def unnamed_file() -> IO[bytes]:
     """
     if hasattr(os, "memfd_create"):
         return open(os.memfd_create("convcheck"), "r+b", buffering=0)
+    import tempfile
+
     try:
         os.makedirs(tempfile.gettempdir(), exist_ok=True)  # a backend may have removed it
         return tempfile.TemporaryFile(buffering=0)
@@ -164,7 +164,7 @@ def _write_stdout(content: bytes) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    name = path.with_name(f".convcheck-{secrets.token_hex(8)}")
+    name = path.with_name(f".convcheck-{os.urandom(8).hex()}")
     # not by tempfile, whose files are for their owner alone: the mode is as the umask has it
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 _MOST = 3  # suggestions
 _VERY_NEAR, _NEAR = 0.8, 0.6  # of difflib: so much of two words is the same
 

@@ -12,7 +12,7 @@ from convcheck.numerics.decimal import spell
 from convcheck.numerics.format import Bool, Format, Numeric, Text
 from convcheck.rules.model import PARAPHRASE, Case
 from convcheck.semantics.expected import PATTERNS
-from convcheck.wording import plural
+from convcheck.wording import GLUE, plural
 
 if TYPE_CHECKING:  # a listing needs words, and nothing of what was judged
     from convcheck.judge.result import CallExample, Example, Strip, Word
@@ -28,7 +28,6 @@ _PATTERNS = {
     "parses": "text that parses as a number",
     "zero": "a zero of either sign",
 }
-GLUE = "\N{NO-BREAK SPACE}"  # a blank at which no line is broken
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "'": "\\'", "\\": "\\\\"}
 
 

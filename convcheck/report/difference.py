@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from convcheck.judge.failure import sort_of
 from convcheck.judge.result import EVER, FAILURES, CaseResult, CauseInWords, RunResult, gates
-from convcheck.judge.words import GLUE, clean, row_names
+from convcheck.judge.words import clean, row_names
 from convcheck.plan.cause_changes import OTHER, CauseChange, CauseWay, OtherCause
 from convcheck.plan.diff import (
     CHANGES,
@@ -21,7 +21,7 @@ from convcheck.report.causes import said_of
 from convcheck.report.examples import shorten
 from convcheck.report.short_names import compact_ids
 from convcheck.rules.model import Case
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 _LONG = 200  # a message is cut here
 

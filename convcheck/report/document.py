@@ -24,14 +24,13 @@ from convcheck.judge.result import (
     Verdict,
     Word,
 )
-from convcheck.judge.words import GLUE
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
 from convcheck.report.wrong_types import WrongTypes
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 Role = Literal["plain", "sign", "exponent", "mantissa", "wrong"]
 _CASE_LINES = 6

@@ -25,7 +25,6 @@ from convcheck.judge.result import (
     gates,
 )
 from convcheck.judge.words import (
-    GLUE,
     cited,
     clean,
     explain_arguments,
@@ -40,6 +39,7 @@ from convcheck.report.short_names import compact_ids
 from convcheck.report.wrong_types import compact
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
+from convcheck.wording import GLUE
 
 SEVERAL = "wrong elements of several kinds"
 _URGENT: tuple[Verdict, ...] = ("error", "crashed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -31,28 +31,37 @@ def _outside(spec: Spec) -> Iterator[Case]:
 
 def count_cases(spec: Spec) -> int:
     """Return the number of a spec's cases, without making them."""
-    if any(layout.only for layout in spec.layouts):
-        return sum(1 for _ in cases(spec))
-    ends = [spec.inputs[0][0], *(name for name, _ in spec.outputs)]
-    counted: dict[tuple[str, ...], int] = {}  # by what the attributes depend on, as `_ends` says
+    # The listed values are counted once for the types that they depend on.
+    ends = [name for name, _ in (*spec.outputs, *(spec.inputs[:1] if spec.pairs else ()))]
+    listed: dict[tuple[str, ...], int] = {}
     asked = 0
     for types in _bindings(spec):
-        key = tuple([types[name].name for name in ends if name in types])
-        if key not in counted:
-            counted[key] = sum(1 for _ in _attributes_of(spec, types))
-        asked += counted[key]
-    return asked * max(len(spec.layouts), 1) + sum(1 for _ in _outside(spec))
+        if layouts := len(_layouts(spec, types)):
+            key = tuple([types[name].name for name in ends if name in types])
+            if key not in listed:
+                listed[key] = sum(1 for _ in _listed(spec, types))
+            besides = sum(len(asking.values) for _, asking in _askings(spec, types))
+            asked += layouts * (listed[key] + besides)
+    return asked + sum(1 for entry in spec.outside for _ in pairs_outside(spec, entry))
 
 
 def _asked(spec: Spec) -> Iterator[tuple[Types, Layout | None, Attributes, bool]]:
     """Return what tells the cases apart; the last is whether a refusal is accepted."""
     for types in _bindings(spec):
-        chosen = [*_attributes_of(spec, types)]
-        for layout in spec.layouts or (None,):
-            if layout is None or not layout.only or layout.is_asked_of(_variables(spec, types)):
-                own = layout.attributes if layout else ()
-                for attributes, refusal in chosen:
-                    yield types, layout, (*attributes, *own), refusal
+        layouts = _layouts(spec, types)
+        chosen = [*_listed(spec, types), *_besides(spec, types)] if layouts else []
+        for layout in layouts:
+            own = layout.attributes if layout else ()
+            for attributes, refusal in chosen:
+                yield types, layout, (*attributes, *own), refusal
+
+
+def _layouts(spec: Spec, types: Types) -> Sequence[Layout | None]:
+    """Return the layouts that are asked of some types: None for an operator that has none."""
+    variables = _variables(spec, types) if spec.layouts else {}
+    return [layout for layout in spec.layouts if layout.is_asked_of(variables)] or (
+        () if spec.layouts else (None,)
+    )
 
 
 def _variables(spec: Spec, types: Types) -> dict[str, DType]:
@@ -143,7 +152,7 @@ def _ends(spec: Spec, types: Types) -> tuple[str, str]:
     return types[spec.inputs[0][0]].name, types[spec.outputs[0][0]].name
 
 
-def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
+def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
     """Return the attribute values asked of a pair of types, and whether a refusal is accepted."""
     outputs = tuple(types[name] for name, _ in spec.outputs if name in types)
     applying = _applying(spec, outputs)
@@ -153,22 +162,22 @@ def _attributes_of(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]
         listed = spec.pairs is None or spec.pairs.word(*_ends(spec, types), attributes) == "listed"
         if listed or (values == usual and not (spec.pairs and spec.pairs.only)):
             yield attributes, not listed
-    for attribute in spec.attributes:
-        if attribute.also:
-            yield from _asked_besides(spec, attribute, types)
 
 
-def _asked_besides(
-    spec: Spec, attribute: Attribute, types: Types
-) -> Iterator[tuple[Attributes, bool]]:
-    """Values outside the list, and pairs to which the attribute does not apply."""
+def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
+    """Return values outside the list, and those for pairs to which the attribute does not apply."""
     kinds = {a.name: a for a in spec.attributes}
-    for asking in attribute.also:
-        if _is_asked(spec, types, asking):
-            others = dict(defaults(spec, types.get(spec.outputs[0][0])))
-            others |= {name: kinds[name].value_of(str(word)) for name, word in asking.others}
-            for value in asking.values:
-                yield tuple({**others, attribute.name: value}.items()), asking.refusal
+    for attribute, asking in _askings(spec, types):
+        others = dict(defaults(spec, types.get(spec.outputs[0][0])))
+        others |= {name: kinds[name].value_of(str(word)) for name, word in asking.others}
+        for value in asking.values:
+            yield tuple({**others, attribute.name: value}.items()), asking.refusal
+
+
+def _askings(spec: Spec, types: Types) -> list[tuple[Attribute, Asking]]:
+    """Return what else is asked of some types, with the attribute that it is a value of."""
+    found = [(attribute, asking) for attribute in spec.attributes for asking in attribute.also]
+    return [(attribute, asking) for attribute, asking in found if _is_asked(spec, types, asking)]
 
 
 def _is_asked(spec: Spec, types: Types, asking: Asking) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.words import GLUE
 from convcheck.report.document import Document, Finding, ToldCause
 from convcheck.report.draw.finding import evidence_lines
 from convcheck.report.draw.layout import INDENT, cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 _FEW = 3  # so many causes are shown bit by bit
 _LINES = 2  # of the names of cases

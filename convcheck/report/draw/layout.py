@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from convcheck.judge.words import GLUE
 from convcheck.report.draw.styled import StyledText, cell_len
+from convcheck.wording import GLUE
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 _CLOSING = "\u3001\u3002\u300d\uff09\uff0c\uff1a\uff1b"  # no line begins with these

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from textwrap import dedent
 
-from convcheck.judge.words import GLUE, clean
+from convcheck.judge.words import clean
 from convcheck.report.document import Document, Finding, Listed, ProblemInWords, ToldCause
 from convcheck.report.draw.causes import causes_summary, unexplained_summary
 from convcheck.report.draw.finding import command_lines, example_lines
@@ -20,7 +20,7 @@ from convcheck.report.draw.matrix import LETTERS
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.short_names import compact_specs
 from convcheck.report.status import STATUSES
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 LIMIT = 64_000  # bytes
 _WIDTH = 90  # of what stands in code blocks

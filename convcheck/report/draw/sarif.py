@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from convcheck import __version__
 from convcheck.errors import Place
-from convcheck.judge.words import GLUE
 from convcheck.report.document import Document, Finding, ProblemInWords, ToldCause
 from convcheck.report.draw.causes import plain_cause_lines
 from convcheck.report.draw.finding import plain_lines
+from convcheck.wording import GLUE
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

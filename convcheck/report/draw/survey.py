@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from convcheck.judge.words import GLUE, cited, clean, translated
+from convcheck.judge.words import cited, clean, translated
 from convcheck.report.case_names import name_cases
 from convcheck.report.draw.layout import cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
@@ -25,7 +25,7 @@ from convcheck.survey.merge import (
     tell,
 )
 from convcheck.survey.model import EVERY_READING, NO_READING, SOME_READING, Surveyed
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 _NO_LAW, _NO_READING, _DIFFER = "no simple law", "no reading", "they differ"
 _SILENT: tuple[Told, ...] = ((("", UNSUPPORTED),), (("", REFUSES),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.words import GLUE, clean
+from convcheck.judge.words import clean
 from convcheck.report.document import (
     CoveredCases,
     Document,
@@ -30,7 +30,7 @@ from convcheck.report.draw.wrong_types import wrong_type_lines
 from convcheck.report.matrix import without_unsupported
 from convcheck.report.short_names import compact_ids
 from convcheck.report.status import KNOWN, WAIVED, Status
-from convcheck.wording import number, plural
+from convcheck.wording import GLUE, number, plural
 
 _REASONS = 3
 _VERDICTS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from convcheck.errors import Place
-from convcheck.judge.words import GLUE
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.report.spec_page.fields import field, fields, quoted
@@ -15,6 +14,7 @@ from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute
 from convcheck.rules.model import Spec
 from convcheck.rules.types import Types
+from convcheck.wording import GLUE
 
 _Said = tuple[str, int]  # an expression, and how strongly it holds together
 _SUM, _TERM, _ATOM = range(3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.judge.words import GLUE
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.spec_page import bodies
@@ -14,7 +13,7 @@ from convcheck.rules.diff import Change, attribute_text, condition, rounding
 from convcheck.rules.model import Cell, Cite, Layout, Pairs, Rule, Spec, Uncovered
 from convcheck.rules.outside import pairs_outside
 from convcheck.rules.types import Types
-from convcheck.wording import plural
+from convcheck.wording import GLUE, plural
 
 
 def spec_lines(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
