@@ -71,15 +71,19 @@ def ask(
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
     thorough: Callable[[Index], bool] = lambda answered: False,
+    suspected: Index | None = None,
 ) -> Answers:
     """Ask every element but those to skip, in every placement but those to avoid.
 
+    Those that are suspected to be refused are asked one by one as soon as a call that has them is.
     Large calls, and many, are made where `thorough` says so, given the elements that were answered.
     `note` is told the placement and the elements, in the shape asked, before each call; where it
     says that there is no time left, the call is not made. What the adapter raises is not caught: it
     is no answer of the runtime.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
+    if suspected is not None:
+        asking.suspected[suspected] = True
     if asking.avoid.placements >= EVERYWHERE:
         return asking.answers()
     declined = backend.support(vectors.case)
@@ -130,6 +134,7 @@ class _Asking:
         self.elsewhere: dict[str, list[tuple[Index, Bits]]] = {}
         self.undefined = everywhere(vectors, UNDEFINED)
         self.to_refuse = everywhere(vectors, TO_REFUSE)
+        self.suspected = np.zeros(len(vectors), bool)
         self.kept: list[tuple[str, Index, Bits]] = []  # answers that are not recorded yet
         self.refusals = 0
         self.with_others: set[int] = set()
@@ -265,8 +270,13 @@ class _Asking:
         answered, something of the second is refused, and it is not asked as a whole.
         """
         few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
-        if len(index) <= few:
-            for piece in np.array_split(index, len(index)):
+        alone = index[self.suspected[index]]
+        if 0 < len(alone) < len(index):
+            self._bulk(index[~self.suspected[index]])
+        elif not len(alone) and len(index) <= few:
+            alone = index
+        if len(alone):
+            for piece in np.array_split(alone, len(alone)):
                 self._bulk(piece)
             return
         first, second = np.array_split(index, 2)

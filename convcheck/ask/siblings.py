@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from convcheck.judge.answers import ANSWERED, OTHERS, Answers, Elsewhere
+from convcheck.judge.answers import ANSWERED, OTHERS, REFUSED, Answers, Elsewhere, Index
 from convcheck.rules.model import Attributes
 from convcheck.semantics.expected import Reading
 from convcheck.vectors.model import VectorSet
@@ -30,19 +30,26 @@ class Siblings:
     def add(self, vectors: VectorSet, answers: Answers) -> None:
         """Add a case with its answers."""
         case, self.doubt = vectors.case, None
-        if not case.attributes:
-            return
         if self._types != (case.inputs[0], case.outputs):
             self._types, self._last = (case.inputs[0], case.outputs), {}
         others = (
             other
             for (op, values), other in self._last.items()
-            if op == case.op and values != case.attributes
+            if op == case.op and case.attributes and values and values != case.attributes
         )
         if any(_is_taken_for((vectors, answers), other) for other in others):
             index = np.flatnonzero(answers.state == ANSWERED)
             self.doubt = Elsewhere(OTHERS, index, answers.got[index])
+        self._last.pop((case.op, case.attributes), None)  # what is put there comes last
         self._last[case.op, case.attributes] = vectors, answers
+
+    def refused(self, vectors: VectorSet) -> Index:
+        """Return the elements that were refused when the same inputs were put to the last case."""
+        if self._last and self._types == (vectors.case.inputs[0], vectors.case.outputs):
+            asked, answers = next(reversed(self._last.values()))
+            if all(map(np.array_equal, asked.inputs, vectors.inputs)):
+                return np.flatnonzero(answers.state == REFUSED)
+        return np.zeros(0, np.intp)
 
 
 def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:

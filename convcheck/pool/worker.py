@@ -341,7 +341,8 @@ class _Worker:
         if job.case.hops:
             return self.chained(job, vectors)
         thorough = partial(self.is_latest, job, vectors)
-        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough)
+        suspected = self.siblings.refused(vectors)
+        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough, suspected)
         self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
         self.siblings.add(vectors, answers)
         if job.before is not None:
