@@ -22,6 +22,7 @@ from planted.asking import (
 )
 
 from convcheck.ask.elements import ask
+from convcheck.ask.siblings import Siblings
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.answers import (
     ANSWERED,
@@ -29,6 +30,7 @@ from convcheck.judge.answers import (
     EVERYWHERE,
     NOT_ASKED,
     REFUSED,
+    Answers,
     Avoid,
     Fault,
 )
@@ -51,6 +53,27 @@ def test_a_refusing_element_is_found() -> None:
     assert not answers.faults
     # what is refused of a call whose first half is answered is in the second, which is not asked
     assert [len(i) for i in log.of("bulk")] == [128, 64, 32, 16, 8, *[1] * 8, 8, 16]
+
+
+def test_what_was_refused_before_is_asked_alone_at_once() -> None:
+    """Of two that are suspected one is refused here, and one that is not suspected, too."""
+
+    def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
+        return Refused("no") if np.isin(inputs[0], [5, 77]).any() else echo(case, inputs)
+
+    vectors, log, siblings = vectors_of(case_of(), range(128)), Log(), Siblings()
+    assert not len(siblings.refused(vectors))
+    before = np.full(128, ANSWERED, np.uint8)
+    before[[5, 9]] = REFUSED
+    siblings.add(vectors, Answers(np.arange(128), before, {}))
+    suspected = siblings.refused(vectors)
+    assert not len(siblings.refused(vectors_of(case_of(), range(127))))
+    answers = ask(Scripted(refuse), vectors, log, {}, suspected=suspected)
+    assert suspected.tolist() == [5, 9]
+    assert np.flatnonzero(answers.state == REFUSED).tolist() == [5, 77]
+    sizes = [len(index) for index in log.of("bulk")]
+    assert sizes[:2] == [128, 126]
+    assert sizes[-2:] == [1, 1]
 
 
 def test_everything_refused_costs_little_more_than_a_call_an_element() -> None:
