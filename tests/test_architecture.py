@@ -35,7 +35,18 @@ MAY_IMPORT["emit"] = MAY_IMPORT["reproduce"] | {"reproduce"}
 MAY_IMPORT["report"] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
 MAY_IMPORT["cli"] = ROOMS
-RUNTIMES = {"onnx", "onnxruntime", "ml_dtypes", "torch", "openvino", "pypto", "distributed"}
+RUNTIMES = {
+    "onnx",
+    "onnxruntime",
+    "ml_dtypes",
+    "torch",
+    "openvino",
+    "pypto",
+    "distributed",
+    "jax",
+    "tinygrad",
+    "mlx",
+}
 OWNERS = {
     "backends/onnx/runtime.py": {"onnxruntime"},
     "backends/onnx/reference_evaluator.py": {"onnx", "ml_dtypes"},
@@ -47,6 +58,9 @@ OWNERS = {
     "backends/torch.py": {"torch"},
     "backends/pypto/backend.py": {"pypto", "torch"},
     "backends/ml_dtypes.py": {"ml_dtypes"},
+    "backends/jax.py": {"jax"},
+    "backends/tinygrad.py": {"tinygrad"},
+    "backends/mlx.py": {"mlx"},
     "backends/process/standalone.py": {"onnxruntime", "torch"},
     "pool/dask.py": {"distributed"},
     "pool/dask_worker.py": {"distributed"},

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.binaries import module_paths
+from convcheck.backends.calls import cannot_call
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits
-from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 
@@ -54,11 +54,7 @@ class MlDtypes:
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that numpy has not, and what its function cannot be asked."""
-        spec = self._catalog.specs.get(case.spec)
-        reason = why_not(spec, RUNTIME, case)
-        if not reason and spec and spec.calls[RUNTIME].function != FUNCTION:
-            reason = f"this adapter calls no {spec.calls[RUNTIME].function}"
-        return Declined(reason, missing=True) if reason else None
+        return cannot_call(self._catalog, RUNTIME, (FUNCTION,), case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Convert the first input, its shape kept; a second one would only name the type.

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
+from convcheck.backends.calls import cannot_call
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits, Codes
-from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.wording import plural
@@ -74,10 +74,7 @@ class Torch:
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that torch has not, and what its function cannot be asked."""
-        reason = why_not(self._catalog.specs.get(case.spec), RUNTIME, case)
-        if not reason and self._function(case) is None:
-            reason = f"this adapter calls no {self._function_name(case)}"
-        return Declined(reason, missing=True) if reason else None
+        return cannot_call(self._catalog, RUNTIME, FUNCTIONS, case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Call the function on tensors of the inputs' bits, shapes kept.

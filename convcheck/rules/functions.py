@@ -76,13 +76,16 @@ def read_functions(node: Node | None, context: Context) -> dict[str, Calling]:
     }
 
 
-def why_not(spec: Spec | None, runtime: str, case: Case) -> str:
-    """Return why a runtime's function cannot be asked a case; '' where it can."""
+def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
+    """Return why a runtime's function cannot be asked a case; '' where it can.
+
+    `types` is the runtime by whose names it calls its types, if these are not its own.
+    """
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:
         return f"{runtime} has no function for {case.spec}"
     for dtype in (*case.inputs, *case.outputs):
-        if not dtype.name_in(runtime):
+        if not dtype.name_in(types or runtime):
             return f"{runtime} has no type {dtype}"
     if any(row.holds(case) for row in calling.rows):
         return ""

@@ -11,7 +11,7 @@ from convcheck.rules.source import Node, read_all
 from convcheck.wording import meant
 
 GRAPHS = ("onnx", "openvino", "pypto")  # have operators
-LIBRARIES = ("torch", "ml_dtypes")  # have functions
+LIBRARIES = ("torch", "ml_dtypes", "tinygrad", "mlx")  # have functions
 RUNTIMES = (*GRAPHS, *LIBRARIES)
 _FLOAT_KEYS = (
     "exponent", "mantissa", "bias", "infinity", "nan", "negative_zero", "signed", "zero",

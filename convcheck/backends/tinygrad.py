@@ -1,0 +1,130 @@
+"""tinygrad as a backend: its functions, compiled for a device, as the specs' `calls` say.
+
+`tinygrad` has a kernel for the device CPU compiled by clang; `tinygrad:python` interprets it in
+Python. The types that a device lacks are made of others there, so that these are two
+implementations. Tensors are made of bytes and read as bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from convcheck.backends.binaries import module_paths
+from convcheck.backends.calls import cannot_call
+from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.errors import UnavailableError, UsageError
+from convcheck.numerics.format import Bits, Codes
+from convcheck.rules.load import Catalog, load, user_folders
+from convcheck.rules.model import Case, DType, Spec
+
+if TYPE_CHECKING:
+    from tinygrad import Tensor
+    from tinygrad.dtype import DType as TinyType
+
+RUNTIME = "tinygrad"  # its column in specs/dtypes.yaml and its key in `calls`
+FUNCTION = "cast"
+_DEVICES = {"": "CPU", "python": "PYTHON"}
+_SAYS = {"": "device CPU, kernels compiled by {}", "python": "device PYTHON, kernels interpreted"}
+
+
+class Tinygrad:
+    """tinygrad on a device that every machine has; `variant` is '' or 'python'."""
+
+    #: It takes graphs, and no option tells what becomes of one.
+    graphs = ()
+
+    def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
+        """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.
+
+        Raises UsageError for an unknown variant, ImportError where tinygrad is not installed, and
+        UnavailableError where its compiler is not.
+        """
+        if variant not in _DEVICES:
+            hint = f"one of {RUNTIME}, {RUNTIME}:python"
+            raise UsageError(f"the tinygrad backend has no variant {variant!r}", hint=hint)
+        import tinygrad  # noqa: F401 it may be missing
+
+        compiler = os.environ.get("CC", "clang")  # as tinygrad finds it
+        if not variant and shutil.which(compiler) is None:
+            said = f"tinygrad's CPU device compiles with {compiler}, and there is none"
+            raise UnavailableError(said, hint="install clang, or ask tinygrad:python")
+        self._device = _DEVICES[variant]
+        self._catalog = catalog or load(user_folders())
+        self.name = f"{RUNTIME}:{variant}" if variant else RUNTIME
+        self.version = f"tinygrad {version('tinygrad')}, {_SAYS[variant].format(compiler)}"
+
+    @staticmethod
+    def takes(spec: Spec) -> bool:
+        """Return whether a run without a choice of specs asks this one."""
+        return RUNTIME in spec.calls
+
+    @staticmethod
+    def code(variant: str) -> list[Path]:
+        """Return what answers: the folders of packages."""
+        return module_paths("tinygrad")
+
+    def support(self, case: Case) -> Declined | None:
+        """Decline types that tinygrad has not, and what its function cannot be asked."""
+        if ("input", "constant") in case.setting:
+            return Declined("an array is no constant of a kernel of tinygrad", missing=True)
+        return cannot_call(self._catalog, RUNTIME, (FUNCTION,), case)
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Convert the first input, its shape kept; a second one would only name the type.
+
+        What the compiler does not take is Declined, what Python raises on values Refused.
+        """
+        from tinygrad import Tensor
+
+        made = _tensor(case.inputs[0], inputs[0], self._device)
+        seen = [made]
+        for hop in case.hops or (case,):
+            made = made.cast(_type(hop.outputs[0]))
+            seen.append(made)
+        if not made.numel():  # no kernel, and no memory
+            return Outputs((np.empty(made.shape, _storage(case)),), (self._type_name(case, made),))
+        if ("middle", "exposed") in case.setting:
+            Tensor.realize(*seen[1:])
+        try:
+            memory = made._buffer().as_memoryview()
+        except subprocess.CalledProcessError as error:
+            return Declined(f"{error.cmd[0]} does not compile the kernel", missing=True)
+        except (OverflowError, ValueError) as error:
+            return Refused(f"{type(error).__name__}: {error}")
+        codes: Codes = np.frombuffer(bytes(memory), _storage(case)).reshape(made.shape)
+        return Outputs((codes,), (self._type_name(case, made),))
+
+    def _type_name(self, case: Case, made: Tensor) -> str:
+        """Return convcheck's name of a tensor's type; tinygrad's of another than the case's."""
+        due = case.outputs[0]
+        return due.name if made.dtype == _type(due) else str(made.dtype)
+
+
+def _tensor(dtype: DType, bits: Bits, device: str) -> Tensor:
+    """Make a tensor of codes in memory of its own, as a kernel reads it."""
+    from tinygrad import Tensor
+
+    memory = np.asarray(bits, dtype.format.storage).tobytes()
+    if not math.prod(bits.shape):
+        return Tensor.empty(*bits.shape, dtype=_type(dtype), device=device)
+    return Tensor(memory, dtype=_type(dtype), device=device).reshape(bits.shape).realize()
+
+
+def _storage(case: Case) -> np.dtype[np.unsignedinteger]:
+    return case.outputs[0].format.storage
+
+
+def _type(dtype: DType) -> TinyType:
+    from tinygrad import dtypes
+
+    found: TinyType = getattr(dtypes, dtype.name_in(RUNTIME))
+    return found
