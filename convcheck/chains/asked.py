@@ -21,6 +21,8 @@ from convcheck.chains.compare import known_inputs
 from convcheck.chains.type_chain import CompiledCast, CompiledCasts
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Float
+from convcheck.rules.find import find_spec
+from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Level, Spec
 from convcheck.rules.promises import Promise
 from convcheck.semantics.evaluate import evaluate
@@ -178,6 +180,15 @@ def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
     return Case(
         first.spec, first.op, first.version, first.inputs, last.outputs, attributes, hops=hops
     )
+
+
+def own_chain(catalog: Catalog, case: Case) -> Case:
+    """Return a chain that a report has, as its spec has it. Raises UsageError where the spec does
+    not convert so.
+    """
+    where = tuple(f"{name}={value}" for name, value in case.attributes)
+    casts = CompiledCasts(catalog, find_spec(catalog, case.spec), where)
+    return replace(chain_case(casts, chain_types(case)), setting=case.setting)
 
 
 def made(casts: CompiledCasts, names: Sequence[str]) -> Hops:

@@ -176,12 +176,11 @@ def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
     from convcheck.report.json.decode import read
     from convcheck.reproduce.shows import with_readings
     from convcheck.reproduce.witness import of_report
-    from convcheck.rules.find import find_case
 
     result = read(path, loaded.types.types)
     found = explanation_of(result, cause)
     shown, group, example = wrong_answer(found.cases)
-    case = find_case(loaded, shown.id, None, None, ())
+    case = _own_case(loaded, shown)
     witness = of_report(result.backend, case, replace(group, examples=(example,)))
     cases = plural(len(found.cases), "case")
     told = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
@@ -199,8 +198,10 @@ def _reported(
     from convcheck.rules.find import find_case
 
     result = read(path, loaded.types.types)
-    case = find_case(loaded, name or shown_example(result, str(finding))[0].id, None, None, ())
-    its = next((one for one in result.cases if one.case.id == case.id), None)
+    wanted = name or shown_example(result, str(finding))[0].id
+    its = next((one for one in result.cases if one.case.id == wanted), None)
+    case = _own_case(loaded, its.case) if its else find_case(loaded, wanted, None, None, ())
+    its = its or next((one for one in result.cases if one.case.id == case.id), None)
     if its is None:
         raise UsageError(
             f"{path} does not have the case {case.id}", hint="is it the report of another run?"
@@ -210,6 +211,14 @@ def _reported(
         raise does_not_fail(its, f"{result.backend.name} in {path}")
     witness = of_report(result.backend, case, _chosen(_of_finding(groups, case, finding), group))
     return with_readings(loaded.specs[case.spec], witness)
+
+
+def _own_case(loaded: Catalog, case: Case) -> Case:
+    """Return a case that a report has, as its spec has it. Raises UsageError where it has none."""
+    from convcheck.chains.asked import own_chain
+    from convcheck.rules.find import find_case
+
+    return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
 
 
 def _chosen(groups: Sequence[Group], said: str) -> Group:

@@ -20,6 +20,7 @@ from planted import identity
 from report_json import document, render
 from repro_scripts import run_many, run_one
 
+from convcheck.chains.asked import own_chain
 from convcheck.cli.repro import command
 from convcheck.errors import UsageError
 from convcheck.judge.result import BackendInfo, Group, RunResult, Strip
@@ -131,6 +132,40 @@ def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
     right = [script(repaired(w), tmp_path / f"right{i}.py") for i, w in enumerate(answered)]
     for witness, (code, said) in zip(answered, run_many(right), strict=True):
         assert code == 0, (witness.case.id, said)
+
+
+def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
+    """What ONNX Runtime makes of a chain: as a graph it is wrong while the middle is hidden, and
+    each cast is as the rules have it where the middle is an output, too.
+    """
+    pytest.importorskip("onnxruntime")
+    report, chain = tmp_path / "run.json", "float16-to-bfloat16-to-int8"
+    asked = ("--chains", "--backend", "ort", "onnx.Cast-25", "--case", f"*/{chain}/*/middle=hidden")
+    assert convcheck("run", *asked, "--json", str(report), "--no-progress").returncode == 1
+    cause = ("repro", "--report", str(report), "--cause", "A")
+    assert convcheck(*cause, "--out", str(tmp_path / "a.py")).returncode == 0
+    assert convcheck(*cause, "--emit", "onnx", "--out", str(tmp_path / "test")).returncode == 0
+    assert convcheck(*cause, "--emit", "c", "--out", str(tmp_path / "a.h")).returncode == 0
+    result = read(str(report), TYPES)
+    failed = [one for one in result.cases if failing(one)]
+    assert {("input", "constant"), ("input", "fed")} == {one.case.setting[1] for one in failed}
+    paths = [tmp_path / "a.py"]
+    for number, one in enumerate(failed):
+        witness = of_report(result.backend, own_chain(CATALOG, one.case), failing(one)[0])
+        paths.append(script(witness, tmp_path / f"{number}.py"))
+        exposed = (*witness.case.setting[:2], ("middle", "exposed"))
+        shown = replace(witness, case=replace(witness.case, setting=exposed))
+        paths.append(script(shown, tmp_path / f"{number}-exposed.py"))
+        with pytest.raises(UsageError, match="one output"):
+            list(files(shown))
+    codes = [code for code, _ in run_many(paths)]
+    assert codes == [1, *[1, 0] * len(failed)]
+    level = "optimization.enable_cast_chain_elimination"
+    often = replace(witness.case, setting=(("optimisation", "all-and-cast-chains"), *exposed[1:]))
+    assert level in repro.python(replace(witness, case=often), TYPES, "")
+    elsewhere = replace(witness, backend=replace(witness.backend, name="openvino"))
+    with pytest.raises(UsageError, match="chains of casts"):
+        repro.python(elsewhere, TYPES, "")
 
 
 def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) -> None:

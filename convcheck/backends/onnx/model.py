@@ -52,6 +52,11 @@ def output_names(case: Case) -> list[str]:
     return [f"y{i}" for i in range(len(case.outputs))]
 
 
+def middle_names(case: Case) -> list[str]:
+    """Name the tensors between the casts of a chain."""
+    return [f"h{i}" for i in range(1, len(case.hops))]
+
+
 def build(case: Case, constant: Codes | None = None) -> ModelProto:
     """Build the model of one node, or of a chain of them: graph inputs of unstated shape, the opset
     the spec's version. Of a chain, the input may be a constant instead.
@@ -72,7 +77,7 @@ def build(case: Case, constant: Codes | None = None) -> ModelProto:
 
 def _set_chain(graph: GraphProto, case: Case, constant: Codes | None) -> None:
     """Add a node for each cast; where the setting says so, each middle is an output as well."""
-    names = [*input_names(case), *(f"h{i}" for i in range(1, len(case.hops))), *output_names(case)]
+    names = [*input_names(case), *middle_names(case), *output_names(case)]
     for hop, (before, after) in zip(case.hops, pairwise(names), strict=True):
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
         _set_attributes(node, hop)

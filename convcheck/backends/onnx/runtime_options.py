@@ -36,11 +36,17 @@ def checked(choice: Mapping[str, str]) -> dict[str, str]:
 
 def apply_options(runtime: Any, options: Any, choice: Mapping[str, str]) -> None:
     """Set threads and graph optimisation of a session, given the runtime's module."""
-    levels = runtime.GraphOptimizationLevel
+    level, entries = optimisation_of(choice)
     options.intra_op_num_threads = int(choice[THREADS])
-    options.graph_optimization_level = getattr(levels, _LEVELS[choice[OPTIMISATION]])
-    if choice[OPTIMISATION] == "all-and-cast-chains":
-        options.add_session_config_entry(_CAST_CHAINS, "1")
+    options.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, level)
+    for name, value in entries.items():
+        options.add_session_config_entry(name, value)
+
+
+def optimisation_of(choice: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    """Return the name of a session's level of graph optimisation, and its configuration entries."""
+    value = choice[OPTIMISATION]
+    return _LEVELS[value], {_CAST_CHAINS: "1"} if value == "all-and-cast-chains" else {}
 
 
 def describe_options(choice: Mapping[str, str]) -> str:

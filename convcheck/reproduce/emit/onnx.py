@@ -28,6 +28,8 @@ def files(witness: Witness) -> Iterator[tuple[str, bytes]]:
         raise UsageError(f"no ONNX test: {declined.message}", hint=_HINT)
     if witness.before is not None:
         raise UsageError("an ONNX test asks one model, and it shows after another", hint=_HINT)
+    if {("input", "constant"), ("middle", "exposed")} & set(witness.case.setting):
+        raise UsageError("an ONNX test feeds a chain, and has one output", hint=_HINT)
     if len(witness.due) != 1 or isinstance(witness.due[0].outputs, str):
         raise UsageError("an ONNX test has one value for each element, and no refusal", hint=_HINT)
     outputs = [_bits(strip) for strip in witness.due[0].outputs]

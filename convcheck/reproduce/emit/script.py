@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+from convcheck.backends.onnx.model import build, input_names, middle_names, output_names
+from convcheck.backends.onnx.runtime_options import OPTIONS, checked, optimisation_of
 from convcheck.judge.result import Strip
 from convcheck.numerics.format import Bool, Format, Text
 from convcheck.reproduce.witness import Witness
@@ -30,7 +33,7 @@ def packed(witness: Witness) -> bool:
 def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     """Return what the template of the witness's runtime needs of the case."""
     case = witness.case
-    content: dict[str, Any] = {"op": repr(case.op.partition(".")[2]), "folded": variant == "const"}
+    content: dict[str, Any] = {"folded": variant == "const"}
     stated = witness.first and bool(case.outputs)
     size = "shape" if stated else "[-1] * len(shape)"
     content["dims"] = f"ov.PartialShape({size})"
@@ -45,6 +48,7 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     before = repr(dict(attributes_of(witness.before))) if witness.before else ""
     return {
         **content,
+        "op": repr(case.op.partition(".")[2]),
         "attributes": repr(dict(attributes_of(case))),
         "before": before,
         "opset": repr(f"opset{case.version}"),
@@ -52,23 +56,57 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
 
 
 def _of_model(witness: Witness) -> dict[str, Any]:
-    from convcheck.backends.onnx.model import build, input_names, output_names
-
     case = witness.case
-    numbers = {t.name: f"TensorProto.{t.name_in(_ONNX)}" for t in (*case.inputs, *case.outputs)}
+    middles = [hop.outputs[0] for hop in case.hops[:-1]]
+    types = (*case.inputs, *middles, *case.outputs)
+    numbers = {t.name: f"TensorProto.{t.name_in(_ONNX)}" for t in types}
     numeric = [t for t in (*case.inputs, *case.outputs) if not isinstance(t.format, Text)]
     words = {t.name_in(_ONNX): _word_of(t.format, packed(witness)) for t in numeric}
     return {
         "input_names": repr(input_names(case)),
         "output_names": repr(output_names(case)),
         "named_inputs": _named(input_names(case), case.inputs, numbers),
-        "named_outputs": _named(output_names(case), case.outputs, numbers),
-        "attributes": _keywords(case, numbers),
-        "before": _keywords(witness.before, numbers) if witness.before else "",
+        "named_outputs": _named(output_names(case), case.outputs, numbers)
+        + _exposed(case, numbers),
+        "nodes": _nodes(case, numbers),
+        "constant": ("input", "constant") in case.setting,
+        "before": _node(witness.before, input_names(case), output_names(case), numbers)
+        if witness.before
+        else "",
+        **_optimised(case),
         "opset": case.version,
         "ir": int(build(case).ir_version),
         "bits": repr(words) if words else "",
     }
+
+
+def _nodes(case: Case, numbers: Mapping[str, str]) -> list[str]:
+    """Return the arguments of helper.make_node for each node of a case: several of a chain."""
+    names = [input_names(case), *([name] for name in middle_names(case)), output_names(case)]
+    nodes = zip(case.hops or (case,), pairwise(names), strict=True)
+    return [_node(one, *ends, numbers) for one, ends in nodes]
+
+
+def _node(
+    case: Case, before: Sequence[str], after: Sequence[str], numbers: Mapping[str, str]
+) -> str:
+    op = repr(case.op.partition(".")[2])
+    return f"{op}, {list(before)!r}, {list(after)!r}{_keywords(case, numbers)}"
+
+
+def _exposed(case: Case, numbers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the middles of a chain that are outputs of its graph, too."""
+    if ("middle", "exposed") not in case.setting:
+        return []
+    return _named(middle_names(case), [hop.outputs[0] for hop in case.hops[:-1]], numbers)
+
+
+def _optimised(case: Case) -> dict[str, Any]:
+    """Return the level of graph optimisation of ONNX Runtime, and entries of its configuration."""
+    choice = {name: value for name, value in case.setting if name in OPTIONS}
+    level, entries = optimisation_of(checked(choice))
+    said = [(repr(name), repr(value)) for name, value in entries.items()]
+    return {"level": level, "entries": said}
 
 
 def _named(
