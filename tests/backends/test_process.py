@@ -249,6 +249,7 @@ DEATHS = {
     "status_3": "exited with status 3",
     "segfault": "died of SIGSEGV",
     "segfault_in_the_payload": "died of SIGSEGV",
+    "segfault_with_a_child": "died of SIGSEGV",
 }
 HANGS = {
     "hangs": "no header came (is stdout flushed?)",
@@ -284,7 +285,7 @@ def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
     assert 0 < taken < 4_000_000 < total
 
 
-@pytest.mark.parametrize("mode", ["good", "split", "late", "spaces"])
+@pytest.mark.parametrize("mode", ["good", "split", "late", "spaces", "hands_over"])
 def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
     process = opened(mode)
     for _ in range(3):

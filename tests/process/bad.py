@@ -157,6 +157,21 @@ def segfault(run, payload):
     time.sleep(60)
 
 
+def segfault_with_a_child(run, payload):
+    """What a runtime forks, such as a sender of telemetry, holds stdout open."""
+    if os.fork() == 0:
+        time.sleep(60)
+    segfault(run, payload)
+
+
+def hands_over(run, payload):
+    """Leave the work to another process, and exit."""
+    if os.fork():
+        os._exit(0)
+    time.sleep(0.1)
+    good(run, payload)
+
+
 def segfault_in_the_payload(run, payload):
     put(line(header(run, payload)) + payload[:1])
     segfault(run, payload)
@@ -231,8 +246,8 @@ MODES = {
         text, text_without_end, binary, not_utf8, wrong_json, no_object, two_kinds, no_kind,
         no_run, no_type, unknown_type, no_shape, wrong_bytes, no_values, no_words, too_many, twice,
         twice_later, another_run, of_the_future, ends_early, ends_in_the_header, closes_stdout,
-        error, silent_end, status_3, segfault, segfault_in_the_payload, hangs, hangs_in_the_header,
-        hangs_in_the_payload, split, late, spaces, more_than_asked, segfault_on_100,
+        error, silent_end, status_3, segfault, segfault_in_the_payload, segfault_with_a_child,
+        hands_over, hangs, hangs_in_the_header, hangs_in_the_payload, split, late, spaces, more_than_asked, segfault_on_100,
         status_3_on_100, hangs_on_100, few_on_100, eager,
     )
 }  # fmt: skip

@@ -1,7 +1,9 @@
 """A program that runs, and the pipes to it: never deadlocked, and every wait has an end.
 
 Both pipes are non-blocking. While a request is written, what the program writes is read: it may
-answer before it has read everything.
+answer before it has read everything. A program that has died is waited for no longer, though a
+process that it has forked may hold its stdout open. One that has exited with status 0 may have left
+its work to such a process.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class RunningProgram:
         self._reads.register(self._out, select.POLLIN)
         self._both.register(self._out, select.POLLIN)
         self._both.register(self._in, select.POLLOUT)
+        self._end = self._watch()
         self._waiting = b""  # what came and was not read yet
         self._deaf = False  # it has closed its stdin
 
@@ -100,6 +103,27 @@ class RunningProgram:
         with contextlib.suppress(OSError):
             size = fcntl(stream.fileno(), SET_PIPE_SIZE, PIPE_SIZE)
         return stream.fileno(), size
+
+    def _watch(self) -> int | None:
+        """Return the descriptor by which the program's end is heard of, where there is such."""
+        with contextlib.suppress(AttributeError, OSError):
+            end = os.pidfd_open(self._popen.pid)
+            for each in (self._reads, self._both):
+                each.register(end, select.POLLIN)
+            return end
+        return None
+
+    def _has_died(self) -> bool:
+        """Return whether the program has died, and left nothing to be read; its end is told once,
+        so that what has exited with status 0 is waited for as before.
+        """
+        if self._end is None or (status := self._popen.poll()) is None:
+            return False
+        for each in (self._reads, self._both):
+            each.unregister(self._end)
+        os.close(self._end)
+        self._end = None
+        return status != 0 and not self._reads.poll(0)
 
     def send(self, parts: Sequence[bytes | memoryview], deadline: Deadline) -> None:
         """Write a request. Raises DiedError where it is not read in time."""
@@ -124,7 +148,9 @@ class RunningProgram:
 
     def _wait_to_write(self, so_far: str, deadline: Deadline) -> None:
         ready = dict(self._both.poll(deadline.left()))
-        if not ready:
+        if self._has_died():
+            self._deaf = True  # reading says so
+        elif not ready:
             raise self._hangs(f"it has not read the request: {so_far}", deadline)
         if self._out in ready:
             data = os.read(self._out, PIPE_SIZE)
@@ -183,24 +209,29 @@ class RunningProgram:
             self.payload(min(PIPE_SIZE, size - begin), what, deadline)
 
     def _fill(self, view: memoryview, so_far: str, deadline: Deadline) -> int:
-        self._wait_to_read(so_far, deadline)
-        count = os.readv(self._out, [view])
+        count = os.readv(self._out, [view]) if self._wait_to_read(so_far, deadline) else 0
         if not count:
             raise self._ended(so_far)
         return count
 
     def _read(self, so_far: str, deadline: Deadline, before: bytes) -> bytes:
-        self._wait_to_read(so_far if not before else f"{_unfinished(before)} came", deadline)
-        data = os.read(self._out, _MANY)
+        waited_for = so_far if not before else f"{_unfinished(before)} came"
+        data = os.read(self._out, _MANY) if self._wait_to_read(waited_for, deadline) else b""
         if not data:
             raise self._ended(f"{_unfinished(before)} came" if before else "")
         return data
 
-    def _wait_to_read(self, so_far: str, deadline: Deadline) -> None:
-        if not self._reads.poll(deadline.left()):
+    def _wait_to_read(self, so_far: str, deadline: Deadline) -> bool:
+        """Wait until there is something to be read; False where the program has died."""
+        while self._out not in (ready := dict(self._reads.poll(deadline.left()))):
+            if self._has_died():
+                return False
+            if ready:
+                continue
             if self._waiting and not looks_like_json(self._waiting):
                 raise self._noise()
             raise self._hangs(so_far, deadline)
+        return True
 
     def _hangs(self, what: str, deadline: Deadline) -> DiedError:
         return DiedError(f"no answer within {deadline.said}: {what}", timed_out=True)
@@ -255,6 +286,9 @@ class RunningProgram:
                 os.killpg(self._popen.pid, signal.SIGKILL)
         self._popen.kill()
         self._popen.wait()
+        if self._end is not None:
+            os.close(self._end)
+            self._end = None
         self.end_input()
         if self._popen.stdout:
             self._popen.stdout.close()
