@@ -247,8 +247,8 @@ MODES = {
         no_run, no_type, unknown_type, no_shape, wrong_bytes, no_values, no_words, too_many, twice,
         twice_later, another_run, of_the_future, ends_early, ends_in_the_header, closes_stdout,
         error, silent_end, status_3, segfault, segfault_in_the_payload, segfault_with_a_child,
-        hands_over, hangs, hangs_in_the_header, hangs_in_the_payload, split, late, spaces, more_than_asked, segfault_on_100,
-        status_3_on_100, hangs_on_100, few_on_100, eager,
+        hands_over, hangs, hangs_in_the_header, hangs_in_the_payload, split, late, spaces,
+        more_than_asked, segfault_on_100, status_3_on_100, hangs_on_100, few_on_100, eager,
     )
 }  # fmt: skip
 HELLOS = {
