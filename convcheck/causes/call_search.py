@@ -8,32 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
-from convcheck.judge.matching_calls import is_as_read, shapes_of
+from convcheck.judge.matching import Mask, matching
+from convcheck.judge.matching_calls import Returned, is_as_read, shapes_of
 from convcheck.judge.refusals import is_refusal
 from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
+from convcheck.numerics.format import Bits, Format
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.expected import Reading
 from convcheck.semantics.expected_calls import (
     DEADLY,
     CallReading,
     ExpectedCall,
     ExpectedOutput,
+    WantedElements,
     WrongCall,
 )
 from convcheck.vectors.model import CallSet
 
 _PROBES = 4  # wrong answers that a cause has to give before it is tried on all
 _CLOSEST = 3  # causes that are told of a case which nothing explains
+_ELEMENTS = 4  # elements of a probe that a cause has to give before it is tried on the call
 _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
@@ -82,6 +90,29 @@ class CallTrial:
     def _known(self) -> dict[tuple[Hashable, int], bool]:
         """Which calls candidates are known to give the answer to."""
         return {}
+
+    @cached_property
+    def first_wanted(self) -> WantedElements | None:
+        """Some elements of the first probe, None where no element of it is wrong by itself."""
+        return self._wanted(self.probes[:1])
+
+    @cached_property
+    def all_wanted(self) -> WantedElements | None:
+        """The same of every probe."""
+        return self._wanted(self.probes)
+
+    def _wanted(self, some: Sequence[int]) -> WantedElements | None:
+        got = {i: self.answers.got[i] for i in some}
+        if None in got.values():
+            return WantedElements((), _never)
+        wrong = {i: _never_right(self.calls.expected[i], one) for i, one in got.items()}
+        few = {i: np.array(_spread(found, _ELEMENTS)) for i, found in wrong.items() if len(found)}
+        if not few:
+            return None
+        arrays = {i: cast(Outputs, got[i]).arrays[0] for i in few}
+        answered = np.concatenate([arrays[i].reshape(-1)[at] for i, at in few.items()])
+        accepts = partial(_are_as_got, self.calls.case.outputs[0].format, cast(Bits, answered))
+        return WantedElements(tuple(few.items()), accepts)
 
     def gives(self, candidate: WrongCall, i: int) -> bool:
         """Return whether a candidate gives the answer to call `i`."""
@@ -142,6 +173,37 @@ def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
     return tuple(numbers[i] for i in places)
 
 
+def _never(codes: Bits, patterns: NDArray[np.uint8]) -> bool:
+    return False
+
+
+def _never_right(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:
+    """Return the elements of an answer of one output that every reading says, and none gives; none
+    where it has another form.
+    """
+    wrong: Mask | None = None
+    for reading in expected.readings:
+        [due, *more] = reading.outputs or (None,)
+        if not isinstance(got, Outputs) or due is None or more or not _has_form(due, got):
+            return ()
+        flat, fmt = got.arrays[0].reshape(-1), due.dtype.format
+        right = matching(Reading(due.codes, due.patterns), flat, fmt, fmt, due.codes)
+        found = ~right & (due.patterns != pattern.UNDEFINED)
+        wrong = found if wrong is None else wrong & found
+    return () if wrong is None else np.flatnonzero(wrong).tolist()
+
+
+def _are_as_got(fmt: Format, got: Bits, codes: Bits, patterns: NDArray[np.uint8]) -> bool:
+    told = patterns != pattern.UNDEFINED
+    return bool((told & matching(Reading(codes, patterns), got, fmt, fmt, codes)).all())
+
+
+def _has_form(due: ExpectedOutput, got: Outputs) -> bool:
+    form = [(due.dtype.name, due.shape, due.dtype.format.storage)]
+    pairs = zip(got.types, got.arrays, strict=False)
+    return [(name, array.shape, array.dtype) for name, array in pairs] == form
+
+
 def _freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
     """Return what is given without the elements of which a rule leaves open what they are; None
     where another element is not said.
@@ -186,19 +248,23 @@ def search_calls(
     causes: Sequence[Cause], trial: CallTrial
 ) -> tuple[tuple[Names, ...], tuple[Near, ...]]:
     """Return what gives all answers, the plainest first; where nothing does, what comes closest."""
-    tried = [one for cause in causes for one in _probed(trial, cause)]
-    all_probes = [one for one in tried if one.given == len(trial.probes)]
-    fits = [(one.cause.name,) for one in all_probes if trial.explains(one.candidate)]
+    fits = [(cause.name,) for cause in causes if _explained(trial, (cause,))]
     if fits:
-        return tuple(dict.fromkeys(fits)), ()
+        return tuple(fits), ()
+    tried = [one for cause in causes for one in _probed(trial, cause)]
     closest = _closest(trial, tried)
     if pair := next(_together(trial, closest, causes), None):
         return (pair,), ()
     return (), tuple(near for _, near in closest[:_CLOSEST])
 
 
+def _explained(trial: CallTrial, causes: Sequence[Cause]) -> bool:
+    """Return whether causes give every answer together."""
+    return any(map(trial.explains, trial.candidates(causes, trial.all_wanted)))
+
+
 def _probed(trial: CallTrial, cause: Cause) -> Iterator[_Tried]:
-    for candidate in trial.candidates((cause,)):
+    for candidate in trial.candidates((cause,), trial.first_wanted):
         yield _Tried(cause, candidate, trial.leading(candidate))
 
 
@@ -219,5 +285,5 @@ def _together(
     """Yield two causes that give all answers together, one of which comes close alone."""
     for cause, _ in closest[:_PAIRED]:
         for other in causes:
-            if other is not cause and any(map(trial.explains, trial.candidates((cause, other)))):
+            if other is not cause and _explained(trial, (cause, other)):
                 yield cause.name, other.name

@@ -115,10 +115,12 @@ def fits_of(
 
 def _found(search: Search, trial: Trial) -> Found:
     """Return what explains the answers of a trial: one cause, or if none does, two."""
-    tried = search.tries.of(trial)
-    alone = _alone(tried)
-    fits = alone or _together(trial, tried)
-    near = _near(search, trial, tried, fits)
+    fits: tuple[Names, ...] = tuple((cause.name,) for cause in search.tries.alone(trial))
+    alone, near = fits, tuple[Near, ...]()
+    if search.every or not alone:
+        tried = search.tries.of(trial)
+        fits = alone or _together(trial, tried)
+        near = _near(search, trial, tried, fits)
     wrong = int(np.count_nonzero(~trial.right))
     diagnosis = CaseDiagnosis(len(trial.right), wrong, fits, near)
     return Found(diagnosis, _further(search, trial, fits))
@@ -150,7 +152,7 @@ def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> 
     index = judged_ones(vectors, answers)
     if index is None or not len(index):
         return None
-    trial = search.tries.shared(Trial.of(spec, vectors, answers, index))
+    trial = search.tries.trial(spec, vectors, answers, index)
     return None if trial.right.all() else trial
 
 
@@ -174,11 +176,6 @@ def _explained(trial: Trial, causes: Sequence[Cause]) -> bool:
 def _left(search: Search, trial: Trial, fits: tuple[Names, ...]) -> tuple[Names, ...]:
     """Return those of some causes that give all answers."""
     return tuple(names for names in fits if _explained(trial, search.named(names)))
-
-
-def _alone(tried: Sequence[Tried]) -> tuple[Names, ...]:
-    """Return every cause that gives all answers by itself."""
-    return tuple((cause.name,) for cause, given in tried if given.all())
 
 
 def _promising(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:

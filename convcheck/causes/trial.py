@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,15 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Reading
+from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import compile_wrong, needs_of, readings_at, what_decides
+from convcheck.semantics.wrong import acted_on, compile_wrong, needs_of, readings_at, what_decides
 from convcheck.vectors.model import VectorSet
 
 Key = tuple[Hashable, ...]
 Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
+PointsOf = Callable[[Case, Bits], Points]
+_PROBES = 6  # wrong answers that a cause has to give before it is tried on all
 
 
 @dataclass(frozen=True)
@@ -41,12 +44,18 @@ class Trial:
     readings: Sequence[Reading]
 
     @staticmethod
-    def of(spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]) -> Trial:
-        """Return what there is to try at some of the inputs."""
+    def of(
+        spec: Spec,
+        vectors: VectorSet,
+        answers: Answers,
+        index: NDArray[np.intp],
+        points: PointsOf = points_of,
+    ) -> Trial:
+        """Return what there is to try at some of the inputs, which become `points`."""
         return Trial(
             spec,
             vectors.case,
-            points_of(vectors.case, vectors.inputs[0][index]),
+            points(vectors.case, vectors.inputs[0][index]),
             answers.got[index],
             answers.state[index] == REFUSED,
             vectors.expected.take(index).readings,
@@ -64,6 +73,17 @@ class Trial:
         answered = told & (reading.patterns != pattern.UNDEFINED)
         return np.asarray(np.where(self.refused, reading.patterns == pattern.REFUSED, answered))
 
+    @cached_property
+    def never_right(self) -> Mask:
+        """Which answers are right under no reading."""
+        return np.asarray(~np.logical_or.reduce([self.as_due(each) for each in self.readings]))
+
+    def at(self, index: NDArray[np.intp]) -> Trial:
+        """Return the trial of some of the points."""
+        readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
+        points = points_of(self.case, self.points.bits[index])
+        return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
+
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return which answers causes give together, None where they have no meaning here."""
         said = self.said_by(causes)
@@ -73,6 +93,10 @@ class Trial:
         """Return what causes make of the points together, None where they have no meaning here."""
         program = compile_wrong(self.spec, self.case, causes)
         return None if program is None else readings_at(program, self.points)
+
+    def is_given_by(self, program: Program) -> bool:
+        """Return whether all answers are as a program says."""
+        return bool(self.given(readings_at(program, self.points)).all())
 
     def given(self, said: Sequence[Reading]) -> Mask:
         """Return which answers are as causes say."""
@@ -112,11 +136,37 @@ class Tries:
         self._types: Key = ()
         self._inputs: dict[Hashable, _Inputs] = {}
 
-    def shared(self, trial: Trial) -> Trial:
+    def trial(
+        self, spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]
+    ) -> Trial:
         """Return a trial with the points of one before, if it has the same inputs: what words say
         of them is known.
         """
-        return replace(trial, points=self._inputs_of(trial).points)
+        return Trial.of(spec, vectors, answers, index, self._points)
+
+    def _points(self, case: Case, bits: Bits) -> Points:
+        return self._inputs_of(case, bits).points
+
+    def alone(self, trial: Trial) -> list[Cause]:
+        """Return the causes that give all answers, each by itself. Most are refuted by a few wrong
+        answers, or by one that they leave as it is.
+        """
+        wrong = np.flatnonzero(trial.never_right)
+        few = (
+            wrong[np.linspace(0, len(wrong) - 1, _PROBES).astype(np.intp)] if len(wrong) else wrong
+        )
+        probe, found = trial.at(np.unique(few)), list[Cause]()
+        of_texts = isinstance(trial.points.target, Text)  # their spelling is judged all together
+        for cause in self._causes_of(trial.case):
+            acts = None if of_texts else acted_on(cause, trial.spec, trial.points)
+            if acts is not None and not acts[wrong].all():
+                continue
+            program = compile_wrong(trial.spec, trial.case, (cause,))
+            if program is None:
+                continue
+            if of_texts or probe.is_given_by(program):
+                found += [cause] if trial.is_given_by(program) else []
+        return found
 
     def key(self, trial: Trial) -> Key:
         """Return what a trial has in common with those that the same causes fit."""
@@ -131,7 +181,8 @@ class Tries:
 
     def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
         """Yield what each cause that applies makes of the points, None where it has no meaning."""
-        said, decides = self._inputs_of(trial).said, dict[Key, Hashable]()
+        said = self._inputs_of(trial.case, trial.points.bits).said
+        decides = dict[Key, Hashable]()
         for cause in self._causes_of(trial.case):
             needs = needs_of((cause,))
             if needs not in decides:
@@ -148,12 +199,15 @@ class Tries:
             self._applying[types] = tuple(c for c in self.causes if c.applies_to(case))
         return self._applying[types]
 
-    def _inputs_of(self, trial: Trial) -> _Inputs:
-        """Return what is known of a trial's inputs; those of other types are forgotten."""
-        types = _types_of(trial.case)
+    def _inputs_of(self, case: Case, bits: Bits) -> _Inputs:
+        """Return what is known of inputs; those of other types are forgotten."""
+        types = _types_of(case)
         if self._types != types:
             self._types, self._inputs = types, {}
-        return self._inputs.setdefault(_content(trial.points.bits), _Inputs(trial.points, {}))
+        content = _content(bits)
+        if content not in self._inputs:
+            self._inputs[content] = _Inputs(points_of(case, bits), {})
+        return self._inputs[content]
 
 
 def _types_of(case: Case) -> Key:

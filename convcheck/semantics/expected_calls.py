@@ -69,6 +69,18 @@ class WrongCall:
     outline: Callable[[int], CallReading | None] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class WantedElements:
+    """Some elements of the one output of calls, of which the answers are known; no elements where
+    a call gave no output at all.
+    """
+
+    #: Calls with the numbers of elements.
+    elements: tuple[tuple[int, NDArray[np.intp]], ...]
+    #: Codes and patterns of these -> whether all are as was answered.
+    accepts: Callable[[Bits, NDArray[np.uint8]], bool]
+
+
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals
 
 

@@ -21,7 +21,14 @@ from convcheck.semantics.alike import Meaning, alike
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import CompiledRow, Program, compile_untold
-from convcheck.semantics.vocabulary import Mask, Points
+from convcheck.semantics.vocabulary import (
+    ROUNDING_WORDS,
+    CaseWord,
+    Mask,
+    Points,
+    case_word,
+    possible,
+)
 
 _KEPT = 4096  # edited specs
 Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
@@ -93,6 +100,34 @@ def _acts(entry: CompiledRow, ends: Points) -> bool:
     return bool(of_word(ends, entry.test, entry.mode).any())
 
 
+def acted_on(cause: Cause, spec: Spec, points: Points) -> Mask | None:
+    """Return which points some row of a cause names: the others it leaves to the rules. None of one
+    that is more than a table of such rows.
+    """
+    rows = _rows_of(cause, spec)
+    if rows is None:
+        return None
+    held = np.zeros(len(points.bits), bool)
+    for label, test, mode in rows:
+        if possible(label, points.source, points.target):
+            held |= of_word(points, test, mode)
+    return held
+
+
+@lru_cache(_KEPT)
+def _rows_of(cause: Cause, spec: Spec) -> tuple[tuple[str, CaseWord, str], ...] | None:
+    """Return the case words of a cause with their modes, None where it is not these alone."""
+    if cause.rounds or cause.under or hops_of(cause.rules):
+        return None
+    labels = [(row.label, rule.rounding) for rule in cause.rules for row in rule.rows]
+    tests = [case_word(label, spec.literals) for label, _ in labels]
+    plain = all(mode.mode or label not in ROUNDING_WORDS for label, mode in labels)
+    if not plain or not all(tests):
+        return None
+    pairs = zip(labels, tests, strict=True)
+    return tuple((label, test, mode.mode) for (label, mode), test in pairs if test)
+
+
 def readings_at(program: Program, points: Points) -> list[Reading]:
     """Return what a program says of some points, under each reading."""
     storage = points.target.storage
@@ -129,11 +164,15 @@ def _meanings(spec: Spec, sources: tuple[DType, ...], target: DType, given: Word
 
 
 @lru_cache(_KEPT)
-def _meaning(spec: Spec, source: DType, target: DType, given: Words) -> Meaning | None:
-    """Return what rules say of a type; None where they do not decide it."""
+def _meaning(spec: Spec, source: DType, target: DType, given: Words) -> int | None:
+    """Return the number of what rules say of a type; None where they do not decide it."""
     with suppress(SpecError):
-        return compile_untold(spec, source, target, given).meaning
+        meaning = compile_untold(spec, source, target, given).meaning
+        return _numbers.setdefault(meaning, len(_numbers))
     return None
+
+
+_numbers: dict[Meaning, int] = {}  # what rules say -> a number, which is compared at once
 
 
 @lru_cache(_KEPT)

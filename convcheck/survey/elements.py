@@ -91,7 +91,7 @@ def _row(
     odd = answered[:0]
     if len(answered):
         spec = known.catalog.specs[vectors.case.spec]
-        trial = known.tries.shared(Trial.of(spec, vectors, answers, answered))
+        trial = known.tries.trial(spec, vectors, answers, answered)
         disputed = decision.level == "disputed"
         fits, left = _readings(known, trial, decision) if disputed else known.of(trial)
         odd = answered[left]

@@ -11,7 +11,7 @@ from catalogue import CATALOG
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.gather import causes_named, gathered
-from convcheck.causes.search import Search, diagnose
+from convcheck.causes.search import Search, diagnose, judged_ones
 from convcheck.causes.trial import Trial, Tries
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.elements import judge
@@ -279,6 +279,26 @@ def test_the_same_answers_under_other_rules_are_searched_anew() -> None:
     assert first == second
     assert (first[:2], first[3:]) == (other[:2], other[3:])
     assert first != other
+
+
+def test_what_a_few_wrong_answers_refute_gives_not_all_answers() -> None:
+    """The causes that fit alone are those that give all answers when each is asked all of them."""
+    tries, some = Tries(tuple(CAUSES.values())), 0
+    for case, name in (
+        (WIDE, "through-float32"), (WIDE, "inf-saturates"), (WIDE, "truncates"),
+        (TO_INTEGER, "ties-away"), ("onnx.Cast-25/float16-to-int4", "ties-away"),
+        ("onnx.Cast-21/float32-to-float8e4m3fn/saturate=0", "through-float16"),
+        ("onnx.Cast-21/string-to-float16", "through-float32"),
+    ):  # fmt: skip
+        vectors = vectors_of(case)
+        answers = answered(vectors, CAUSES[name])
+        index = judged_ones(vectors, answers)
+        assert index is not None
+        trial = tries.trial(CATALOG.specs[vectors.case.spec], vectors, answers, index)
+        due = [cause.name for cause, given in tries.of(trial) if given.all()]
+        assert [cause.name for cause in tries.alone(trial)] == due
+        some += bool(due)
+    assert some > 4
 
 
 def test_what_any_text_is_explains_no_wrong_text() -> None:

@@ -21,7 +21,13 @@ from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.matrix import FoundCell, find
 from convcheck.semantics.expected import REFUSED
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.semantics.expected_calls import (
+    Call,
+    CallReading,
+    ExpectedOutput,
+    WantedElements,
+    WrongCall,
+)
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import compile_edited, readings_at
@@ -42,7 +48,9 @@ class WrongMatrices:
         ends = np.cumsum([[bits.size for bits in call] for call in calls], axis=0).tolist()
         self._ends = [[0] * len(case.inputs), *ends]
 
-    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
+    def __call__(
+        self, causes: Sequence[Cause], wanted: WantedElements | None = None
+    ) -> Iterator[WrongCall]:
         """Yield what the calls become, one for each reading of the cell."""
         with suppress(SpecError):
             found = self._found(causes)

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.arithmetic import InexactError
+from convcheck.numerics.arithmetic import InexactError, take
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Format
+from convcheck.numerics.number import Numbers
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
@@ -30,14 +31,22 @@ from convcheck.semantics.body.steps import (
     target_of,
 )
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.semantics.expected_calls import (
+    Call,
+    CallReading,
+    ExpectedOutput,
+    WantedElements,
+    WrongCall,
+)
 from convcheck.semantics.program import Program
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
-from convcheck.semantics.wrong import compile_edited, readings_at
+from convcheck.semantics.wrong import acted_on, compile_edited, readings_at
 
 _KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
+Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
+Inputs = Callable[[CompiledSteps], Mapping[str, Numbers]]
 
 
 @dataclass(frozen=True)
@@ -46,12 +55,91 @@ class _Edited:
 
     #: The edits, and the attributes in force.
     key: tuple[tuple[StepsEdit, ...], Attributes]
-    case: Case
-    steps: Steps
+    #: The steps, without the programs of conversions.
+    made: CompiledSteps
     #: One of each that rounds alike.
     readings: tuple[StepsReading, ...]
-    mode: str
-    through: Float | None
+
+
+class _Computed:
+    """What wrong steps make of some elements. What causes have in common up to some line is
+    computed once.
+    """
+
+    def __init__(self, spec: Spec, case: Case, inputs: Inputs) -> None:
+        """Take what gives the values of the inputs, of shape (n,), under attributes."""
+        self.spec, self.inputs = spec, inputs
+        self.given = asked_by_rules(spec, case)
+        self._states: dict[Hashable, int] = {}
+        self._runs: list[Callable[[], Run]] = []
+        self._points: dict[Hashable, Points] = {}
+
+    def run(self, state: int) -> Run:
+        """Return what there is, by its number."""
+        return self._runs[state]()
+
+    def chain(
+        self, made: CompiledSteps, programs: Programs, reading: StepsReading, begin: Hashable
+    ) -> tuple[int, Mask]:
+        """Return the number of what there is after the last line, which is equal where that is
+        equal, and which elements a conversion gives otherwise than by the rules.
+        """
+        state = self._begun(made, reading, begin)
+        touched = np.zeros((), bool)
+        for line in made.lines:
+            if line.be is not None:
+                state = self._computed(made, line, reading, state)
+                continue
+            data, target = _ends(made, line, reading)
+            points = self._points_of(made, line, reading, state)
+            rules = _program(self.spec, line.rule, (), data, target, self.given)
+            [answer, *_] = readings_at(programs[data.name, line.name], points)
+            [right, *_] = readings_at(rules, points)
+            differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
+            touched = np.asarray(touched | differs)
+            key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
+            compute = partial(_taken, self._runs[state], line, target.format, answer)
+            state = self._state(key, compute)
+        return state, touched
+
+    def first_converted(
+        self, made: CompiledSteps, reading: StepsReading, begin: Hashable
+    ) -> Points:
+        """Return what the first conversion gets."""
+        state = self._begun(made, reading, begin)
+        for line in made.lines:
+            if line.be is None:
+                return self._points_of(made, line, reading, state)
+            state = self._computed(made, line, reading, state)
+        raise ValueError("nothing is converted")
+
+    def _begun(self, made: CompiledSteps, reading: StepsReading, begin: Hashable) -> int:
+        return self._state(begin, lambda: made.begun(reading, self.inputs(made)))
+
+    def _computed(
+        self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
+    ) -> int:
+        compute = partial(_done, self._runs[state], made, line, reading)
+        return self._state((state, line.name), compute)
+
+    def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
+        """Return the number of a run, which is computed once, when it is needed."""
+        if key not in self._states:
+            self._states[key] = len(self._runs)
+            self._runs.append(cache(compute))
+        return self._states[key]
+
+    def _points_of(
+        self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
+    ) -> Points:
+        """Return what a conversion gets."""
+        data, to = _ends(made, line, reading)
+        key = state, data, to
+        if key not in self._points:
+            bits = made.reached(line, reading, self.run(state))
+            points = Points(data.format, to.format, bits, decode(data.format, bits), _kept={})
+            self._points[key] = self._points.setdefault((data, to, bits.tobytes()), points)
+        return self._points[key]
 
 
 class WrongSteps:
@@ -68,52 +156,118 @@ class WrongSteps:
         self._names = (*(name for name, _ in spec.inputs), *(line.name for line in steps.lines))
         ends = np.cumsum([call[0].size for call in calls]).tolist()
         self._parts = [slice(*ends_of) for ends_of in zip([0, *ends], ends, strict=False)]
-        self._unedited = (), case.attributes
+        self._as_ruled = (), case.attributes
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
-        self._states: dict[Hashable, int] = {}
-        self._runs: list[Callable[[], Run]] = []
-        self._points: dict[Hashable, Points] = {}
         self._given: dict[int, list[CallReading | None]] = {}
+        self._inputs: dict[Attributes, Mapping[str, Numbers]] = {}
+        self._whole = _Computed(spec, case, self._decoded)
+        self._few: dict[WantedElements, _Computed] = {}
+        self._accepted: dict[Hashable, bool] = {}
 
-    def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading that is left."""
+    def __call__(
+        self, causes: Sequence[Cause], wanted: WantedElements | None = None
+    ) -> Iterator[WrongCall]:
+        """Yield what the calls become, one for each reading that is left. Steps that refuse nothing
+        give an output for each call.
+        """
         words = {cause.call.refuses for cause in causes if isinstance(cause.call, StepsEdit)}
         if UNEQUAL in words:
             if len({t.name for t in self.case.inputs[:2]}) > 1:
                 yield WrongCall(UNEQUAL, lambda _: _REFUSED)
             return
+        if wanted and not wanted.elements:
+            return
         edited = None if self.outside else self._edited(causes)
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
-            unmade = self._made(edited, {})
-            programs = _programs(self.spec, unmade, reading, causes)
-            if programs is None:
-                return
-            made = replace(unmade, programs=programs)
+            begin = edited.key, number
             with suppress(SpecError, InexactError):  # what is rounded once has no more operations
-                begin = edited.key, number
-                state, touched = self._chain(made, reading, begin)
-                if edited.key == self._unedited and not touched.any():
+                if wanted and self._leaves(edited, reading, begin, causes, wanted):
                     continue
-                as_ruled = edited.key == self._unedited
+                programs = _programs(self.spec, edited.made, reading, causes)
+                if programs is None:
+                    return
+                chain = edited.made, programs, reading, begin
+                if wanted and not self._gives(*chain, wanted):
+                    continue
+                state, touched = self._whole.chain(*chain)
+                as_ruled = edited.key == self._as_ruled
+                if as_ruled and not touched.any():
+                    continue
                 outline = partial(self._outline, reading, begin, touched) if as_ruled else None
-                yield WrongCall(state, partial(self._answer, made, state), outline=outline)
+                yield WrongCall(state, partial(self._answer, edited.made, state), outline=outline)
 
-    def _made(self, edited: _Edited, programs: Mapping[tuple[str, str], Program]) -> CompiledSteps:
-        names = tuple(name for name, _ in self.layout.shapes)
-        return CompiledSteps(
-            edited.case, edited.steps, names, False, (), programs,
-            mode=edited.mode, through=edited.through,
-        )  # fmt: skip
+    def _leaves(
+        self,
+        edited: _Edited,
+        reading: StepsReading,
+        begin: Hashable,
+        causes: Sequence[Cause],
+        wanted: WantedElements,
+    ) -> bool:
+        """Return whether causes leave an element that is wanted to the rules, which do not give it:
+        no row of theirs names it.
+        """
+        converting = [line for line in edited.made.lines if line.be is None]
+        if edited.key != self._as_ruled or len(converting) != 1:
+            return False
+        points = self._at(wanted).first_converted(edited.made, reading, begin)
+        named = [acted_on(cause, self.spec, points) for cause in causes]
+        known = [mask for mask in named if mask is not None]
+        return len(known) == len(named) and not np.logical_or.reduce(known).all()
+
+    def _gives(
+        self,
+        made: CompiledSteps,
+        programs: Programs,
+        reading: StepsReading,
+        begin: Hashable,
+        wanted: WantedElements,
+    ) -> bool:
+        """Return whether steps give the elements that are wanted."""
+        few = self._at(wanted)
+        state, _ = few.chain(made, programs, reading, begin)
+        key = wanted, begin, state
+        if key not in self._accepted:
+            self._accepted[key] = wanted.accepts(*made.finished(few.run(state)))
+        return self._accepted[key]
+
+    def _at(self, wanted: WantedElements) -> _Computed:
+        """Return what is made of the elements that are wanted."""
+        if wanted not in self._few:
+            at = np.concatenate([self._parts[i].start + some for i, some in wanted.elements])
+
+            def taken(made: CompiledSteps) -> Mapping[str, Numbers]:
+                return {name: take(x, at) for name, x in self._decoded(made).items()}
+
+            self._few[wanted] = _Computed(self.spec, self.case, taken)
+        return self._few[wanted]
+
+    def _decoded(self, made: CompiledSteps) -> Mapping[str, Numbers]:
+        """Return the values of the inputs of all calls, which only attributes may change."""
+        given = made.case.attributes
+        if given not in self._inputs:
+            self._inputs[given] = made.decoded(self.calls)
+        return self._inputs[given]
 
     def _edited(self, causes: Sequence[Cause]) -> _Edited | None:
         """Return the steps with the edits of causes, None where one has no meaning for the case."""
+        if not any(cause.call or cause.under for cause in causes):
+            return self._unedited
         attributes = dict(self.case.attributes)
         if any(name not in attributes for cause in causes for name, _ in cause.under):
             return None
         for cause in causes:
             attributes |= dict(cause.under)
         edits = tuple(cause.call for cause in causes if isinstance(cause.call, StepsEdit))
+        return self._with(edits, tuple(attributes.items()))
+
+    @cached_property
+    def _unedited(self) -> _Edited | None:
+        return self._with((), self.case.attributes)
+
+    def _with(self, edits: tuple[StepsEdit, ...], attributes: Attributes) -> _Edited | None:
+        """Return the steps with edits, under attributes."""
         steps, mode, through = self.spec.body_as(Steps), NEAREST, None
         readings, data = list(steps.readings), self.case.inputs[0]
         for edit in edits:
@@ -125,55 +279,10 @@ class WrongSteps:
             readings = [_reading(reading, edit, data) for reading in readings]
         if not _is_computable(steps, self.layout):
             return None
-        case = replace(self.case, attributes=tuple(attributes.items()))
-        key = edits, case.attributes
-        edited = _Edited(key, case, steps, tuple(readings), mode, through)
-        distinct = self._made(edited, {}).distinct(readings)
-        return replace(edited, readings=tuple(distinct.values()))
-
-    def _chain(
-        self, made: CompiledSteps, reading: StepsReading, begin: Hashable
-    ) -> tuple[int, Mask]:
-        """Return the number of what there is after the last line, which is equal where that is
-        equal, and which elements a conversion gives otherwise than by the rules.
-        """
-        state = self._state(begin, lambda: made.begun(reading, made.decoded(self.calls)))
-        touched = np.zeros(self._parts[-1].stop, bool)
-        for line in made.lines:
-            before = self._runs[state]
-            key: Hashable = (state, line.name)
-            compute = partial(_done, before, made, line, reading)
-            if line.be is None:
-                answer, right = self._converted(made, line, reading, state)
-                touched |= (answer.codes != right.codes) | (answer.patterns != right.patterns)
-                target = target_of(line, made.case).format
-                key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
-                compute = partial(_taken, before, line, target, answer)
-            state = self._state(key, compute)
-        return state, touched
-
-    def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
-        """Return the number of a run, which is computed once, when it is needed."""
-        if key not in self._states:
-            self._states[key] = len(self._runs)
-            self._runs.append(cache(compute))
-        return self._states[key]
-
-    def _converted(
-        self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
-    ) -> tuple[Reading, Reading]:
-        """Return what a conversion gives, and by the rules."""
-        data, to = made.taken_as(line, reading), target_of(line, made.case)
-        if (state, to) not in self._points:
-            bits = made.reached(line, reading, self._runs[state]())
-            points = Points(data.format, to.format, bits, decode(data.format, bits), _kept={})
-            content = data, to, bits.tobytes()
-            self._points[state, to] = self._points.setdefault(content, points)
-        given = asked_by_rules(self.spec, self.case)
-        points = self._points[state, to]
-        right = _program(self.spec, line.rule, (), data, to, given)
-        program = made.program(line, reading)
-        return readings_at(program, points)[0], readings_at(right, points)[0]
+        case = replace(self.case, attributes=attributes)
+        names = tuple(name for name, _ in self.layout.shapes)
+        made = CompiledSteps(case, steps, names, False, (), {}, mode=mode, through=through)
+        return _Edited((edits, attributes), made, tuple(made.distinct(readings).values()))
 
     def _outline(
         self, reading: StepsReading, begin: Hashable, touched: Mask, i: int
@@ -190,17 +299,16 @@ class WrongSteps:
 
     def _by_the_rules(self, reading: StepsReading, begin: Hashable) -> tuple[CompiledSteps, int]:
         """Return the steps without edits, and what there is after their last line."""
-        edited = self._edited(())
-        assert edited  # noqa: S101
-        unmade = self._made(edited, {})
-        made = replace(unmade, programs=_all_programs(self.spec, unmade, reading, ()))
-        return made, self._chain(made, reading, begin)[0]
+        assert self._unedited  # noqa: S101
+        made = self._unedited.made
+        programs = _all_programs(self.spec, made, reading, ())
+        return made, self._whole.chain(made, programs, reading, begin)[0]
 
     def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
         if state not in self._given:
             self._given[state] = [None] * len(self.calls)
             with suppress(SpecError, InexactError):
-                self._given[state] = list(self._split(made, self._runs[state]()))
+                self._given[state] = list(self._split(made, self._whole.run(state)))
         return self._given[state][i]
 
     def _split(self, made: CompiledSteps, run: Run) -> Iterator[CallReading]:
@@ -261,19 +369,15 @@ def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReadin
 
 def _programs(
     spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-) -> dict[tuple[str, str], Program] | None:
+) -> Programs | None:
     """Return the program of each conversion, None where causes change nothing, or what they give
     cannot be held.
     """
-    ends = [
-        (made.taken_as(line, reading), target_of(line, made.case))
-        for line in made.lines
-        if line.be is None
-    ]
-    some = [cause for cause in causes if cause.rules or cause.rounds]
-    changed = any(cause.call or cause.under for cause in causes)
-    if not changed and not any(cause.converts(*each) for cause in some for each in ends):
-        return None
+    some = tuple(cause for cause in causes if cause.rules or cause.rounds)
+    if not any(cause.call or cause.under for cause in causes):
+        ends = (_ends(made, line, reading) for line in made.lines if line.be is None)
+        if not any(_converting(some, *each) for each in ends):
+            return None
     with suppress(SpecError):
         return _all_programs(spec, made, reading, causes)
     return None
@@ -281,18 +385,29 @@ def _programs(
 
 def _all_programs(
     spec: Spec, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
-) -> dict[tuple[str, str], Program]:
+) -> Programs:
     """Return the program of each conversion with the edits of the causes that apply to it. Raises
     SpecError where the destination cannot hold what they give.
     """
     programs = {}
     given = asked_by_rules(spec, made.case)
     for line in (line for line in made.lines if line.be is None):
-        source, target = made.taken_as(line, reading), target_of(line, made.case)
-        applied = tuple(cause for cause in causes if cause.converts(source, target))
+        source, target = _ends(made, line, reading)
+        applied = _converting(tuple(causes), source, target)
         program = _program(spec, line.rule, applied, source, target, given)
         programs[source.name, line.name] = program
     return programs
+
+
+def _ends(made: CompiledSteps, line: StepsLine, reading: StepsReading) -> tuple[DType, DType]:
+    """Return the types between which a line converts."""
+    return made.taken_as(line, reading), target_of(line, made.case)
+
+
+@lru_cache(_KEPT)
+def _converting(causes: tuple[Cause, ...], source: DType, target: DType) -> tuple[Cause, ...]:
+    """Return the causes that may be what is wrong with a conversion."""
+    return tuple(cause for cause in causes if cause.converts(source, target))
 
 
 @lru_cache(_KEPT)
@@ -301,5 +416,10 @@ def _program(
     attributes: tuple[tuple[str, str], ...],
 ) -> Program:  # fmt: skip
     """Return a conversion by a rule, or by all, with the edits of causes. Raises SpecError."""
-    named = replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))
-    return compile_edited(named, source, target, causes, attributes)
+    return compile_edited(_named(spec, rule), source, target, causes, attributes)
+
+
+@lru_cache(_KEPT)
+def _named(spec: Spec, rule: str) -> Spec:
+    """Return a spec with one rule, or with all."""
+    return replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))
