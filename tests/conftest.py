@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from itertools import islice
 from unittest.mock import patch
 
 import pytest
@@ -30,9 +31,22 @@ def _own_environment() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(trylast=True)  # of the tests that are left
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what has tests of a minute: at the end, one process would wait for another."""
-    items.sort(key=lambda item: item.path.parent.name not in ("proof", "vectors"))
+    """Begin with long tests: at the end, one process would wait for another.
+
+    xdist gives each process a stretch of the list, and takes from the end of the longest one for
+    a process that has nothing left. So each stretch begins with its share of the long tests.
+    """
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.get_closest_marker("long")]
+    others = (item for item in list(items) if not item.get_closest_marker("long"))
+    ordered: list[pytest.Item] = []
+    for number in range(processes):
+        size = (len(items) - len(ordered)) // (processes - number)
+        mine = long[number::processes]
+        ordered += [*mine, *islice(others, max(0, size - len(mine)))]
+    items[:] = ordered
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

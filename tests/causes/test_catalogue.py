@@ -28,6 +28,7 @@ def with_causes(folder: Path, text: str) -> Catalog:
     return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
 
 
+@pytest.mark.long
 def test_every_cause_is_seen_by_some_input_and_lint_tells_of_one_that_is_not(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,7 @@ from places import ROOT
 from specs import GOOD, write_spec
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("selected", [
     ("onnx.Cast-1", "onnx.Cast-21", "onnx.Cast-28", "onnx.CastLike-25", "*.Range-*", "pypto.*",
      "openvino.FakeConvert-*"),
@@ -34,6 +35,7 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
     assert verdicts <= {"pass", "tolerated", "undefined"}
 
 
+@pytest.mark.long
 def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
     """One run, one test: what it found is not shared between worker processes."""
     done = convcheck("run", "--backend", "ort", "--json", tmp_path / "r.json", COLUMNS="80")

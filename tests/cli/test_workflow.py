@@ -135,6 +135,7 @@ def test_the_page_says_how_the_list_is_made() -> None:
     assert NIGHTLY in PAGE.read_text("utf-8")
 
 
+@pytest.mark.long
 def test_the_gate_lets_a_right_kernel_pass_and_no_new_failure(machine: Machine) -> None:
     job = workflows()[0]["jobs"]["convcheck"]
     build, gate = steps(job)

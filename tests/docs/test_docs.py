@@ -112,6 +112,7 @@ def has_commands(page: Path) -> bool:
     return any(b.language in ("console", "sh") and b.mark("not run") is None for b in blocks(page))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [p for p in ALL if has_commands(p.values[0])])  # type: ignore[arg-type]
 def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")

@@ -267,6 +267,7 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
 def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     """One run, one test: what it found is not shared between worker processes."""

@@ -36,6 +36,7 @@ from convcheck.rules.model import Case
 Record = Callable[[str, object], None]
 
 
+@pytest.mark.long
 def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: Record) -> None:
     """All of them in every case, those that are causes as well."""
     planted = [(case, BUGS) for case in most_cases()]

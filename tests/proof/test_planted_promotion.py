@@ -200,6 +200,7 @@ def singly(calls: CallSet) -> Iterator[CallSet]:
         yield replace(calls, calls=(call,), expected=(expected,))
 
 
+@pytest.mark.long
 def test_planted_bugs_are_caught_wherever_they_are_observable(record_property: Record) -> None:
     """Bugs of types in every case, those of outputs in each question.
 

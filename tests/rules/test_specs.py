@@ -21,6 +21,7 @@ from convcheck.semantics.program import compile_case
 from specs import GOOD, findings, write_spec
 
 
+@pytest.mark.long
 def test_the_built_in_specs_are_clean() -> None:
     proofs = lint(CATALOG)
     assert [str(f) for p in proofs for f in p.diagnostics] == []

@@ -61,6 +61,7 @@ def read(folder: Path, case: Case) -> VectorSet:
 # What is checked in --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_checked_in_vectors_are_those_of_the_specs() -> None:
     """They are made once: what would be written is what is there, what is read is what is made."""
     specs = CATALOG.specs.values()
