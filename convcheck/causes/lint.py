@@ -8,7 +8,6 @@ from convcheck.causes.apart import spread
 from convcheck.causes.call_lint import unseen_in_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked
-from convcheck.causes.observations import observations_of
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause
@@ -24,10 +23,9 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
     """Yield an error for each cause that equals the rules where they decide, and leaves open what
     they leave open.
 
-    Raises SpecError for causes that cannot be read, and for what runtimes were seen to do.
+    Raises SpecError for causes that cannot be read.
     """
     found = [cause for cause in causes_of(catalog) if not cause.chain]  # each names what it does
-    observations_of(catalog)
     hidden = unseen_in_calls(catalog, [cause for cause in found if cause.call or cause.under])
     left = [c for c in found if c.call is None and (not c.under or c in hidden)]
     for spec, case in _candidates(catalog):

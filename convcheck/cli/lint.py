@@ -29,12 +29,15 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     2 an error.
     """
     from convcheck.causes.lint import unseen
+    from convcheck.causes.observations import observations_of
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import faults, lint_spec
     from convcheck.wording import plural
 
     loaded = catalog(specs, decided=False)  # all errors, not the first
     chosen = select_specs(loaded, patterns)
+    if not patterns:
+        observations_of(loaded)  # refuses what cannot be read, of causes as well
     proofs = []
     with progress(len(chosen), "lint", "spec") as advance:
         for spec in chosen:
@@ -48,11 +51,10 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
         say(str(error), err=True)
     for diagnostic, having in found.items():
         say(diagnostic.of(having), err=True)
-    if blind and not found:
-        return BAD_SPEC
     if found:
         bad = len({name for having in found.values() for name in having})
         say(f"{plural(len(found), 'error')} in {plural(bad, 'spec')}", err=True)
+    if found or blind:
         return BAD_SPEC
     cases, points = sum(p.cases for p in proofs), sum(p.points for p in proofs)
     asked = f"{plural(len(proofs), 'spec')}, {plural(cases, 'case')}"
