@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from catalogue import CATALOG
+from catalogue import CATALOG, calls_asked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, ZERO, expect
@@ -26,7 +26,6 @@ from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.body.steps_lint import lint_steps
 from convcheck.semantics.expected_calls import ExpectedOutput
 from convcheck.vectors.body.steps import steps_calls
-from convcheck.vectors.calls import call_set
 
 STABLE = settings(deadline=None, derandomize=True, max_examples=150)
 Said = dict[int, int | str]
@@ -209,7 +208,7 @@ def test_minus_zero_gives_a_zero_of_either_sign() -> None:
 def test_some_edge_call_of_one_scale_is_normative(case: Case) -> None:
     if case.layout not in ("per-tensor", "per-tensor-shift", "scalar-to-vector"):
         return
-    vectors = call_set(spec(), case, "edge")
+    vectors = calls_asked(case)
     levels = {vectors.decisions[expected.row].level for expected in vectors.expected}
     within = case.inputs[0].name in TYPES and case.attribute("destination_type") in DESTINATIONS
     assert ("normative" in levels) == within
@@ -242,7 +241,7 @@ def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
         or "widens" in case.layout
         or case.attribute("destination_type") not in DESTINATIONS
     )
-    vectors = call_set(spec(), case, "edge")
+    vectors = calls_asked(case)
     patterns = {r.pattern for expected in vectors.expected for r in expected.readings}
     assert (patterns == {pattern.UNDEFINED}) == outside
     for expected in vectors.expected:

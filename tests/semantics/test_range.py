@@ -8,7 +8,7 @@ import numpy as np
 import onnx.defs
 import onnx.printer
 import pytest
-from catalogue import CATALOG
+from catalogue import CATALOG, calls_asked
 
 from convcheck.numerics.decimal import spell
 from convcheck.numerics.words import code_of
@@ -19,7 +19,6 @@ from convcheck.semantics.body.formula import FormulaCalls, TooLongError, compile
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED
 from convcheck.semantics.expected_calls import Call, ExpectedCall
 from convcheck.vectors.body.formula import LONGEST, formula_calls
-from convcheck.vectors.calls import call_set
 
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 SPECS = (OPENVINO, ONNX)
@@ -133,7 +132,7 @@ def test_the_edge_calls_reach_every_decision() -> None:
     for spec in SPECS:
         reached, known = set(), set()
         for case in cases(spec):
-            whole = call_set(spec, case, "edge")
+            whole = calls_asked(case)
             known |= {d.name for d in whole.decisions}
             reached |= {whole.decisions[e.row].name for e in whole.expected}
             assert len({alike(call) for call in whole.calls}) == len(whole.calls)
@@ -149,7 +148,7 @@ def test_tensors_in_the_place_of_scalars_are_asked_and_nothing_is_expected() -> 
     for spec in SPECS:
         asked = 0
         for case in cases(spec):
-            whole = call_set(spec, case, "edge")
+            whole = calls_asked(case)
             for tensors, expected in zip(whole.calls, whole.expected, strict=True):
                 if all(tensor.shape == (1,) for tensor in tensors):
                     assert expected.readings[0].pattern == UNDEFINED
