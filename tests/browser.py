@@ -34,10 +34,13 @@ def started() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, view: str = "", **context: Any) -> Iterator[Page]:
-    """Open a report from disk, at `view` (what is after '#'), and wait until it is drawn.
+def opened(
+    browser: Browser, path: Path, view: str = "", beside: Path | None = None, **context: Any
+) -> Iterator[Page]:
+    """Open a page from disk, at `view` (what is after '#'), and wait until it is drawn.
 
-    In the end, nothing may have been written to its console, and nothing asked of a network.
+    In the end, nothing may have been written to its console, and nothing asked of a network: only
+    the page itself, and files in the folder `beside` where there is one.
     """
     said: list[str] = []
     asked: list[str] = []
@@ -53,8 +56,9 @@ def opened(browser: Browser, path: Path, view: str = "", **context: Any) -> Iter
         page.wait_for_selector("html[data-ready]", state="attached")
         yield page
         assert not said
-        assert {url for url in asked if not url.startswith("data:")} <= {
-            f"{path.as_uri()}#{view}", path.as_uri(),
-        }  # fmt: skip
+        others = {url for url in asked if not url.startswith("data:")}
+        if beside:
+            others = {url for url in others if not url.startswith(f"{beside.as_uri()}/")}
+        assert others <= {f"{path.as_uri()}#{view}", path.as_uri()}
     finally:
         own.close()

@@ -23,6 +23,7 @@ COMMANDS = {
     "diff": "Show what changed between two runs.",
     "diagnose": "Say why a backend fails: the few causes of all failures.",
     "history": "Ask every release of a runtime, and tell which causes came and went.",
+    "site": "Write static pages of what runtimes do, release by release, from JSON reports.",
     "repro": "Turn a finding into a script that runs without convcheck.",
     "explain": "Show what the standard requires for one input, and why.",
     "judge": "Judge answers that somebody reports, without a backend.",

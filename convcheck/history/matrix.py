@@ -9,15 +9,16 @@ judged of it: one that lacks a kernel, or that could not be asked at all, does n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 from convcheck.causes.gather import chosen_causes
 from convcheck.history.releases import Release
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, RunResult
 
+K = TypeVar("K", bound=Hashable)
 State = Literal["fails", "passes", "otherwise", "lacks"]
 UNJUDGED = ("unsupported", "undefined")
 DIED = ("error", "crashed")
@@ -86,12 +87,16 @@ class RowHistory:
 
     @property
     def turns(self) -> Iterator[ReleaseTurn]:
-        """Where a case began or ceased to fail."""
-        for (before, old), (after, new) in pairwise(self.states.items()):
-            both = {name: (old[name], new[name]) for name in old}
-            changed = {n: two for n, two in both.items() if ("fails" in two) and two[0] != two[1]}
-            if changed:
-                yield ReleaseTurn(before, after, changed)
+        """Where a case began or ceased to fail, from one release that was asked it to the next."""
+        places = {release: at for at, release in enumerate(self.states)}
+        found: dict[tuple[Release, Release], dict[str, tuple[State, State]]] = {}
+        for name in dict.fromkeys(name for some in self.states.values() for name in some):
+            told = [(release, some[name]) for release, some in self.states.items() if name in some]
+            for (before, old), (after, new) in pairwise(told):
+                if "fails" in (old, new) and old != new:
+                    found.setdefault((before, after), {})[name] = (old, new)
+        for two in sorted(found, key=lambda two: (places[two[1]], places[two[0]])):
+            yield ReleaseTurn(*two, found[two])
 
 
 def _gravest(states: Iterable[State]) -> State | None:
@@ -128,26 +133,22 @@ class History:
         return {one.release: one.run for one in self.asked if one.run}
 
 
-def history_of(asked: Sequence[AskedRelease]) -> History:
-    """Return what became of each cause."""
-    runs = {one.release: one.run for one in asked if one.run}
-    results = {
-        (release, result.case.id): result for release, run in runs.items() for result in run.cases
-    }
-    named = {cause.name: cause for run in runs.values() for cause in run.causes}
-    blamed = _blamed(results, dict(_causes(results, named)))
-    found: dict[Names, dict[RuleKey, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for (_, name), rows in blamed.items():
+def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None = None) -> History:
+    """Return what became of each cause. `causes` are those of the cases of each release, where they
+    are chosen already, as for several runtimes at once.
+    """
+    results, named = results_of(asked), causes_of_releases(asked)
+    chosen = chosen_for(results, named) if causes is None else causes
+    judged = _Judged.of(results, _blamed(results, chosen))
+    found: dict[Names, dict[RuleKey, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    for (_, name), rows in judged.blamed.items():
         for row, names in rows.items():
-            found[names][row].add(name)
+            found[names][row][name] = None
     order = sorted(found, key=lambda names: (not names, -len(set().union(*found[names].values()))))
     told = [
         CauseHistory(
             tuple(named[name] for name in names),
-            tuple(
-                RowHistory(row, _states(row, names, cases, results, blamed))
-                for row, cases in found[names].items()
-            ),
+            tuple(_row_history(row, names, cases, judged) for row, cases in found[names].items()),
         )
         for names in order
     ]
@@ -158,16 +159,60 @@ Key = tuple[Release, str]  # a release and the id of a case
 Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of what fails: the rows, each with its causes
 
 
-def _causes(
-    results: Mapping[Key, CaseResult], named: Mapping[str, CauseInWords]
-) -> Iterator[tuple[Key, Names]]:
+@dataclass(frozen=True)
+class _Judged:
+    """What was judged, with what is to blame."""
+
+    #: The oldest first.
+    releases: tuple[Release, ...]
+    #: By the id of a case: what came out in each release that was asked it.
+    by_case: Mapping[str, Mapping[Release, CaseResult]]
+    blamed: Blamed
+
+    @staticmethod
+    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> _Judged:
+        by_case: dict[str, dict[Release, CaseResult]] = defaultdict(dict)
+        for (release, name), result in results.items():
+            by_case[name][release] = result
+        return _Judged(tuple(dict.fromkeys(release for release, _ in results)), by_case, blamed)
+
+
+def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
+    """Return the result of each case of each release."""
+    runs = ((one.release, one.run) for one in asked if one.run)
+    return {(release, result.case.id): result for release, run in runs for result in run.cases}
+
+
+def causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
+    """Return the causes that the runs of releases name, by their names."""
+    return {cause.name: cause for one in asked if one.run for cause in one.run.causes}
+
+
+def chosen_for(
+    results: Mapping[K, CaseResult], named: Mapping[str, CauseInWords]
+) -> dict[K, Names]:
+    """Return few causes for all that fails and is explained, by whatever names the results."""
     fits = {
         key: result.diagnosis.fits
         for key, result in results.items()
         if result.verdict in FAILURES and result.diagnosis and result.diagnosis.fits
     }
-    for names, keys in chosen_causes(fits, named):
-        yield from ((key, names) for key in keys)
+    return {key: names for names, keys in chosen_causes(fits, named) for key in keys}
+
+
+def row_histories(
+    results: Mapping[Key, CaseResult], broken: Mapping[Key, Iterable[RuleKey]]
+) -> list[RowHistory]:
+    """Return what became of each row that a release breaks, whatever the cause. `broken` has those
+    of each case that fails; they may stand for several rows.
+    """
+    blamed: Blamed = {key: dict.fromkeys(rows, ()) for key, rows in broken.items()}
+    judged = _Judged.of(results, blamed)
+    cases: dict[RuleKey, dict[str, None]] = defaultdict(dict)
+    for (_, name), rows in blamed.items():
+        for row in rows:
+            cases[row][name] = None
+    return [_row_history(row, (), some, judged) for row, some in cases.items()]
 
 
 def _blamed(results: Mapping[Key, CaseResult], causes: Mapping[Key, Names]) -> Blamed:
@@ -205,15 +250,13 @@ def _row_of(group: Group) -> RuleKey:
     return RuleKey(group.decision.rule, group.decision.row, str(group.decision.place))
 
 
-def _states(
-    row: RuleKey, names: Names, cases: set[str], results: Mapping[Key, CaseResult], blamed: Blamed
-) -> dict[Release, dict[str, State]]:
-    found: dict[Release, dict[str, State]] = {}
-    for (release, name), result in results.items():
-        if name in cases:
-            state = _state(row, names, result, blamed.get((release, name), {}))
-            found.setdefault(release, {})[name] = state
-    return found
+def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judged) -> RowHistory:
+    found: dict[Release, dict[str, State]] = {release: {} for release in judged.releases}
+    for name in cases:
+        for release, result in judged.by_case[name].items():
+            rows = judged.blamed.get((release, name), {})
+            found[release][name] = _state(row, names, result, rows)
+    return RowHistory(row, {release: states for release, states in found.items() if states})
 
 
 def _state(row: RuleKey, names: Names, result: CaseResult, rows: Mapping[RuleKey, Names]) -> State:

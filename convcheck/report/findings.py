@@ -124,7 +124,7 @@ def _finding(members: tuple[CaseFailure, ...], address: str) -> Finding:
         rule=by.name if by else "",
         row=row_names([by.name for by in decisions]),
         places=_places(members),
-        cited=_cited(by) if by else (),
+        cited=cited_lines(by) if by else (),
         kind=clean(kind),
         where=where,
         what=what,
@@ -222,7 +222,7 @@ def _gist(first: CaseFailure, what: str, message: str) -> str:
 
 
 @lru_cache(256)
-def _cited(by: Decision) -> tuple[str, ...]:
+def cited_lines(by: Decision) -> tuple[str, ...]:
     """Return what a row rests on: a line a sentence, its translation, what the row says."""
     lines: list[str] = []
     for one in by.sentences:

@@ -90,7 +90,7 @@ def _cause(letters: str, cause: CauseHistory, found: History, width: int) -> Ite
     yield from paragraph(said, width, indent=0, hang=3, style="bold")
     alike: dict[tuple[str, ...], list[RowHistory]] = {}
     for row in cause.rows:
-        alike.setdefault(tuple(_story(row, found)), []).append(row)
+        alike.setdefault(tuple(row_story(row, found)), []).append(row)
     for told, rows in alike.items():
         for row in rows:
             signs = [_sign(row.state(one.release)) for one in found.asked]
@@ -106,7 +106,7 @@ def _name(row: RowHistory) -> str:
     return f"{row.key.rule} / {row.key.row}  {row.key.place}".rstrip()
 
 
-def _story(row: RowHistory, found: History) -> Iterator[str]:
+def row_story(row: RowHistory, found: History) -> Iterator[str]:
     """Tell a row's history: the first bad release, each change, and whether it still fails."""
     releases, first = list(row.states), row.first_bad
     count = plural(row.failing(first), "case")

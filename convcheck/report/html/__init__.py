@@ -63,8 +63,14 @@ def embedded(content: dict[str, Any]) -> str:
 
 
 def _style() -> str:
-    """Return the style; the dark colours are those of a dark system, and of a choice."""
-    return _asset("report.css").replace("/* dark.css */", "\n" + _asset("dark.css"))
+    return with_colours(_asset("report.css"))
+
+
+def with_colours(style: str) -> str:
+    """Return a style with its colours: dark ones for a dark system, and for who chooses them."""
+    for name in ("light.css", "dark.css"):
+        style = style.replace(f"/* {name} */", "\n" + _asset(name))
+    return style
 
 
 def _asset(name: str) -> str:

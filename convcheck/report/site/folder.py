@@ -1,0 +1,121 @@
+"""The folder of a site: made anew beside itself, and then put in its place.
+
+`convcheck-site.json` in it says what was written, and since when the feed has its entries. Only a
+folder that is new, empty, or has that file and nothing but what it lists is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
+from convcheck.files import LIMITS, MOST_OF_REPORT, read_text
+
+MARK = "convcheck-site.json"
+_HINT = "give a new or an empty folder, or that of an earlier site"
+
+
+@dataclass(frozen=True)
+class EarlierSite:
+    """What is in a folder already."""
+
+    #: The names of its files, with slashes.
+    files: frozenset[str] = frozenset()
+    #: Of each entry of its feed, by its id, since when it is there, in UTC.
+    dates: Mapping[str, str] | None = None
+
+
+def earlier_site(folder: Path) -> EarlierSite:
+    """Return what an earlier site left in a folder. Raises UsageError where there is anything else,
+    and for what is no folder.
+    """
+    if not folder.exists() and not folder.is_symlink():
+        return EarlierSite()
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder", hint=_HINT)
+    inside = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if not one.is_dir()}
+    if MARK not in inside:
+        if any(folder.iterdir()):
+            said = f"{folder} is not empty, and holds no earlier site"
+            raise UsageError(said, hint=_HINT)
+        return EarlierSite()
+    earlier = _listed(folder)
+    if others := sorted(inside - earlier.files - {MARK}):
+        more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+        said = f"{folder} holds a file that is of no site of convcheck's: {others[0]}{more}"
+        raise UsageError(said, hint="move it, or give another folder")
+    return earlier
+
+
+def _listed(folder: Path) -> EarlierSite:
+    try:
+        said = json.loads(read_text(folder / MARK, MOST_OF_REPORT))
+        dates = {str(key): str(date) for key, date in said["dates"].items()}
+        return EarlierSite(frozenset(map(str, said["files"])), dates)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        hint = "remove the folder, or give another"
+        raise UsageError(f"{folder / MARK} is damaged", hint=hint) from None
+
+
+def write_site(
+    files: Iterable[tuple[str, bytes]], folder: Path, dates: Mapping[str, str]
+) -> tuple[int, int]:
+    """Write files, given as (name with slashes, content), whole or not at all. Return how many, and
+    their bytes.
+
+    Raises UsageError where the folder cannot be written, and where `earlier_site` does.
+    """
+    target = folder.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = target.with_name(f".{target.name}-{secrets.token_hex(6)}")
+        made.mkdir()
+        try:
+            sizes = _fill(made, files, dates)
+            earlier_site(target)  # it may have changed meanwhile
+            _put(made, target)
+            return len(sizes), sum(sizes)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise _unwritten(folder, error) from error
+
+
+def _fill(made: Path, files: Iterable[tuple[str, bytes]], dates: Mapping[str, str]) -> list[int]:
+    sizes: dict[str, int] = {}
+    for name, content in files:
+        path = made / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        sizes[name] = len(content)
+    head = {"convcheck-site": 1, "files": sorted(sizes), "dates": dict(sorted(dates.items()))}
+    (made / MARK).write_text(json.dumps(head, indent=1) + "\n", "utf-8")
+    return [*sizes.values()]
+
+
+def _put(made: Path, target: Path) -> None:
+    """Put a folder in the place of another, which is removed."""
+    if not target.exists():
+        os.rename(made, target)
+        return
+    before = target.with_name(f"{made.name}-before")
+    os.rename(target, before)
+    try:
+        os.rename(made, target)
+    except BaseException:
+        os.rename(before, target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _unwritten(folder: Path, error: OSError) -> ConvcheckError:
+    said = f"cannot write {folder}: {error.strerror or error}"
+    if error.errno in LIMITS:
+        return SystemLimitError(said, hint="is the device full?")
+    return UsageError(said, hint="give a folder inside one that can be written to")

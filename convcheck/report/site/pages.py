@@ -1,0 +1,478 @@
+"""All that the site tells -> its files, one by one.
+
+Each page is whole without a script, and without a network. What a spec or a runtime said is text:
+the templates escape it, and a page forbids itself every script and style that is not a file beside
+it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from convcheck import __version__
+from convcheck.history.matrix import CauseHistory, RowHistory, RuleKey
+from convcheck.history.releases import Release
+from convcheck.judge.result import Names
+from convcheck.report.causes import said_of
+from convcheck.report.findings import cited_lines
+from convcheck.report.html import with_colours
+from convcheck.report.short_names import compact_ids
+from convcheck.report.site.cells import (
+    Badge,
+    HeatCell,
+    badge_of,
+    bar_parts,
+    cause_cells,
+    cause_states,
+    heat_cells,
+    with_mark,
+)
+from convcheck.report.site.changes import ReleaseChanges, changes_of, feed_id
+from convcheck.report.site.model import Site, SiteRuntime
+from convcheck.report.site.names import (
+    file_name,
+    page_of_cause,
+    page_of_finding,
+    page_of_rule,
+    page_of_runtime,
+    rule_of_row,
+)
+from convcheck.report.site.queries import Query, queries_of
+from convcheck.report.site.runs import CASES, RuleFacts, SiteRun, all_statuses
+from convcheck.wording import number, plural
+
+TEMPLATES = Path(__file__).with_name("templates")
+_FEW = 6  # causes and changes on the first page
+_UNEXPLAINED = "no cause is known"
+
+SiteFile = tuple[str, bytes]  # where it is, with slashes, and its content
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages of a site."""
+
+    site: Site
+    #: Of the entries of the feed, by their ids: when they first were in it, in UTC.
+    dates: Mapping[str, str]
+
+    @cached_property
+    def queries(self) -> list[Query]:
+        """The questions with their answers."""
+        return queries_of(self.site)
+
+    @cached_property
+    def changes(self) -> list[ReleaseChanges]:
+        """What changed with each release, by runtime, the newest first."""
+        return [change for one in self.site.runtimes for change in changes_of(one)]
+
+    @cached_property
+    def made_from(self) -> str:
+        """How many reports there are."""
+        return plural(sum(len(r.files) for one in self.site.runtimes for r in one.runs), "report")
+
+    @cached_property
+    def _cells(self) -> Mapping[tuple[str, RuleKey], list[HeatCell]]:
+        """What each release does with each rule that a release of its runtime breaks."""
+        runtimes = self.site.runtimes
+        return {
+            (one.name, rule): heat_cells(one, rule)
+            for one in runtimes
+            for rule in rules_broken(one)
+        }
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return Environment(
+            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        )  # fmt: skip
+
+    @cached_property
+    def _menu(self) -> list[tuple[str, str]]:
+        fixed = [("Overview", "index.html"), ("Rules", "rules.html"), ("Causes", "causes.html")]
+        asked = [(one.short, one.url) for one in self.queries]
+        return [*fixed, *asked, ("Changes", "changes.html")]
+
+    def files(self) -> Iterator[SiteFile]:
+        """Yield every file."""
+        yield from self._first_pages()
+        for one in self.site.runtimes:
+            yield self._runtime(one)
+            for run in one.runs:
+                yield from (self._finding(one, run, rule) for rule in run.findings)
+            for badge in badges(one):
+                yield badge.url, self._filled("badge.svg", **_fields(badge))
+        for rule in self.site.rules:
+            yield self._rule(rule)
+        for names in self.site.causes:
+            yield self._cause(names)
+        yield "feed.xml", self._filled("feed.xml", **self._feed())
+        yield "search.js", _search(self.site, self._menu)
+        yield "site.js", (TEMPLATES / "site.js").read_bytes()
+        yield "site.css", with_colours((TEMPLATES / "site.css").read_text("utf-8")).encode()
+
+    @property
+    def count(self) -> int:
+        """How many files there are, about: those of findings are the most."""
+        runs = [run for one in self.site.runtimes for run in one.runs]
+        return sum(len(run.findings) for run in runs) + len(self.site.rules) + len(runs)
+
+    def _filled(self, template: str, /, **content: Any) -> bytes:
+        text = self._environment.get_template(template).render(convcheck=__version__, **content)
+        return text.encode("utf-8", "backslashreplace")
+
+    def _page(self, url: str, template: str, title: str, /, **content: Any) -> SiteFile:
+        given = {"trail": (), "root": "../" * url.count("/"), "here": url, "title": title}
+        every = {"menu": self._menu, "made_from": self.made_from}
+        return url, self._filled(template, **(given | every | content))
+
+    # The first pages -------------------------------------------------------------------------
+
+    def _first_pages(self) -> Iterator[SiteFile]:
+        newest: dict[str, ReleaseChanges] = {}
+        for change in self.changes:
+            newest.setdefault(change.name.runtime, change)
+        causes = [self._cause_line(names) for names in self.site.causes]
+        now = [one for one in causes if one["runtimes"] and one["names"]]
+        yield self._page(
+            "index.html", "index.html", "convcheck",
+            standards=self.site.standards, runtimes=[self._overview(r) for r in self.site.runtimes],
+            queries=self.queries, causes=now[:_FEW], causes_count=len(causes),
+            changes=[*newest.values()][:_FEW],
+        )  # fmt: skip
+        homes = [(home, [self._rule_line(rule) for rule in rules])
+                 for home, rules in groupby(self.site.rules, lambda rule: rule.place)]  # fmt: skip
+        runtimes = [str(one.newest.name) for one in self.site.runtimes]
+        yield self._page("rules.html", "rules.html", "Rules", homes=homes, runtimes=runtimes)
+        yield self._page("causes.html", "causes.html", "Causes", causes=causes)
+        yield self._page("changes.html", "changes.html", "Changes", changes=self.changes)
+        for one in self.queries:
+            name = one.name.capitalize()
+            yield self._page(
+                one.url, "query.html", name, name=name, lead=one.says, heads=one.heads,
+                rows=one.rows,
+            )  # fmt: skip
+
+    def _overview(self, one: SiteRuntime) -> dict[str, Any]:
+        cells = []
+        for standard in self.site.standards:
+            specs = [f for spec, f in one.newest.specs.items() if spec.startswith(f"{standard}.")]
+            statuses = all_statuses(specs)
+            total = plural(sum(statuses.values()), "case")
+            parts = bar_parts(statuses)
+            cells.append({"standard": standard, "parts": parts, "total": total})
+        return {
+            "name": one.name, "release": one.newest.name.release, "releases": len(one.runs),
+            "url": page_of_runtime(one.name), "cells": cells,
+        }  # fmt: skip
+
+    def _rule_line(self, rule: RuleKey) -> dict[str, Any]:
+        cells = [_newest_cell(one.newest, rule) for one in self.site.runtimes]
+        return {"name": rule.rule, "url": page_of_rule(rule), "cells": cells}
+
+    def _cause_line(self, names: Names) -> dict[str, Any]:
+        sides = self.site.causes[names]
+        now: list[str] = []
+        before: list[str] = []
+        for runtime, cause in sides.items():
+            newest = self.site.runtime(runtime).newest.name
+            states = [*cause_states(cause, newest.release).values()]
+            count = states.count("fails")
+            if count:
+                now.append(f"{newest}: {plural(count, 'case')}")
+            else:
+                before.append(runtime)
+        return {
+            "says": _said(sides), "names": " + ".join(names), "url": cause_url(names),
+            "runtimes": ", ".join(now), "before": ", ".join(before),
+        }  # fmt: skip
+
+    # A runtime -------------------------------------------------------------------------------
+
+    def _runtime(self, one: SiteRuntime) -> SiteFile:
+        rows = [
+            {"name": rule.rule, "url": page_of_rule(rule), "cells": self._cells[one.name, rule]}
+            for rule in sorted(rules_broken(one), key=lambda rule: (rule.place, rule.rule))
+        ]
+        decided = {rule for run in one.runs for rule, facts in run.rules.items() if facts.judged}
+        kept = sorted(decided - rules_broken(one), key=lambda rule: (rule.place, rule.rule))
+        return self._page(
+            page_of_runtime(one.name), "runtime.html", one.name,
+            trail=[("Overview", "index.html")], name=one.name, newest=str(one.newest.name),
+            version=one.newest.version, remarks=list(_remarks(one)),
+            releases=[run.name.release or "?" for run in one.runs], specs=_specs(one.newest),
+            rows=rows,
+            kept=[{"name": r.rule, "home": r.place, "url": page_of_rule(r)} for r in kept],
+            causes=[_cause_of_runtime(one, cause) for cause in one.history.causes],
+            changes=changes_of(one), badges=list(badges(one)),
+        )  # fmt: skip
+
+    # A finding -------------------------------------------------------------------------------
+
+    def _finding(self, one: SiteRuntime, run: SiteRun, rule: RuleKey) -> SiteFile:
+        url = page_of_finding(run.name, rule)
+        return self._page(
+            url, "finding.html", f"{rule.rule}, {run.name}",
+            trail=[("Overview", "index.html"), (one.name, page_of_runtime(one.name))],
+            name=rule.rule, home=rule.place, rule_url=page_of_rule(rule), run=str(run.name),
+            runtime=one.name, runtime_url=page_of_runtime(one.name),
+            id=url.rpartition("/")[2].removesuffix(".html"), findings=run.findings[rule],
+            cells=with_mark(self._cells[one.name, rule], one.runs.index(run)),
+            story=one.stories.get(rule, ()),
+            causes=list(_causes_of_finding(one, run, rule)),
+        )  # fmt: skip
+
+    # A rule ----------------------------------------------------------------------------------
+
+    def _rule(self, rule: RuleKey) -> SiteFile:
+        breakers = [one for one in self.site.runtimes if rule in rules_broken(one)]
+        facts = [run.rules[rule] for one in self.site.runtimes for run in one.runs[::-1]
+                 if rule in run.rules]  # fmt: skip
+        others = [one for one in self.site.runtimes if one not in breakers]
+        keepers = [
+            {"name": str(one.newest.name), "url": page_of_runtime(one.name), "said": said}
+            for one in others if (said := _kept(one.newest, rule))
+        ]  # fmt: skip
+        return self._page(
+            page_of_rule(rule), "rule.html", f"{rule.rule}, {rule.place}",
+            trail=[("Rules", "rules.html")], name=rule.rule,
+            lead=_lead(rule, [one.newest for one in self.site.runtimes]),
+            breakers=[_breaker(one, rule, self._cells[one.name, rule]) for one in breakers],
+            keepers=keepers,
+            articles=list(_articles(facts, partial(_broken_by, self.site, rule))),
+        )  # fmt: skip
+
+    # A cause ---------------------------------------------------------------------------------
+
+    def _cause(self, names: Names) -> SiteFile:
+        sides = self.site.causes[names]
+        return self._page(
+            cause_url(names), "cause.html", _said(sides), trail=[("Causes", "causes.html")],
+            says=_said(sides), names=" + ".join(names),
+            sides=[_side(self.site.runtime(name), cause) for name, cause in sides.items()],
+        )  # fmt: skip
+
+    # The feed --------------------------------------------------------------------------------
+
+    def _feed(self) -> dict[str, Any]:
+        entries = [
+            _fields(one) | {"name": str(one.name), "id": one.id, "summary": one.summary,
+                            "updated": self.dates[one.id]}
+            for one in self.changes
+        ]  # fmt: skip
+        updated = max(self.dates.values(), default="1970-01-01T00:00:00Z")
+        return {"id": feed_id(self.site), "updated": updated, "changes": entries}
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    names = ("url", "left", "right", "colour", "split", "width", "before", "entries")
+    return {name: getattr(one, name) for name in names if hasattr(one, name)}
+
+
+def cause_url(names: Names) -> str:
+    """Return where the page of a cause is; of what none explains, too."""
+    return page_of_cause(names) if names else "unexplained.html"
+
+
+def badges(one: SiteRuntime) -> Iterator[Badge]:
+    """Yield the badges of a runtime: of all that its newest release was asked, and by standard."""
+    run, name = one.newest, file_name(one.name)
+    yield badge_of(f"badges/{name}.svg", str(run.name), all_statuses([*run.specs.values()]))
+    for standard in dict.fromkeys(spec.partition(".")[0] for spec in run.specs):
+        specs = [facts for spec, facts in run.specs.items() if spec.startswith(f"{standard}.")]
+        url = f"badges/{name}_{file_name(standard)}.svg"
+        yield badge_of(url, f"{run.name}, {standard}", all_statuses(specs))
+
+
+def rules_broken(one: SiteRuntime) -> set[RuleKey]:
+    """Return the rules that any release breaks."""
+    return {rule for run in one.runs for rule in run.findings}
+
+
+def _said(sides: Mapping[str, CauseHistory]) -> str:
+    cause = next(iter(sides.values()))
+    return said_of(cause.causes) or _UNEXPLAINED
+
+
+def _newest_cell(run: SiteRun, rule: RuleKey) -> dict[str, str]:
+    """Return what the newest release does with a rule: 7 of 90 cases fail."""
+    facts = run.rules.get(rule)
+    if facts is None:
+        return {"said": "–", "key": "soft", "url": ""}
+    if facts.failing:
+        of = f" of {number(len(facts.judged))}" if facts.judged else ""
+        said = f"{number(len(facts.failing))}{of}"
+        return {"said": said, "key": "bad", "url": page_of_finding(run.name, rule)}
+    if facts.judged:
+        return {"said": number(len(facts.judged)), "key": "good", "url": ""}
+    return {"said": "free", "key": "free", "url": ""}
+
+
+def _specs(run: SiteRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": spec, "tier": facts.vectors[0], "parts": bar_parts(facts.statuses),
+            "total": plural(sum(facts.statuses.values()), "case"),
+        }
+        for spec, facts in run.specs.items()
+    ]  # fmt: skip
+
+
+def _remarks(one: SiteRuntime) -> Iterator[str]:
+    yield from (f"{run.name.release}: {said}" for run in one.runs for said in run.remarks)
+    if one.apart:
+        few = ", ".join(one.apart[:_FEW]) + (" …" if len(one.apart) > _FEW else "")
+        yield f"asked with other inputs than the newest release, and so not compared: {few}"
+
+
+def _cause_of_runtime(one: SiteRuntime, cause: CauseHistory) -> dict[str, Any]:
+    names = tuple(c.name for c in cause.causes)
+    return {
+        "says": said_of(cause.causes) or _UNEXPLAINED, "url": cause_url(names),
+        "cells": cause_cells(one, cause), "now": _cause_now(one, cause),
+    }  # fmt: skip
+
+
+def _cause_now(one: SiteRuntime, cause: CauseHistory) -> str:
+    newest = one.newest.name
+    count = [*cause_states(cause, newest.release).values()].count("fails")
+    return f"{plural(count, 'case')} in {newest.release}" if count else f"not in {newest.release}"
+
+
+def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterator[dict[str, str]]:
+    """Yield the causes of what a release does against a rule, with the cases of each."""
+    mine, release = run.rules[rule].failing, Release(run.name.release)
+    for cause in one.history.causes:
+        names = tuple(c.name for c in cause.causes)
+        cases: set[str] = set()
+        for row in cause.rows:
+            told = rule_of_row(row.key)
+            if told.rule == rule.rule and told.place in (rule.place, ""):
+                states = row.states.get(release, {})
+                cases |= {name for name, state in states.items() if state == "fails"} & mine
+        if cases:
+            says = said_of(cause.causes) or _UNEXPLAINED
+            yield {"count": plural(len(cases), "case"), "says": says, "url": cause_url(names)}
+
+
+# Parts of the page of a rule -----------------------------------------------------------------
+
+
+def _lead(rule: RuleKey, newest: Iterable[SiteRun]) -> str:
+    """Say who breaks a rule now."""
+    runs = [run for run in newest if rule in run.rules]
+    bad = [str(run.name) for run in runs if run.rules[rule].failing]
+    good = [run for run in runs if run.rules[rule].judged and not run.rules[rule].failing]
+    if not bad and not good:
+        free = any(run.rules[rule].undefined for run in runs)
+        said = "nothing is due under it in the cases that were asked" if free else \
+            "no newest release was judged by it"  # fmt: skip
+        return f"{rule.place}; {said}"
+    said = f"broken by {', '.join(bad)}" if bad else "broken by no newest release"
+    return f"{rule.place}; {said}" + (f", kept by {number(len(good))}" if good else "")
+
+
+def _kept(run: SiteRun, rule: RuleKey) -> str:
+    facts = run.rules.get(rule)
+    return plural(len(facts.judged), "case") if facts and facts.judged else ""
+
+
+def _breaker(one: SiteRuntime, rule: RuleKey, cells: Sequence[HeatCell]) -> dict[str, Any]:
+    facts, newest = one.newest.rules.get(rule), one.newest.name
+    now = f"not in {newest.release}"
+    if facts and facts.failing:
+        now = f"{plural(len(facts.failing), 'case')} in {newest.release}"
+    return {
+        "name": one.name, "url": page_of_runtime(one.name), "now": now,
+        "cells": cells, "story": one.stories.get(rule, ()),
+    }  # fmt: skip
+
+
+def _articles(
+    facts: Iterable[RuleFacts], broken_by: Callable[[str], str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a rule, those that rest on the same sentences together."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    seen: set[str] = set()
+    for one in facts:
+        for row, by in one.rows.items():
+            if row not in seen:
+                seen.add(row)
+                told = {"row": row, "level": by.level, "place": str(by.place)}
+                cited = cited_lines(by)
+                article = found.setdefault(cited, {"rows": [], "cited": cited})
+                article["rows"].append(told | {"broken": broken_by(row)})
+    yield from found.values()
+
+
+def _broken_by(site: Site, rule: RuleKey, row: str) -> str:
+    """Say which newest releases break a row."""
+    counts = {
+        str(one.newest.name): len(one.newest.rules[rule].broken.get(row, ()))
+        for one in site.runtimes if rule in one.newest.rules
+    }  # fmt: skip
+    return ", ".join(f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n)
+
+
+# Parts of the page of a cause ----------------------------------------------------------------
+
+
+def _side(one: SiteRuntime, cause: CauseHistory) -> dict[str, Any]:
+    """Return what a runtime has of a cause; rows that have one story share it."""
+    alike: dict[tuple[str, ...], list[RowHistory]] = {}
+    for row in cause.rows:
+        alike.setdefault(tuple(one.story(row)), []).append(row)
+    return {
+        "name": one.name, "url": page_of_runtime(one.name), "now": _cause_now(one, cause),
+        "cells": cause_cells(one, cause),
+        "stories": [_story(lines, rows) for lines, rows in alike.items()],
+    }  # fmt: skip
+
+
+def _story(lines: tuple[str, ...], rows: list[RowHistory]) -> dict[str, Any]:
+    ids = dict.fromkeys(
+        name for row in rows for some in row.states.values()
+        for name, state in some.items() if state == "fails"
+    )  # fmt: skip
+    short = compact_ids(ids)
+    told = [
+        {"name": f"{row.key.rule} / {row.key.row}", "place": row.key.place,
+         "url": page_of_rule(rule_of_row(row.key)) if row.key.place else ""}
+        for row in rows
+    ]  # fmt: skip
+    more = max(len(short) - CASES, 0)
+    return {"lines": lines, "rows": told, "cases": short[:CASES], "more": more}
+
+
+# Search --------------------------------------------------------------------------------------
+
+
+def _search(site: Site, menu: Iterable[tuple[str, str]]) -> bytes:
+    """Return the index as a script: [kind, title, page, more words] of each page."""
+    kinds = ("page", "runtime", "rule", "cause", "finding")
+    entries: list[list[object]] = [[0, name, url, ""] for name, url in menu]
+    for one in site.runtimes:
+        releases = " ".join(run.name.release for run in one.runs)
+        entries.append([1, one.name, page_of_runtime(one.name), releases])
+    rows = {rule: dict[str, None]() for rule in site.rules}
+    for run in (run for one in site.runtimes for run in one.runs):
+        for rule, facts in run.rules.items():
+            rows[rule].update(dict.fromkeys(facts.rows))
+    entries += [[2, r.rule, page_of_rule(r), " ".join((r.place, *rows[r]))] for r in site.rules]
+    for names, sides in site.causes.items():
+        entries.append([3, _said(sides), cause_url(names), " ".join((*names, *sides))])
+    for run in (run for one in site.runtimes for run in one.runs[::-1]):
+        for rule in run.findings:
+            title = f"{rule.rule}, {run.name}"
+            entries.append([4, title, page_of_finding(run.name, rule), rule.place])
+    text = json.dumps({"kinds": kinds, "entries": entries}, separators=(",", ":"))
+    return f"window.convcheckIndex={text};\n".encode()

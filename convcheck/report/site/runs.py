@@ -1,0 +1,300 @@
+"""A report -> what the site has to know of it, and no more: 50 of them are in memory at once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from convcheck.backends.process.native import RUNTIMES
+from convcheck.errors import UsageError
+from convcheck.history.matrix import RuleKey
+from convcheck.judge.failure import fails_whole
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, RunResult
+from convcheck.judge.words import clean
+from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Finding
+from convcheck.report.findings import failures_of, findings_of
+from convcheck.report.json.decode import Types, read
+from convcheck.report.site.names import RunName, rule_of_group, rule_of_whole, run_name
+from convcheck.report.status import Status, status_of
+from convcheck.semantics.expected import Decision
+from convcheck.wording import plural
+
+CASES, RANGES = 12, 12  # names of cases, and ranges of inputs, that a finding shows
+_ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
+ACCUSED = FAILURES - {"error"}  # an error is convcheck's own, or its adapter's
+
+
+@dataclass(frozen=True)
+class SiteFinding:
+    """What a release of a runtime does wrong in one way against a rule, in words."""
+
+    #: The id that every format of the report gives it.
+    id: str
+    #: FAIL, REFUSED …
+    label: str
+    #: The row that is broken, and how many more.
+    row: str
+    #: Where the row stands.
+    places: str
+    #: The sentences, with source and level.
+    cited: tuple[str, ...]
+    #: What is wrong.
+    what: str
+    #: How many of the inputs fail; '' where there are none.
+    share: str
+    #: The cases in short, as far as there is room.
+    cases: tuple[str, ...]
+    #: How many cases it is of, in words.
+    of: str
+    #: How many short names are left out.
+    more_cases: int
+    #: The first example and, where it is another, the extreme.
+    examples: tuple[ElementInWords | CallInWords, ...]
+    #: Ranges of inputs that fail, as far as there is room.
+    ranges: tuple[str, ...]
+    #: How many are left out.
+    more_ranges: int
+    #: The runtime's own words, where no example says them.
+    message: str
+    #: The command that explains the first example.
+    explain: str
+
+
+@dataclass
+class RuleFacts:
+    """What a release does with the cases that a rule decides."""
+
+    #: The cases with an input that is judged by it.
+    judged: set[str] = field(default_factory=set)
+    #: The cases in which it is broken.
+    failing: set[str] = field(default_factory=set)
+    #: The cases in which nothing is due by it.
+    undefined: set[str] = field(default_factory=set)
+    #: The decisions of its rows, of each row the first.
+    rows: dict[str, Decision] = field(default_factory=dict)
+    #: Row -> the cases in which that row is broken.
+    broken: dict[str, set[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SpecFacts:
+    """What a release does with the cases of a spec."""
+
+    #: Cases by status.
+    statuses: Mapping[Status, int]
+    #: Values or calls asked.
+    asked: int
+    #: The tier and a hash of the vectors.
+    vectors: tuple[str, str]
+
+
+@dataclass
+class SiteRun:
+    """What a release of a runtime does, from one report or several of other specs each."""
+
+    name: RunName
+    #: The files.
+    files: list[str]
+    #: By the name of the spec.
+    specs: dict[str, SpecFacts]
+    #: By rule.
+    rules: dict[RuleKey, RuleFacts]
+    #: What it does wrong, by rule; each at least once.
+    findings: dict[RuleKey, list[SiteFinding]]
+    #: The results of cases without what no history needs.
+    results: dict[str, CaseResult]
+    #: The rules that each failing case breaks.
+    broken: dict[str, tuple[RuleKey, ...]]
+    #: Where nothing is due: rule and row -> case -> a hash of the inputs and answers.
+    free: dict[tuple[RuleKey, str], dict[str, str]]
+    #: The causes that results name.
+    causes: dict[str, CauseInWords]
+    #: What there is to say of the run as a whole.
+    remarks: list[str]
+    #: The version as the runtime gives it.
+    version: str
+
+    def vectors_of(self, case: str) -> tuple[str, str]:
+        """Return the tier, and a hash of the vectors, that a case was asked with."""
+        return self.specs[case.partition("/")[0]].vectors
+
+
+def read_run(path: str, types: Types) -> SiteRun:
+    """Return what there is in a report. Raises UsageError for what is no whole report."""
+    result = read(path, types)
+    if result.shard:
+        said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
+        raise UsageError(said, hint="`convcheck merge` puts the shards of a run together")
+    name = run_name(result.backend)
+    own = list(dict.fromkeys(map(clean, _remarks(result))))
+    run = SiteRun(
+        name, [path], _specs(result), {}, _findings(result), {}, {}, {},
+        {cause.name: cause for cause in result.causes}, own, clean(result.backend.version),
+    )  # fmt: skip
+    for case in result.cases:
+        _take(run, case)
+    return run
+
+
+def _remarks(result: RunResult) -> Iterator[str]:
+    if result.interrupted or result.ended_early:
+        yield "the run was ended before all cases were done"
+    if result.own_inputs:
+        yield "a user's own inputs were asked"
+    if result.without_causes:
+        yield "no causes were tried"
+    yield from result.remarks
+
+
+def _specs(result: RunResult) -> dict[str, SpecFacts]:
+    statuses: dict[str, Counter[Status]] = {}
+    asked: Counter[str] = Counter()
+    for case in result.cases:
+        statuses.setdefault(case.case.spec, Counter())[status_of(case, result.level)] += 1
+        asked[case.case.spec] += case.checked
+    digests = dict(result.corpora)
+    return {
+        spec: SpecFacts(counts, asked[spec], (result.tier, digests.get(spec, "")))
+        for spec, counts in statuses.items()
+    }
+
+
+def _take(run: SiteRun, case: CaseResult) -> None:
+    """Put a case into what is known of rules."""
+    name, broken = case.case.id, dict[RuleKey, None]()
+    for group in case.groups:
+        rule = rule_of_group(group)
+        _count(run.rules.setdefault(rule, RuleFacts()), name, group)
+        if group.verdict in ACCUSED:
+            broken[rule] = None
+        if group.verdict == "undefined" and not group.placement:
+            said = run.free.setdefault((rule, group.decision.row), {})
+            said[name] = "-".join(
+                sorted(filter(None, (*said.get(name, "").split("-"), group.digest)))
+            )
+    if fails_whole(case) and case.verdict in ACCUSED:
+        whole = rule_of_whole(case)
+        run.rules.setdefault(whole, RuleFacts()).failing.add(name)
+        broken[whole] = None
+    if broken:
+        run.broken[name] = tuple(broken)
+    kept = tuple(_slim(group) for group in case.groups if group.verdict in FAILURES)
+    run.results[name] = replace(case, groups=kept)
+
+
+def _slim(group: Group) -> Group:
+    return replace(group, ranges=(), examples=())
+
+
+def _count(facts: RuleFacts, case: str, group: Group) -> None:
+    by = group.decision
+    facts.rows.setdefault(by.row, by)
+    if group.verdict == "undefined":
+        facts.undefined.add(case)
+        return
+    facts.judged.add(case)
+    if group.verdict in ACCUSED:
+        facts.failing.add(case)
+        facts.broken.setdefault(by.row, set()).add(case)
+
+
+# Findings ------------------------------------------------------------------------------------
+
+
+def _findings(result: RunResult) -> dict[RuleKey, list[SiteFinding]]:
+    by_rule: dict[RuleKey, list[CaseFailure]] = {}
+    for case in result.cases:
+        for rule, part in _by_rule(case):
+            by_rule.setdefault(rule, []).extend(failures_of(part, result.level))
+    address = _ENVIRONMENT.sub(r"env:PATH/TO/PYTHON:\1", result.backend.address)
+    return {
+        rule: [_in_words(one) for one in findings_of(failures, address)]
+        for rule, failures in by_rule.items()
+    }
+
+
+def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
+    """Yield what of a case is of each rule that it breaks; the rows beside it are there, too."""
+    found: dict[RuleKey, list[Group]] = {}
+    for group in case.groups:
+        if group.verdict != "error":
+            found.setdefault(rule_of_group(group), []).append(group)
+    for rule, groups in found.items():
+        failing = [group.verdict for group in groups if group.verdict in FAILURES]
+        if failing:
+            yield rule, replace(case, verdict=failing[0], groups=tuple(groups))
+    if fails_whole(case) and case.verdict in ACCUSED:
+        yield rule_of_whole(case), replace(case, groups=())
+
+
+def _in_words(one: Finding) -> SiteFinding:
+    left = len(one.ranges) - RANGES
+    return SiteFinding(
+        id=one.id,
+        label=one.label,
+        row=one.row,
+        places=one.places,
+        cited=one.cited,
+        what=one.gist if one.verdict in ("refused", "crashed") else one.what or one.gist,
+        share=one.share,
+        cases=one.cases[:CASES],
+        of=plural(len({member.case.id for member in one.members}), "case"),
+        more_cases=max(len(one.cases) - CASES, 0),
+        examples=one.examples,
+        ranges=one.ranges[:RANGES],
+        more_ranges=one.more_ranges + max(left, 0),
+        message=one.message,
+        explain=" ".join(filter(None, one.explain)),
+    )
+
+
+# Several reports -----------------------------------------------------------------------------
+
+
+def gathered_runs(runs: Iterable[SiteRun]) -> list[SiteRun]:
+    """Put the reports of a release together. Raises UsageError where two have the same spec."""
+    found: dict[RunName, SiteRun] = {}
+    for run in runs:
+        before = found.setdefault(run.name, run)
+        if before is not run:
+            _check_apart(before, run)
+            _add(before, run)
+    return list(found.values())
+
+
+def _check_apart(before: SiteRun, run: SiteRun) -> None:
+    same = [spec for spec in run.specs if spec in before.specs]
+    if same:
+        files = " and ".join((*before.files, *run.files))
+        more = f" and {plural(len(same) - 1, 'more spec')}" if len(same) > 1 else ""
+        said = f"{files} are both of {run.name}, and both have {same[0]}{more}"
+        raise UsageError(said, hint="give one report of each runtime, release and spec")
+
+
+def _add(run: SiteRun, more: SiteRun) -> None:
+    for rule, facts in more.rules.items():
+        own = run.rules.setdefault(rule, RuleFacts())
+        own.judged |= facts.judged
+        own.failing |= facts.failing
+        own.undefined |= facts.undefined
+        own.rows = facts.rows | own.rows
+        for row, cases in facts.broken.items():
+            own.broken.setdefault(row, set()).update(cases)
+    for rule, findings in more.findings.items():
+        run.findings.setdefault(rule, []).extend(findings)
+    for key, answers in more.free.items():
+        run.free.setdefault(key, {}).update(answers)
+    run.files += more.files
+    run.remarks += more.remarks
+    for part in ("specs", "results", "broken", "causes"):
+        getattr(run, part).update(getattr(more, part))
+
+
+def all_statuses(specs: Sequence[SpecFacts]) -> Counter[Status]:
+    """Return the cases of several specs by status."""
+    found: Counter[Status] = Counter()
+    for one in specs:
+        found.update(one.statuses)
+    return found

@@ -1,0 +1,310 @@
+"""The site without a browser: what its pages say, that their links lead somewhere, that text is
+text, and what becomes of the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from command import convcheck
+from places import ROOT
+from report_runs import FORMATS, HOSTILE, answered, case, dtype, run, unasked
+from site_runs import (
+    BRAIN,
+    FITS,
+    LACKS,
+    RIGHT,
+    SITE,
+    TRUNCATES,
+    WRAPS,
+    build_site,
+    free,
+    release,
+    whole_site,
+)
+
+from convcheck.history.matrix import RuleKey
+from convcheck.judge.result import BackendInfo, RunResult, Shard
+from convcheck.report.json.encode import text as text_of
+from convcheck.report.site.cells import bar_parts, heat_cells
+from convcheck.report.site.changes import changes_of
+from convcheck.report.site.model import Site, site_of
+from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
+from convcheck.report.site.pages import badges
+from convcheck.report.site.queries import Query, queries_of
+from convcheck.report.site.runs import gathered_runs, read_run
+from convcheck.report.status import STATUSES
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+FLOATS = RuleKey("float-to-float", "", "onnx/cast")
+ELEMENTS = """html head meta link script title body a header div nav input kbd ul button main p h1
+h2 h3 section article table thead tbody tr th td span b br code footer svg rect small li ol
+blockquote details summary label img"""
+EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole_site(tmp_path_factory.mktemp("site"))
+
+
+def told(folder: Path, *runs: RunResult) -> Site:
+    """Return what the site tells of some runs, each by its report."""
+    found = []
+    for i, result in enumerate(runs):
+        path = folder / f"{i}.json"
+        path.write_text(text_of(result), "utf-8")
+        found.append(read_run(str(path), {name: dtype(name) for name in FORMATS}))
+    return site_of(gathered_runs(found))
+
+
+def answers(query: Query) -> list[list[str]]:
+    return [[" ".join(part.said for part in cell) for cell in row] for row in query.rows]
+
+
+# What it tells -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "expected"),
+    [
+        ("ort", "onnxruntime 1.31.1, CPUExecutionProvider", ("onnxruntime", "1.31.1")),
+        ("openvino:const", "openvino 2026.4.1, CPU", ("openvino:const", "2026.4.1")),
+        ("env:/x/bin/python:openvino:const", "openvino 2026.4, CPU", ("openvino:const", "2026.4")),
+        ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
+        ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
+        ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
+        ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
+        ("mine", "7", ("mine", "7")),
+        ("mine", "", ("mine", "")),
+        ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
+    ],
+)
+def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, str]) -> None:
+    assert run_name(BackendInfo(name, version)) == RunName(*expected)
+
+
+def test_a_link_is_for_good() -> None:
+    """Of ids and names that are published nothing may change: other pages have them."""
+    assert finding_of_site(RunName("onnxruntime", "1.31.1"), FLOATS) == "c21b40a9b307"
+    assert file_name("onnx", "cast", "float-to-float") == "onnx_cast_float-to-float"
+    assert file_name("a > b") == "a-b~" + file_name("a > b")[-6:] != file_name("a-b")
+    assert file_name("A") != file_name("a")
+
+
+def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path) -> None:
+    one = told(tmp_path, *SITE).runtime("onnxruntime")
+    assert [run.name.release for run in one.runs] == ["1.2.0", "1.9.0", "1.10.0", "1.11.0"]
+    cells = {rule: "".join(cell.sign for cell in heat_cells(one, rule)) for rule in one.rules}
+    assert cells == {FLOATS: "·11·", EIGHTS: "––11"}
+    assert one.stories[FLOATS] == ["first bad: breaks in 1.9.0, 1 case", "fixed in 1.11.0, 1 case"]
+    assert [f"{c.name.release} {c.before}: {c.summary}" for c in changes_of(one)] == [
+        "1.11.0 1.10.0: 1 rule fixed", "1.10.0 1.9.0: 1 rule new", "1.9.0 1.2.0: 1 rule broken",
+    ]  # fmt: skip
+
+
+def test_questions(tmp_path: Path) -> None:
+    differ, only, regressed, undefined = map(answers, queries_of(told(tmp_path, *SITE)))
+    eights = "float-to-float8-saturating onnx/cast"
+    assert differ == [[eights, "onnxruntime 1.11.0 other 2.0", "third 0.3", "1"]]
+    assert only == []
+    assert regressed == [["float-to-float onnx/cast", "onnxruntime 1.9.0 after 1.2.0",
+                          "pass in 1.11.0", "1"]]  # fmt: skip
+    assert undefined == [["string-to-float / decimal onnx/cast",
+                          "onnxruntime 1.11.0 other 2.0, third 0.3", "1"]]  # fmt: skip
+
+
+def test_only_one_is_alone_among_those_that_pass(tmp_path: Path) -> None:
+    """Who lacks it does not pass it: of one that nobody else has nothing is said."""
+    other, third = (release("2.0", *some, name="other") for some in ((LACKS,), (FITS,)))
+    alone = queries_of(told(tmp_path, release("1.0", WRAPS), other))[1]
+    assert not alone.rows
+    beside = queries_of(told(tmp_path, release("1.0", WRAPS), third))[1]
+    assert answers(beside)[0][1:] == ["onnxruntime 1.0", "other 2.0", "1"]
+
+
+def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> None:
+    """No release broke what the one before it was not asked."""
+    before = replace(release("1.0", *RIGHT), corpora=(("onnx.Cast-19", "0" * 64),))
+    site = told(tmp_path, before, release("1.1", TRUNCATES), release("2.0", *RIGHT, name="other"))
+    one = site.runtime("onnxruntime")
+    assert not [*one.turns]
+    assert one.apart == ("onnx.Cast-19 of 1.0",)
+    assert [cell.key for cell in heat_cells(one, FLOATS)] == ["none", "h5"]
+    loose = replace(before, backend=SITE[4].backend)
+    assert not queries_of(told(tmp_path, loose, release("1.1", TRUNCATES)))[0].rows
+
+
+def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
+    error = unasked(BRAIN, "error", "IndexError")
+    one = told(tmp_path, release("1.0", *RIGHT), release("1.1", error)).runtime("onnxruntime")
+    assert not one.rules
+    assert not one.newest.findings
+    assert [part.word for part in bar_parts(one.newest.specs["onnx.Cast-19"].statuses)] == ["error"]
+
+
+def test_counts_hide_nothing(tmp_path: Path) -> None:
+    missing = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
+    one = told(tmp_path, release("1.0", *RIGHT, WRAPS, missing)).runtimes[0]
+    [whole, part] = badges(one)
+    assert whole.right == part.right == "1 of 3 cases fails, 1 unsupported"
+    counts = dict.fromkeys(STATUSES, 1) | {STATUSES[0]: 100_000}
+    parts = bar_parts(counts)
+    assert min(part.width for part in parts) >= 5
+    assert parts[-1].x + parts[-1].width <= 1010
+
+
+# Its pages -----------------------------------------------------------------------------------
+
+
+class Links(HTMLParser):
+    """The elements of a page, and where its links lead."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        assert not {name for name, _ in attrs if name.startswith("on") or name == "style"}
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+def pages(built: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(built.rglob("*.html")):
+        yield path, path.read_text("utf-8")
+
+
+def test_every_link_leads_to_a_page(built: Path) -> None:
+    for path, text in pages(built):
+        links = Links(text).links
+        kept = [link for link in links if not link.startswith(("data:", "#"))]
+        assert all((path.parent / link.partition("#")[0]).is_file() for link in kept), path
+    index = json.loads((built / "search.js").read_text().partition("=")[2].rstrip(";\n"))
+    assert all((built / address).is_file() for _, _, address, _ in index["entries"])
+    findings = {address for kind, _, address, _ in index["entries"] if kind == 4}
+    assert {f"findings/{one.name}" for one in (built / "findings").iterdir()} == findings
+
+
+def test_what_others_wrote_is_text(built: Path) -> None:
+    for path, text in pages(built):
+        assert Links(text).elements <= {*ELEMENTS.split()}, path
+        assert "default-src 'none'" in text
+    said = "\n".join(text for _, text in pages(built))
+    assert "&lt;/script&gt;&lt;img src=x" in said
+    assert HOSTILE not in said
+
+
+def test_a_finding_says_what_the_report_says(built: Path) -> None:
+    name = finding_of_site(RunName("onnxruntime", "1.10.0"), FLOATS)
+    text = re.sub(r"<[^>]+>", "", (built / "findings" / f"{name}.html").read_text("utf-8"))
+    for said in ("one ulp too small in magnitude", "312 of 980 inputs under this rule fail",
+                 "convcheck explain --backend ort onnx.Cast-19/float32-to-bfloat16 0x3f808001",
+                 "1 case truncates", "specs/onnx/cast-13.yaml:27", "1.0078125"):  # fmt: skip
+        assert said in text
+
+
+def test_the_feed(built: Path) -> None:
+    root = ET.parse(built / "feed.xml").getroot()
+    entries = root.findall(f"{ATOM}entry")
+    ids = [entry.findtext(f"{ATOM}id") or "" for entry in entries]
+    assert len(set(ids)) == len(ids) == 3
+    assert all(re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", one) for one in ids)
+    assert {entry.findtext(f"{ATOM}updated") for entry in entries} == {"2026-01-01T00:00:00Z"}
+    assert "onnxruntime 1.11.0: 1 rule fixed" in {e.findtext(f"{ATOM}title") for e in entries}
+
+
+def test_badges_are_pictures(built: Path) -> None:
+    for path in (built / "badges").iterdir():
+        assert ET.parse(path).getroot().tag.endswith("svg")
+
+
+# The folder ----------------------------------------------------------------------------------
+
+
+def test_it_is_replaced_as_a_whole_and_the_feed_keeps_its_dates(tmp_path: Path) -> None:
+    two = (release("1.0", *RIGHT), release("1.1", TRUNCATES))
+    site = build_site(tmp_path, two)
+    first = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    again = build_site(tmp_path, two)
+    assert {path: path.read_bytes() for path in again.rglob("*") if path.is_file()} == first
+    files = [tmp_path / "0.json", tmp_path / "1.json"]
+    assert convcheck("site", site, *files, SOURCE_DATE_EPOCH="1900000000").returncode == 0
+    assert "2026-01-01T00:00:00Z" in (site / "feed.xml").read_text()
+    assert convcheck("site", site, files[0]).returncode == 0
+    assert not (site / "findings").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "1.json", "site"]
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    site = build_site(tmp_path, [release("1.0", *RIGHT)])
+    (site / "CNAME").write_text("example.org")
+    done = convcheck("site", site, tmp_path / "0.json")
+    assert done.returncode == 2
+    assert "of no site of convcheck's: CNAME\n  hint: move it" in done.stderr
+    (site / "convcheck-site.json").write_text("{")
+    assert "damaged" in convcheck("site", site, tmp_path / "0.json").stderr
+    (site / "convcheck-site.json").unlink()
+    assert "holds no earlier site" in convcheck("site", site, tmp_path / "0.json").stderr
+    assert (site / "CNAME").read_text() == "example.org"
+    assert "is not a folder" in convcheck("site", site / "CNAME", tmp_path / "0.json").stderr
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    good = release("1.0", *RIGHT)
+    texts = {
+        "same.json": text_of(good), "good.json": text_of(good),
+        "old.json": text_of(good).replace("convcheck-report/2", "convcheck-report/0"),
+        "shard.json": text_of(replace(good, shard=Shard(1, 2, "feed" * 16))),
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    said = {
+        (): "no report is named\n  hint: make one with",
+        ("none.json",): "none.json",
+        ("old.json",): "old.json is not a convcheck-report/2 but a convcheck-report/0\n  hint:",
+        ("shard.json",): "shard 1 of 2 only\n  hint: `convcheck merge`",
+        ("good.json", "same.json"): "good.json and same.json are both of onnxruntime 1.0, and both"
+        " have onnx.Cast-19\n  hint: give one report",
+    }
+    for names, message in said.items():
+        done = convcheck("site", "out", *names, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), names
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(texts)
+
+
+def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
+    one = told(tmp_path, release("1.0", *RIGHT), release("1.0", WRAPS)).runtimes[0]
+    assert [*one.newest.specs] == ["onnx.Cast-19", "onnx.Cast-21"]
+    assert {*one.newest.findings} == {EIGHTS}
+
+
+def test_nothing_to_tell_is_told(tmp_path: Path) -> None:
+    nothing = replace(run(free("a"), answered(BRAIN)), backend=SITE[0].backend)
+    site = build_site(tmp_path, [nothing])
+    assert "Nothing." in (site / "differ.html").read_text()
+
+
+def test_the_nightly_run_builds_it_as_the_page_says() -> None:
+    nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
+    page = (ROOT / "docs" / "site.md").read_text("utf-8")
+    asked = 'convcheck run --backend "$backend" --quiet --json "$backend.json" || test $? = 1'
+    for line in ("convcheck site public ./*.json", "restore-keys: site-", asked):
+        assert line in nightly
+        assert line in page
+    said = '["onnx/cast", "float-to-float", "onnxruntime", "1.31.1"]'
+    assert f"JSON text `{said}`" in page
+    digits = hashlib.sha256(said.encode()).hexdigest()[:12]
+    assert finding_of_site(RunName("onnxruntime", "1.31.1"), FLOATS) == digits

@@ -1,0 +1,112 @@
+"""The site in a real browser: from disk, in both colours, on a phone, by keys alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import opened, started
+from playwright.sync_api import Browser, expect
+from report_runs import HOSTILE
+from site_runs import whole_site
+
+from convcheck.history.matrix import RuleKey
+from convcheck.report.site.names import RunName, finding_of_site
+
+READY = 1.0  # seconds, on a quiet machine
+SLACK = 3  # on a loaded one
+FOUND = finding_of_site(
+    RunName("onnxruntime", "1.10.0"), RuleKey("float-to-float", "", "onnx/cast")
+)
+KINDS = (
+    "index.html", "rules.html", "causes.html", "changes.html", "differ.html", "undefined.html",
+    "regressed.html", "unexplained.html", "runtimes/onnxruntime.html", "runtimes/mine.html",
+    "rules/onnx_cast_float-to-float.html", "causes/truncates.html", f"findings/{FOUND}.html",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole_site(tmp_path_factory.mktemp("site"))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_page_opens_and_fits_a_phone(
+    browser: Browser, built: Path, name: str
+) -> None:
+    small = {"width": 400, "height": 800}
+    begun = time.monotonic()
+    with opened(browser, built / name, beside=built, viewport=small, color_scheme="dark") as page:
+        assert time.monotonic() - begun < READY * SLACK
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_colours_are_chosen_and_kept(browser: Browser, built: Path) -> None:
+    with opened(browser, built / "index.html", beside=built, color_scheme="dark") as page:
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        page.click("#theme")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+        page.reload()
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert page.inner_text("#theme") == "Light"
+
+
+def test_search_by_keys(browser: Browser, built: Path) -> None:
+    with opened(browser, built / f"findings/{FOUND}.html", beside=built) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("float8 saturating 1.11.0")
+        expect(page.locator("#found li")).to_have_count(1)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('float-to-float8-saturating')")
+        page.keyboard.press("/")
+        page.keyboard.type("xyzzy")
+        expect(page.locator("#found")).to_have_text("Nothing has these words.")
+        page.keyboard.press("Escape")
+        expect(page.locator("#found")).to_be_hidden()
+        page.keyboard.type("truncates")
+        page.wait_for_selector("#found li[aria-selected=true]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('truncates')")
+
+
+def test_what_others_wrote_is_found_as_text(browser: Browser, built: Path) -> None:
+    with opened(browser, built / "index.html", beside=built) as page:
+        page.fill("#search", "onerror")
+        page.wait_for_selector("#found li")
+        assert HOSTILE[:40] in page.locator("#found").inner_text()
+        assert page.locator("img[onerror]").count() == 0
+
+
+def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built: Path) -> None:
+    with opened(browser, built / "runtimes/onnxruntime.html", beside=built) as page:
+        assert page.locator(".heat a.cell[tabindex='0']").count() == 1
+        page.focus(".heat a.cell")
+        page.keyboard.press("ArrowRight")
+        now = page.evaluate("document.activeElement.title")
+        assert now == "1.10.0: of 1 case, 1 fail"
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/findings/{FOUND}.html")
+
+
+def test_a_table_is_filtered(browser: Browser, built: Path) -> None:
+    with opened(browser, built / "rules.html", beside=built) as page:
+        page.fill("[data-filter]", "string float")
+        names = page.locator("#rules tbody tr:not(.group):not([hidden]) th").all_inner_texts()
+        assert names == ["string-to-float"]
+
+
+def test_it_reads_without_scripts(browser: Browser, built: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((built / "runtimes/onnxruntime.html").as_uri())
+    assert page.locator(".heat a.cell").count() == 4
+    assert not page.locator("#search").is_visible()
+    context.close()

@@ -1,0 +1,89 @@
+"""Runs of two runtimes, and a site of them, for the tests of the site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from command import convcheck
+from report_runs import (
+    CAUSES,
+    PARSE,
+    TABLE,
+    WRAPPED,
+    answered,
+    calls,
+    case,
+    diagnosed,
+    group,
+    hostile,
+    passed,
+    run,
+    unasked,
+)
+
+from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+from convcheck.report.json.encode import text
+
+DATE = "1767225600"  # 2026-01-01
+HALF, BRAIN, EIGHT, BOOL = (
+    case("onnx.Cast-19", "float32", "float16"), case("onnx.Cast-19", "float32", "bfloat16"),
+    case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1),
+    case("onnx.Cast-21", "string", "bool"),
+)  # fmt: skip
+
+
+def release(version: str, *cases: CaseResult, name: str = "onnxruntime") -> RunResult:
+    """Make the run of a release, as a built-in backend names itself."""
+    backend = BackendInfo("ort", f"{name} {version}, CPU, 1 thread", "ort")
+    return replace(run(*cases, causes=CAUSES), backend=backend)
+
+
+def free(digest: str) -> CaseResult:
+    """Answer what is undefined in some way, which a digest stands for."""
+    return answered(BOOL, replace(group(PARSE, "undefined"), digest=digest * 32))
+
+
+TRUNCATES = diagnosed(BRAIN, 980, ("truncates",))
+LACKS = unasked(EIGHT, "unsupported", "no kernel")
+WRAPS = answered(EIGHT, WRAPPED)
+FITS = answered(EIGHT, group(TABLE, "pass", counts=(980, 980)))
+RIGHT = passed(BRAIN), passed(HALF)
+SITE: Sequence[RunResult] = (
+    release("1.2.0", *RIGHT, LACKS, free("a")),
+    release("1.10.0", TRUNCATES, passed(HALF), WRAPS, free("a")),
+    release("1.9.0", TRUNCATES, passed(HALF), LACKS, free("a")),
+    release("1.11.0", *RIGHT, WRAPS, free("b")),
+    release("2.0", *RIGHT, answered(EIGHT, replace(WRAPPED, kind="odd")), free("c"), name="other"),
+    release("0.3", *RIGHT, FITS, free("c"), name="third"),
+)
+
+
+def whole_calls() -> RunResult:
+    """Whole calls, and a case that dies as a whole, of a runtime of their own."""
+    died = unasked(case("onnx.Cast-21", "bool", "int4"), "crashed", "SIGSEGV")
+    return replace(calls(), backend=BackendInfo("mine", "7"), cases=(*calls().cases, died))
+
+
+def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
+    """Write reports and the site of them."""
+    files = []
+    for i, result in enumerate(runs):
+        files.append(folder / f"{i}.json")
+        files[-1].write_text(text(result), "utf-8")
+    site = folder / "site"
+    done = convcheck("site", site, *files, "--no-progress", SOURCE_DATE_EPOCH=DATE)
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+def harmful() -> RunResult:
+    """What somebody writes who means harm, as far as a report may have it."""
+    cases = tuple(replace(one, case=replace(one.case, attributes=())) for one in hostile().cases)
+    return replace(hostile(), cases=cases, environment=None)
+
+
+def whole_site(folder: Path) -> Path:
+    """Write a site that has every kind of page."""
+    return build_site(folder, (*SITE, whole_calls(), harmful()))
