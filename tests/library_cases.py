@@ -18,9 +18,9 @@ def cast_case(source: str, target: str, attributes: Attributes = (), **more: Any
     return Case("onnx.Cast-28", "onnx.Cast", 28, types[0], types[1], attributes, **more)
 
 
-def chain_case(*types: str, **setting: str) -> Case:
-    """Make a chain of these casts, none of which has attributes."""
-    hops = tuple(starmap(cast_case, pairwise(types)))
+def chain_case(*types: str, hops: tuple[Case, ...] = (), **setting: str) -> Case:
+    """Make a chain of these casts, none of which has attributes, or of the casts given."""
+    hops = hops or tuple(starmap(cast_case, pairwise(types)))
     return cast_case(types[0], types[-1], hops=hops, setting=tuple(setting.items()))
 
 

@@ -85,7 +85,7 @@ class Torch:
         if function is None:
             return Declined(f"this adapter calls no {self._function_name(case)}", missing=True)
         self._set_threads(self._threads)  # torch has one number for the whole process
-        tensors = [_tensor(t, bits) for t, bits in zip(case.inputs, inputs, strict=True)]
+        tensors = [torch_tensor(t, bits) for t, bits in zip(case.inputs, inputs, strict=True)]
         try:
             results = function(case, tensors)
         except NotImplementedError as error:
@@ -96,7 +96,7 @@ class Torch:
         shapes = tuple(tuple(result.shape) for result in results)
         if any(too_large(shape, inputs) for shape in shapes):
             return Oversized(shapes, names)
-        return Outputs(tuple(_codes(result) for result in results), names)
+        return Outputs(tuple(torch_codes(result) for result in results), names)
 
     def _type_name(self, tensor: torch.Tensor) -> str:
         """Return convcheck's name of a tensor's type; torch's of an unknown one."""
@@ -106,7 +106,7 @@ class Torch:
     @cached_property
     def _names(self) -> dict[torch.dtype, DType]:
         types = self._catalog.types.types.values()
-        return {_torch_type(dtype): dtype for dtype in types if dtype.name_in(RUNTIME)}
+        return {torch_type(dtype): dtype for dtype in types if dtype.name_in(RUNTIME)}
 
     def _function_name(self, case: Case) -> str:
         return self._catalog.specs[case.spec].calls[RUNTIME].function
@@ -120,7 +120,7 @@ Function = Callable[[Case, "Sequence[torch.Tensor]"], "list[torch.Tensor]"]
 
 def _to(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Tensor.to: the first input as the output type; a second one would only name that type."""
-    return [tensors[0].to(_torch_type(case.outputs[0]))]
+    return [tensors[0].to(torch_type(case.outputs[0]))]
 
 
 def _result_type(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -142,7 +142,7 @@ def _arange(case: Case, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     import torch
 
     start, stop, step = (tensor.item() for tensor in tensors)
-    kind = _torch_type(case.outputs[0])
+    kind = torch_type(case.outputs[0])
     device = "meta" if too_large((_about(start, stop, step),), ()) else "cpu"
     return [torch.arange(start, stop, step, dtype=kind, device=device)]
 
@@ -158,21 +158,22 @@ def _about(start: float, stop: float, step: float) -> int:
         return 0
 
 
-def _torch_type(dtype: DType) -> torch.dtype:
+def torch_type(dtype: DType) -> torch.dtype:
+    """Return torch's type of the name that dtypes.yaml has."""
     import torch
 
     return cast("torch.dtype", getattr(torch, dtype.name_in(RUNTIME)))
 
 
-def _tensor(dtype: DType, bits: Bits) -> torch.Tensor:
+def torch_tensor(dtype: DType, bits: Bits) -> torch.Tensor:
     """View a fresh copy of codes as a tensor of the type; torch shares numpy's memory."""
     import torch
 
     codes = np.array(bits, dtype.format.storage, order="C")
-    return torch.from_numpy(codes).view(_torch_type(dtype))
+    return torch.from_numpy(codes).view(torch_type(dtype))
 
 
-def _codes(tensor: torch.Tensor) -> Codes:
+def torch_codes(tensor: torch.Tensor) -> Codes:
     """View a tensor's memory as codes."""
     import torch
 

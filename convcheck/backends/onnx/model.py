@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from convcheck.backends.packing import is_packed, pack
+from convcheck.backends.packing import pack
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.format import Codes, Text, Texts
+from convcheck.numerics.format import Bits, Codes, Text, Texts
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def cannot_ask(case: Case) -> Declined | None:
     if case.op.partition(".")[0] != WORLD:
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
     casts = case.hops or (case,)
-    for dtype in (t for cast in casts for t in (*cast.inputs, *cast.outputs)):
+    for dtype in (t for one in casts for t in (*one.inputs, *one.outputs)):
         if not _number(dtype.name_in(WORLD)):
             return Declined(f"the installed onnx package has no type {dtype}", missing=True)
     return None
@@ -57,45 +58,65 @@ def middle_names(case: Case) -> list[str]:
     return [f"h{i}" for i in range(1, len(case.hops))]
 
 
-def build(case: Case, constant: Codes | None = None) -> ModelProto:
+def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
     """Build the model of one node, or of a chain of them: graph inputs of unstated shape, the opset
-    the spec's version. Of a chain, the input may be a constant instead.
+    the spec's version. Inputs may be constants instead: all of them, or none.
 
     Raises nothing for types and attributes that ONNX forbids: refusing them is the runtime's part.
     """
     model = _empty_model(case.version)
     if case.hops:
-        _set_chain(model.graph, case, constant)
-        return model
-    node = model.graph.node.add(op_type=case.op.partition(".")[2])
-    node.input.extend(input_names(case))
-    node.output.extend(output_names(case))
-    _set_attributes(node, case)
-    _declare(model.graph, case)
+        _set_chain(model.graph, case)
+    else:
+        node = model.graph.node.add(op_type=case.op.partition(".")[2])
+        node.input.extend(input_names(case))
+        node.output.extend(output_names(case))
+        _set_attributes(node, case)
+        _declare(model.graph, case)
+    if constants:
+        del model.graph.input[:]
+        for name, dtype, bits in zip(input_names(case), case.inputs, constants, strict=True):
+            _set_constant(model.graph, name, dtype, bits)
     return model
 
 
-def _set_chain(graph: GraphProto, case: Case, constant: Codes | None) -> None:
+def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> ModelProto:
+    """Build the model with the ranks of the inputs stated, and what follows of the outputs, for
+    runtimes that need them; the dimensions have names. Raises what onnx raises where its inference
+    turns the model down.
+    """
+    from onnx import shape_inference
+
+    model = build(case, constants)
+    for value, rank in zip(model.graph.input, ranks, strict=False):
+        stated = value.type.tensor_type.shape
+        stated.SetInParent()  # a scalar's has no dimensions, and is there
+        for i in range(rank):
+            stated.dim.add(dim_param=f"{value.name}d{i}")
+    return shape_inference.infer_shapes(model)
+
+
+def _set_chain(graph: GraphProto, case: Case) -> None:
     """Add a node for each cast; where the setting says so, each middle is an output as well."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
     for hop, (before, after) in zip(case.hops, pairwise(names), strict=True):
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
         _set_attributes(node, hop)
     _declare(graph, case)
-    if constant is not None:
-        _set_constant(graph, names[0], case.inputs[0], constant)
     if ("middle", "exposed") in case.setting:
         for name, hop in zip(names[1:-1], case.hops, strict=False):
             number = tensor_type_number(hop.outputs[0])
             graph.output.add(name=name).type.tensor_type.elem_type = number
 
 
-def _set_constant(graph: GraphProto, name: str, dtype: DType, codes: Codes) -> None:
-    """Make the graph's only input a part of it."""
-    fmt, number = dtype.format, tensor_type_number(dtype)
-    memory = codes if isinstance(fmt, Text) or not is_packed(fmt) else pack(fmt, codes)
-    del graph.input[:]
-    graph.initializer.add(name=name, dims=codes.shape, data_type=number, raw_data=memory.tobytes())
+def _set_constant(graph: GraphProto, name: str, dtype: DType, bits: Bits) -> None:
+    """Make an input a part of the graph."""
+    number = tensor_type_number(dtype)
+    tensor = graph.initializer.add(name=name, dims=bits.shape, data_type=number)
+    if isinstance(dtype.format, Text):
+        tensor.string_data.extend(str(text).encode() for text in bits.reshape(-1))
+    else:
+        tensor.raw_data = pack(dtype.format, cast(Codes, bits)).tobytes()
 
 
 def text_source(texts: Texts) -> bytes:

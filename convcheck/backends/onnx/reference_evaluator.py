@@ -14,22 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.binaries import module_paths
-from convcheck.backends.onnx.model import (
-    build,
-    cannot_ask,
-    input_names,
-    is_of_onnx,
-    tensor_type_number,
-)
+from convcheck.backends.onnx.arrays import plain_bits, to_array, to_codes
+from convcheck.backends.onnx.model import build, cannot_ask, input_names, is_of_onnx
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.format import Bits, Text
-from convcheck.rules.model import Case, DType
+from convcheck.numerics.format import Bits
+from convcheck.rules.model import Case
 
 if TYPE_CHECKING:
     from onnx.reference import ReferenceEvaluator
 
-_TEXT_KINDS = "OU"  # numpy's letters for arrays of objects and of fixed-width texts
 _PLAIN_SHAPES: tuple[tuple[int, ...], ...] = ((), (1,))
 
 
@@ -70,7 +64,7 @@ class OnnxReference:
             found = _evaluate(evaluator, feeds)
         except Exception as error:  # operators raise whatever numpy and Python raise
             return _failure(evaluator, case, error)
-        results = [_codes(array, (*case.outputs, *case.inputs)) for array in found]
+        results = [to_codes(array, (*case.outputs, *case.inputs)) for array in found]
         arrays, names = tuple(bits for bits, _ in results), tuple(name for _, name in results)
         if any(too_large(bits.shape, inputs) for bits in arrays):
             return Oversized(tuple(bits.shape for bits in arrays), names)
@@ -91,7 +85,7 @@ class OnnxReference:
 
 def _feeds(case: Case, inputs: Sequence[Bits]) -> dict[str, NDArray[Any]]:
     return {
-        name: _array(dtype, bits)
+        name: to_array(dtype, bits)
         for name, dtype, bits in zip(input_names(case), case.inputs, inputs, strict=True)
     }
 
@@ -108,19 +102,13 @@ def _failure(evaluator: ReferenceEvaluator, case: Case, error: Exception) -> Dec
 def _answers_plain(evaluator: ReferenceEvaluator, case: Case) -> bool:
     """Return whether the evaluator answers a case at all: on plain values, scalar or not."""
     for shape in _PLAIN_SHAPES:
-        feeds = _feeds(case, [_plain(dtype, shape) for dtype in case.inputs])
+        feeds = _feeds(case, [plain_bits(dtype, shape) for dtype in case.inputs])
         try:
             _evaluate(evaluator, feeds)
         except Exception:  # noqa: S112 the first error is the one that is reported
             continue
         return True
     return False
-
-
-def _plain(dtype: DType, shape: tuple[int, ...]) -> Bits:
-    """Return the text "1", or the code 1: a small value in every format."""
-    value = "1" if isinstance(dtype.format, Text) else 1
-    return np.full(shape, value, dtype.format.storage)
 
 
 def _declined(error: Exception) -> Declined:
@@ -132,30 +120,3 @@ def _words(error: Exception) -> str:
     """Return an exception's words; the evaluator wraps an operator's TypeError in its own."""
     cause = error.__cause__ or error
     return f"{type(cause).__name__}: {cause}"
-
-
-def _array(dtype: DType, bits: Bits) -> NDArray[Any]:
-    """View codes as the numpy type that onnx has for the type."""
-    if isinstance(dtype.format, Text):
-        return bits
-    return np.asarray(bits, dtype.format.storage).view(_numpy_type(dtype))
-
-
-def _codes(array: NDArray[Any], types: Sequence[DType]) -> tuple[Bits, str]:
-    """Return an array's codes and convcheck's name of its type; numpy's name of an unknown one."""
-    name = next((t.name for t in types if _is_of(array, t)), str(array.dtype))
-    if array.dtype.kind in _TEXT_KINDS:
-        return array.astype(object), name
-    return array.view(f"u{array.dtype.itemsize}"), name
-
-
-def _is_of(array: NDArray[Any], dtype: DType) -> bool:
-    if isinstance(dtype.format, Text):
-        return array.dtype.kind in _TEXT_KINDS
-    return array.dtype == _numpy_type(dtype)
-
-
-def _numpy_type(dtype: DType) -> np.dtype[Any]:
-    from onnx import helper
-
-    return np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type_number(dtype)))

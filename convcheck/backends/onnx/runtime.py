@@ -158,7 +158,7 @@ class OnnxRuntime:
 
     def _answer_of_constant(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run a chain whose input is part of the model."""
-        loaded = self._loading(case, build(case, cast(Codes, inputs[0])).SerializeToString())
+        loaded = self._loading(case, build(case, inputs).SerializeToString())
         if isinstance(loaded.session, Declined):
             return loaded.session
         nothing = self._classes.OrtValueVector()
