@@ -76,6 +76,16 @@ def test_shapes_are_kept(name: str, variant: str) -> None:
 
 
 @each
+def test_answers_outlive_the_call(name: str) -> None:
+    """A view of the runtime's memory would show what comes there next."""
+    backend = open_backend(name, CATALOG)
+    held = codes_of(backend, cast_21("float32", "int32"), [0x40400000] * 7)
+    while isinstance(held.base, np.ndarray):
+        held = held.base
+    assert held.flags.owndata
+
+
+@each
 def test_types_that_it_has_not_are_declined(name: str) -> None:
     backend = open_backend(name, CATALOG)
     declined = backend.answer(cast_21("float32", "int4"), [np.zeros(3, np.uint32)])

@@ -95,7 +95,9 @@ class Iree:
         except (RuntimeError, ValueError, IndexError) as error:
             return Refused(_words(error))
         results = made if isinstance(made, tuple | list) else [made]
-        return to_answer(case, [np.asarray(result) for result in results], inputs, signless=True)
+        # to_host views memory of the device, which lives as long as the result
+        arrays = [np.array(result.to_host()) for result in results]
+        return to_answer(case, arrays, inputs, signless=True)
 
     def _module(self, case: Case, inputs: Sequence[Bits]) -> Module | Declined:
         """Find or make the module for the ranks of a call; those of the last case are kept."""
