@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_search import freed
 from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
@@ -22,7 +23,7 @@ from convcheck.numerics.format import Format, Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.expected import REFUSED, UNDEFINED
+from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import expecting
@@ -105,8 +106,10 @@ def _spelled(fmt: Format, word: Word) -> str:
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
-    """Return whether an answer to call `i` is judged wrong; what is not said is not."""
-    if given is None or _leaves_open(given):
+    """Return whether an answer to call `i` is judged wrong; what is not said is not, unless nothing
+    is expected there either.
+    """
+    if given is None or freed(given, calls.expected[i]) is None:
         return False
     one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
     answers = CallAnswers((_outputs(given),), np.array([_state(given)], np.uint8), {})
@@ -124,7 +127,3 @@ def _state(given: CallReading | None) -> int:
     if given is DEADLY:
         return CRASHED
     return WAS_REFUSED if given is not None and given.pattern == REFUSED else ANSWERED
-
-
-def _leaves_open(given: CallReading) -> bool:
-    return any((output.patterns == UNDEFINED).any() for output in given.outputs)

@@ -135,8 +135,8 @@ class CallTrial:
             return given.pattern == pattern.REFUSED
         if got is None or given.pattern != pattern.EXACT:
             return False
-        freed = _freed(given, self.calls.expected[i])
-        return freed is not None and is_as_read(freed, got)
+        said = freed(given, self.calls.expected[i])
+        return said is not None and is_as_read(said, got)
 
     def leading(self, candidate: WrongCall) -> int:
         """Return how many probes a candidate gives before the first that it does not give."""
@@ -204,7 +204,7 @@ def _has_form(due: ExpectedOutput, got: Outputs) -> bool:
     return [(name, array.shape, array.dtype) for name, array in pairs] == form
 
 
-def _freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
+def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
     """Return what is given without the elements of which a rule leaves open what they are; None
     where another element is not said.
     """

@@ -26,7 +26,8 @@ class OutsideFormatError(ValueError):
 
 @lru_cache(_KEPT)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
-    """Read a code: decimal, 0x… bits, hex float (with a p or a point), inf, nan, true, false.
+    """Read a code: decimal, 0x… bits, hex float (with a p or a point), inf, nan, true, false; min
+    and max, the format's least and greatest numbers.
 
     Gives the code, and whether the word's value is exactly the code's; a decimal between two
     values of a float is rounded to nearest-even. Raises OutsideFormatError for what is no number
@@ -34,6 +35,8 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
     """
     if _BITS.fullmatch(word):
         return _bits(fmt, word), True
+    if word in ("min", "max") and not isinstance(fmt, Bool):
+        return _end(fmt, word), True
     special = _special(fmt, word.lower())
     if special is not None:
         return special, True
@@ -50,6 +53,15 @@ def _bits(fmt: Numeric, word: str) -> int:
     if code >> fmt.bits:
         raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
     return code
+
+
+def _end(fmt: Numeric, word: str) -> int:
+    """Return the code of the least or the greatest number."""
+    if not isinstance(fmt, Float):
+        return int(fmt.max if word == "max" else fmt.min) & fmt.mask
+    if word == "min" and not fmt.signed:
+        return 0
+    return int(fmt.max_magnitude) | (fmt.sign_bit if word == "min" else 0)
 
 
 def _special(fmt: Numeric, word: str) -> int | None:

@@ -16,7 +16,7 @@ from planted_calls import answered, asked, shown
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.causes.call_lint import unseen_in_calls
-from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.call_search import diagnose_calls, freed
 from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.judge.answers import CRASHED, CallAnswers, Fault
 from convcheck.judge.result import CaseDiagnosis
@@ -25,7 +25,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.expected import REFUSED, UNDEFINED
+from convcheck.semantics.expected import REFUSED
 from convcheck.semantics.expected_calls import DEADLY, CallReading
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
@@ -105,7 +105,9 @@ def given(calls: CallSet, cause: Cause) -> CallAnswers | None:
     if candidate is None:
         return None
     readings = [candidate.answer(i) for i in range(len(calls))]
-    answers = answered(calls, [_answer(one) for one in readings])
+    pairs = zip(readings, calls.expected, strict=True)
+    said = (one if one is None or one is DEADLY else freed(one, due) for one, due in pairs)
+    answers = answered(calls, [_answer(one) for one in said])
     deadly = np.array([one is DEADLY for one in readings])
     return replace(answers, state=np.where(deadly, CRASHED, answers.state).astype(np.uint8))
 
@@ -115,8 +117,6 @@ def _answer(given: CallReading | None) -> Answer | None:
         return None
     if given.pattern == REFUSED:
         return Refused("no")
-    if any((output.patterns == UNDEFINED).any() for output in given.outputs):
-        return None
     arrays = tuple(output.codes.reshape(output.shape) for output in given.outputs)
     return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
 

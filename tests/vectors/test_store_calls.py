@@ -23,6 +23,7 @@ from convcheck.semantics.expected_calls import CallReading, ExpectedCall, Expect
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet, Tier, Vectors
+from convcheck.vectors.store.hex_words import with_runs, without_runs
 from convcheck.vectors.store.read import read_manifest
 from convcheck.vectors.store.write import MANIFEST, Files, path_of, sha256
 from convcheck.vectors.store.write_calls import file_key
@@ -109,6 +110,30 @@ def of_due(due: ExpectedOutput) -> object:
     free = np.where(due.patterns == 0, due.codes, 0)  # a code counts where one is expected
     assert due.codes.dtype == due.dtype.format.storage
     return due.dtype, due.shape, free.tolist(), due.patterns.tolist()
+
+
+WORDS = (["7f"], ["80", "80", "80"], ["=", "=", "01", "=", "undefined", "undefined"], [])
+
+
+@pytest.mark.parametrize("words", WORDS, ids=len)
+def test_what_repeats_is_written_once(words: list[str]) -> None:
+    assert without_runs(with_runs(words)) == words
+    assert len(with_runs(words)) <= len(" ".join(words))
+
+
+def test_a_reading_is_written_as_what_differs_from_the_first(files: dict[str, str]) -> None:
+    """Most of what is due is the same by every reading."""
+    found = [
+        reading
+        for name, text in files.items()
+        if "FakeConvert" in name
+        for one in json.loads(text)["sets"]
+        for line in one
+        for reading in line[2][1:]
+    ]
+    assert found
+    words = " ".join(words for _, outputs in found for *_, words in outputs).split()
+    assert sum(word.startswith("=*") for word in words) > len(words) / 10
 
 
 def test_two_generations_are_the_same_bytes(files: dict[str, str]) -> None:

@@ -184,10 +184,10 @@ class CompiledSteps:
         found = self._run(self.steps.readings[0], start, lines[last + 1 :])
         return rounded_codes(found.values[lines[-1].name], fmt)
 
-    def brought(self, wanted: Numbers, others: Mapping[str, Numbers]) -> Codes:
-        """Return the data that the spec says brings the last line to values, rounded to their type;
-        `others` are the values of the other inputs, of the same shape (n,). 0 stands for one that
-        the question leaves out.
+    def brought(self, wanted: Numbers, others: Mapping[str, Numbers]) -> tuple[Codes, Numbers]:
+        """Return the data that the spec says brings the last line to values, rounded to their type,
+        and as they are; `others` are the values of the other inputs, of the same shape (n,). 0
+        stands for one that the question leaves out.
         """
         left_out = dict.fromkeys(names_in(cast(Expression, self.steps.back)), _zeros(len(wanted)))
         names = left_out | {**others, self.lines[-1].name: wanted}
@@ -195,10 +195,10 @@ class CompiledSteps:
         x = compute(cast(Expression, self.steps.back), names, {**OPERATIONS, "number": number})
         fmt = self.data.format
         if isinstance(fmt, Float):
-            return rounded_codes(x, fmt)
+            return rounded_codes(x, fmt), x
         whole = cast(Int, fmt)
         magnitude = np.minimum(round_to(x, whole, MODES[NEAREST]).magnitude, np.uint64(whole.max))
-        return encode(whole, magnitude, x.sign)
+        return encode(whole, magnitude, x.sign), x
 
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.lines) if line.be is None)

@@ -233,7 +233,7 @@ def _at_halves(compiled: CompiledSteps, others: Sequence[Bits]) -> Iterator[Code
     values = {
         name: decode(t.format, cast(Codes, np.repeat(one.reshape(1), n))) for name, t, one in types
     }
-    data = compiled.brought(from_fractions(fractions), values)
+    data, _ = compiled.brought(from_fractions(fractions), values)
     mask = data.dtype.type((1 << cast(Numeric, compiled.data.format).bits) - 1)
     yield from (data, (data + 1) & mask, (data - 1) & mask)
 

@@ -19,10 +19,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.numerics.arithmetic import subtract, take
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
 from convcheck.numerics.neighbours import special_codes
-from convcheck.numerics.number import from_fractions
+from convcheck.numerics.number import FINITE, Numbers, from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
@@ -33,12 +34,18 @@ from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.inputs import in_order
 from convcheck.vectors.model import Coverage, Tier
 
+Mask = NDArray[np.bool_]
 Set = Mapping[str, int]  # input after the first -> a code of its type
 _SOME = {"edge": 3, "boundary": 1 << 12}  # boundaries of each set that are chosen at random
 _CODES = {"edge": 20, "boundary": 1 << 12}  # codes of a set, where nothing is converted
-_OPEN, _APART = 1, 3  # values of a set that are undefined, and on which readings differ
+_SHARP = 4  # values closest to a boundary, on each side of it
+_ENDS = 3  # values on which readings differ, closest to a boundary and farthest from it
+_COARSE = 6  # bits of mantissa that the type of a division has at least
+_LOOKED_AT = 1 << 9  # boundaries among which they are looked for
+_OPEN, _APART = 1, 3  # values of a set that are undefined; at random, on which readings differ
 _LITTLE = 3  # values asked where little is defined
 _SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
+_LANES = 8  # elements of a vector of a kernel
 _FAR = (31,)  # powers of two near which a machine's integers end
 
 
@@ -146,21 +153,30 @@ def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
 def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
+    chosen = np.zeros(0, asking.data.storage)
     if asking.compiled.steps.back is None:
         codes = _codes(asking.data, rng, _CODES[asking.tier])
     else:
-        codes = _at_boundaries(asking, one, rng)
+        sharp, chosen = _sharp(asking, one, rng)
+        codes = np.append(_at_boundaries(asking, one, rng), sharp)
     codes = np.unique(codes)
-    calls = _inputs(asking, one, codes)
-    dues = [asking.compiled.answer(r, calls) for r in asking.compiled.steps.readings]
-    open_ = dues[0].patterns == UNDEFINED
-    first = dues[0]
-    apart = np.zeros(len(codes), bool)
-    for due in dues[1:]:
-        apart |= (due.codes != first.codes) | (due.patterns != first.patterns)
+    apart, open_ = _apart(asking, one, codes)
     agreed = codes[~apart & (~open_ | (np.cumsum(open_) <= _OPEN))]
-    chosen = rng.permutation(codes[apart])[:_APART]
-    return _Pool(in_order(asking.data, agreed), in_order(asking.data, chosen))
+    if not len(chosen):
+        chosen = rng.permutation(codes[apart])[:_APART]
+    return _Pool(in_order(asking.data, agreed), in_order(asking.data, np.unique(chosen)))
+
+
+def _apart(asking: _Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
+    """Return of which data readings differ, and of which nothing is expected."""
+    calls = _inputs(asking, one, codes)
+    steps = asking.compiled.steps
+    readings = asking.compiled.distinct(steps.readings).values()
+    first, *others = (asking.compiled.answer(reading, calls) for reading in readings)
+    apart = np.zeros(len(codes), bool)
+    for due in others:
+        apart |= (due.codes != first.codes) | (due.patterns != first.patterns)
+    return apart, first.patterns == UNDEFINED
 
 
 def _codes(fmt: Numeric, rng: np.random.Generator, count: int) -> Codes:
@@ -175,15 +191,70 @@ def _at_boundaries(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes
     """Return the data that bring the last line to boundaries of the output, and next to them."""
     wanted = [*_boundaries(asking.compiled.output.format, rng, _SOME[asking.tier])]
     wanted += [Fraction(2) ** k * (1 + Fraction(d, 1 << 20)) for k in _FAR for d in (-1, 3)]
+    data, _ = _brought(asking, one, wanted)
+    return np.concatenate([*_next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
+
+
+def _brought(asking: _Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Numbers]:
+    """Return the data that bring the last line to values, rounded and as they are."""
     n = len(wanted)
     values = {
         name: decode(asking.format_of(name), np.full(n, code, asking.format_of(name).storage))
         for name, code in one.items()
     }
-    data = asking.compiled.brought(from_fractions(wanted), values)
+    return asking.compiled.brought(from_fractions(wanted), values)
+
+
+def _next_to(asking: _Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
+    """Return codes, and those that are so many above and below them."""
     mask = data.dtype.type((1 << asking.data.bits) - 1)
-    near = [data, (data + data.dtype.type(1)) & mask, (data - data.dtype.type(1)) & mask]
-    return np.concatenate([*near, special_codes(asking.data).astype(data.dtype)])
+    steps = [data.dtype.type(d) for d in far]
+    return [data, *((data + d) & mask for d in steps), *((data - d) & mask for d in steps)]
+
+
+def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Return the data closest to boundaries, above and below, of which all readings say the same:
+    there a division that is a little off shows. So it does on ties with a large significand, where
+    its type is coarse. And of those on which readings differ the closest and the farthest, so that
+    a type between those of two readings shows.
+    """
+    wanted = _inner(asking.compiled.output.format, rng)
+    data, exact = _brought(asking, one, wanted)
+    finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
+    near = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
+    codes, places = np.concatenate(near), np.tile(np.arange(len(data)), len(near))
+    x, boundary = decode(asking.data, codes), take(exact, places)
+    off, size = _as_floats(subtract(x, boundary)), np.abs(_as_floats(boundary))
+    apart, open_ = _apart(asking, one, codes)
+    share = np.divide(off, size, out=np.zeros(len(off)), where=size > 0)
+    share[open_ | (x.kind != FINITE)] = 0
+    ties = np.flatnonzero(~open_ & ~apart & (off == 0) & (size > 0))
+    coarse = np.frexp(np.abs([float(one) for one in wanted]))[0][places]
+    ties = ties[np.argsort(-coarse[ties], kind="stable")]
+    order = np.argsort(np.abs(share), kind="stable")
+    agreed, differing = order[~apart[order]], order[apart[order] & (share[order] != 0)]
+    sides = [agreed[share[agreed] > 0], agreed[share[agreed] < 0], ties[::2], ties[1::2]]
+    ends = [differing[:_ENDS], differing[-_ENDS:]]
+    return codes[np.concatenate([side[:_SHARP] for side in sides])], codes[np.concatenate(ends)]
+
+
+def _as_floats(x: Numbers) -> NDArray[np.float64]:
+    """Return numbers as they are about: their sizes are compared."""
+    with np.errstate(over="ignore", under="ignore"):
+        size = np.ldexp(x.significand.astype(np.float64), np.clip(x.exponent, -2000, 2000))
+    return np.where(x.sign, -size, size)
+
+
+def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
+    """Return boundaries within a type's range, so many at random where there are more."""
+    if isinstance(fmt, Float):
+        finer, past, _ = boundaries_of(fmt)
+        halves = rng.permutation(np.arange(1, past, 2))[:_LOOKED_AT].tolist()
+        values = [finer.value(int(half)) for half in halves]
+        return [*values, *(-value for value in values)]
+    low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
+    some = range(low, high) if high - low < _LOOKED_AT else rng.integers(low, high, _LOOKED_AT)
+    return [Fraction(2 * int(q) + 1, 2) for q in some]
 
 
 def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
@@ -205,7 +276,11 @@ def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fracti
 
 
 def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
-    """Ask data under one set, of a layout with one element of each other input."""
+    """Ask data under one set, of a layout with one element of each other input; not as many as fill
+    the vectors of a kernel.
+    """
+    if len(data) and len(data) % _LANES == 0:
+        data = np.append(data, data[len(data) // 3])
     return tuple(_inputs(asking, one, data))
 
 

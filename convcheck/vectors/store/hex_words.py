@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 import numpy as np
 
@@ -26,3 +27,20 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
     if fmt.bits < 64 and (codes >> np.uint64(fmt.bits)).any():
         raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
     return codes.astype(fmt.storage)
+
+
+def with_runs(words: Iterable[str]) -> str:
+    """Return words with a space between them; one that comes n times in a row is WORD*n."""
+    runs = ((word, len(list(run))) for word, run in groupby(words))
+    return " ".join(word if n == 1 else f"{word}*{n}" for word, n in runs)
+
+
+def without_runs(text: str) -> list[str]:
+    """Return the words of a text that `with_runs` made. Raises ValueError for what is no number."""
+    return [word for run in text.split() for word in _repeated(run)]
+
+
+def _repeated(run: str) -> Iterator[str]:
+    word, star, n = run.partition("*")
+    for _ in range(int(n) if star else 1):
+        yield word

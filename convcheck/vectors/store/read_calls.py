@@ -14,10 +14,10 @@ from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import CallSet, Coverage
-from convcheck.vectors.store.hex_words import bits_of_words
+from convcheck.vectors.store.hex_words import bits_of_words, without_runs
 from convcheck.vectors.store.read import Manifest, damaged_file, shared_file
 from convcheck.vectors.store.write import MANIFEST
-from convcheck.vectors.store.write_calls import BETWEEN, case_row, file_key, rows_of
+from convcheck.vectors.store.write_calls import BETWEEN, SAME, case_row, file_key, rows_of
 from convcheck.wording import plural
 
 Types = Mapping[str, DType]
@@ -65,7 +65,7 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
     calls, expected = [], []
     for inputs, rule, readings, *flags in data["sets"][number]:
         call = tuple(_inputs(case, inputs))
-        said = tuple(_reading(reading, types) for reading in readings)
+        said = tuple(_readings(readings, types))
         _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
         _check(_is_in_place(case, call, said), "a call of other ranks, and not undefined")
         calls.append(call)
@@ -88,7 +88,7 @@ def _check(holds: object, what: str) -> None:
 
 def _inputs(case: Case, inputs: list[Any]) -> Iterator[Any]:
     for dtype, (shape, words) in zip(case.inputs, inputs, strict=True):
-        yield bits_of_words(dtype.format, words.split()).reshape(shape)
+        yield bits_of_words(dtype.format, without_runs(words)).reshape(shape)
 
 
 def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
@@ -96,13 +96,28 @@ def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
     return tuple(bits.ndim for bits in call) == case.ranks or said[0].pattern == UNDEFINED
 
 
-def _reading(reading: list[Any], types: Types) -> CallReading:
-    name, said = reading
-    if isinstance(said, str):
-        _check(said in (PATTERNS[REFUSED], PATTERNS[UNDEFINED]), f"a call that is {said!r}")
-        return CallReading(name, pattern=PATTERNS.index(said))
-    outputs = (_due(types[t], tuple(shape), words.split()) for t, shape, words in said)
-    return CallReading(name, tuple(outputs))
+def _readings(readings: list[Any], types: Types) -> Iterator[CallReading]:
+    """Yield the readings of a call, those after the first with what they share with it."""
+    first: list[list[str]] = []
+    for name, said in readings:
+        if isinstance(said, str):
+            _check(said in (PATTERNS[REFUSED], PATTERNS[UNDEFINED]), f"a call that is {said!r}")
+            yield CallReading(name, pattern=PATTERNS.index(said))
+            continue
+        words = [
+            _completed(without_runs(text), first[i : i + 1]) for i, (*_, text) in enumerate(said)
+        ]
+        first = first or words
+        pairs = zip(said, words, strict=True)
+        yield CallReading(name, tuple(_due(types[t], tuple(s), w) for (t, s, _), w in pairs))
+
+
+def _completed(words: list[str], first: list[list[str]]) -> list[str]:
+    """Return words with those of the first reading where they are the same."""
+    if SAME not in words:
+        return words
+    [shared] = first
+    return [b if a == SAME else a for a, b in zip(words, shared, strict=True)]
 
 
 def _due(dtype: DType, shape: tuple[int, ...], words: list[str]) -> ExpectedOutput:

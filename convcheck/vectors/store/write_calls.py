@@ -2,7 +2,9 @@
 
 The cases of a file name sets of calls, and equal sets are written once. One case a line: its
 layout, the values of its attributes, how far it is covered, the index of its set. One call a line:
-its input tensors, the index of the rule that decides it, and its readings.
+its input tensors, the index of the rule that decides it, and its readings. Of a tensor there is the
+shape and its elements; `7f*3` is one three times. In a reading after the first, `=` is the element
+that the first one has there.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from typing import cast
 from convcheck.numerics.format import Bits, Codes, Format
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision
-from convcheck.semantics.expected_calls import CallReading
+from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
 from convcheck.vectors.model import CallSet
-from convcheck.vectors.store.hex_words import hex_width
+from convcheck.vectors.store.hex_words import hex_width, with_runs
 
 Rule = tuple[str, str, str]
 BETWEEN = "between"
+SAME = "="
 
 
 def file_key(case: Case) -> str:
@@ -85,23 +88,43 @@ def _packed(value: object) -> str:
 def _lines(calls: CallSet, numbers: Mapping[Rule, int]) -> Iterable[str]:
     formats = [t.format for t in calls.case.inputs]
     for call, expected in zip(calls.calls, calls.expected, strict=True):
-        inputs = [[list(a.shape), _words(f, a)] for f, a in zip(formats, call, strict=True)]
+        inputs = [
+            [list(a.shape), with_runs(_words(f, a))] for f, a in zip(formats, call, strict=True)
+        ]
         row = numbers[rule_key(calls.decisions[expected.row])]
-        line: list[object] = [inputs, row, [_reading(r) for r in expected.readings]]
+        line: list[object] = [inputs, row, _readings(expected.readings)]
         yield _packed([*line, BETWEEN] if expected.between else line)
 
 
-def _words(fmt: Format, bits: Bits) -> str:
+def _words(fmt: Format, bits: Bits) -> list[str]:
     width = hex_width(fmt)
-    return " ".join(f"{code:0{width}x}" for code in cast(Codes, bits).reshape(-1).tolist())
+    return [f"{code:0{width}x}" for code in cast(Codes, bits).reshape(-1).tolist()]
 
 
-def _reading(reading: CallReading) -> list[object]:
-    if reading.pattern != EXACT:
-        return [reading.name, PATTERNS[reading.pattern]]
-    outputs = []
-    for due in reading.outputs:
-        words = _words(due.dtype.format, due.codes).split()
-        said = [w if p == EXACT else PATTERNS[p] for w, p in zip(words, due.patterns, strict=True)]
-        outputs.append([due.dtype.name, list(due.shape), " ".join(said)])
-    return [reading.name, outputs]
+def _readings(readings: Sequence[CallReading]) -> list[list[object]]:
+    """Spell readings, those after the first as what differs from it."""
+    spelled = [[_spelled(output) for output in reading.outputs] for reading in readings]
+    found: list[list[object]] = []
+    for number, (reading, words) in enumerate(zip(readings, spelled, strict=True)):
+        if reading.pattern != EXACT:
+            found.append([reading.name, PATTERNS[reading.pattern]])
+            continue
+        firsts = spelled[0] if number else []
+        outputs = [
+            [due.dtype.name, list(due.shape), with_runs(_unlike(one, firsts[place : place + 1]))]
+            for place, (due, one) in enumerate(zip(reading.outputs, words, strict=True))
+        ]
+        found.append([reading.name, outputs])
+    return found
+
+
+def _spelled(due: ExpectedOutput) -> list[str]:
+    words = _words(due.dtype.format, due.codes)
+    return [w if p == EXACT else PATTERNS[p] for w, p in zip(words, due.patterns, strict=True)]
+
+
+def _unlike(words: list[str], first: Sequence[list[str]]) -> list[str]:
+    """Return words, with SAME for those of the first reading where that has as many."""
+    if not first or len(first[0]) != len(words):
+        return words
+    return [SAME if a == b else a for a, b in zip(words, first[0], strict=True)]

@@ -1,0 +1,104 @@
+"""Quantisation that was reported wrong in public: the edge calls catch each fault.
+
+An example of each is answered as the report shows, and that is wrong by the oracle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, calls_asked
+from oracle.formats import INTEGERS
+from oracle.quantize import NARROW, dequantize, quantize
+from planted.field.quantization import BUGS, QuantizationBug
+from planted.quantize_bugs import Way, answer, asked, coded, narrow_codes, values
+from planted.quantize_put import Put
+
+from convcheck.numerics.format import Bits
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+
+LINK = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+")
+NAMES = [bug.name for bug in BUGS]
+
+
+def case_of(bug: QuantizationBug) -> Case:
+    return find_case(CATALOG, bug.case, None, None, ())
+
+
+def codes(name: str, numbers: np.ndarray) -> Bits:
+    """The codes of numbers that a type has."""
+    if name in INTEGERS:
+        whole = numbers.astype(np.int64) % (1 << INTEGERS[name])
+        return whole.astype(np.uint8 if INTEGERS[name] <= 8 else np.uint32)
+    return narrow_codes(name, numbers) if name in NARROW else coded(name, numbers)
+
+
+def example(bug: QuantizationBug) -> tuple[Case, list[Bits], Bits]:
+    """The case, the inputs of the example, and what they gave."""
+    case, one = case_of(bug), bug.example
+    said = dict(case.attributes) | one.said
+    case = replace(case, attributes=tuple(said.items()))
+    shape, of_scale = one.shapes or ((len(one.x),), ())
+    tensors = [(one.x, shape), (one.scale, of_scale), (one.zero, of_scale)]
+    inputs = [
+        codes(dtype.name, np.array(numbers, float)).reshape(dims)
+        for dtype, (numbers, dims) in zip(case.inputs, tensors, strict=False)
+    ]
+    return case, inputs, codes(case.outputs[0].name, np.array(one.gave, float)).reshape(shape)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=NAMES)
+def test_it_does_what_its_report_shows(bug: QuantizationBug) -> None:
+    case, inputs, gave = example(bug)
+    got = answer(bug.way, case, inputs)
+    name = case.outputs[0].name
+    assert values(name, got).tolist() == values(name, gave.astype(got.dtype)).tolist()
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=NAMES)
+def test_that_is_wrong_by_the_oracle_and_the_right_way_is_not(bug: QuantizationBug) -> None:
+    case, inputs, _ = example(bug)
+    wrong, right = (answer(way, case, inputs).reshape(-1) for way in (bug.way, Way()))
+    due = [due_of(case, *one) for one in elements(case, inputs)]
+    assert any(code not in some for code, some in zip(wrong.tolist(), due, strict=True))
+    assert all(code in some for code, some in zip(right.tolist(), due, strict=True))
+
+
+def elements(case: Case, inputs: list[Bits]) -> list[tuple[int, int, int | None]]:
+    """The codes that meet, element by element."""
+    p = asked(Way(), case, inputs)
+    x, scale, *zero = (
+        codes(dtype.name, numbers).tolist()
+        for dtype, numbers in zip(case.inputs, (p.x, p.scale, p.zero), strict=False)
+    )
+    return list(zip(x, scale, *(zero or [[None] * len(x)]), strict=True))
+
+
+def due_of(case: Case, x: int, scale: int, zero: int | None) -> set[int | str]:
+    types = (case.inputs[0].name, case.inputs[1].name, case.outputs[0].name)
+    if case.op == "onnx.DequantizeLinear":
+        return dequantize(case.version, types, (x, scale, zero))
+    return quantize(case.version, types, (x, scale, zero))
+
+
+def test_the_edge_calls_catch_every_fault(record_property: Callable[[str, object], None]) -> None:
+    counts = {}
+    for bug in BUGS:
+        put = Put(calls_asked(case_of(bug)))
+        counts[bug.name] = put.caught(bug.way)
+        print(
+            f"\n{bug.name:60} {counts[bug.name]:>3} of {len(put.calls)} calls  {bug.link}", end=""
+        )
+    caught = sum(count > 0 for count in counts.values())
+    record_property("planted (quantisation, field)", (len(BUGS), caught))
+    assert [name for name, count in counts.items() if not count] == []
+
+
+def test_each_has_a_name_and_a_report_of_its_own() -> None:
+    assert len(BUGS) == len({bug.name for bug in BUGS}) == len({bug.link for bug in BUGS})
+    assert not [bug.link for bug in BUGS if not LINK.fullmatch(bug.link)]
