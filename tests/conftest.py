@@ -31,6 +31,13 @@ def _own_environment() -> Iterator[None]:
         yield
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Return two processes more than there are cores: tests wait for a third of their time, for
+    what they started, for a time-out or for a browser.
+    """
+    return (os.cpu_count() or 1) + 2
+
+
 @pytest.hookimpl(trylast=True)  # of the tests that are left
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with long tests: at the end, one process would wait for another.
