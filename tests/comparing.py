@@ -122,15 +122,16 @@ def held_against_the_oracle(
 
 
 def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Iterator[str]:
-    decisions = [expected.decisions[row] for row in expected.rows.tolist()]
-    inputs = bits.tolist()
-    assert len(inputs) == len(decisions) == len(expected)
-    each = zip(inputs, decisions, _readings(expected), wants, strict=True)
-    for x, decision, readings, want in each:
-        mine = readings[: len(decision.readings)]
-        if mine != want.readings or decision.level != want.level:
-            ours, theirs = (decision.level, mine), (want.level, want.readings)
+    levels = [decision.level for decision in expected.decisions]
+    counts = [len(decision.readings) for decision in expected.decisions]
+    assert len(bits) == len(expected.rows) == len(expected)
+    each = zip(bits.tolist(), expected.rows.tolist(), readings_of(expected), wants, strict=True)
+    for x, row, readings, want in each:
+        mine = readings[: counts[row]]
+        if mine != want.readings or levels[row] != want.level:
+            ours, theirs = (levels[row], mine), (want.level, want.readings)
             if _collapsed(ours) != _collapsed(theirs):
+                decision = expected.decisions[row]
                 shown = x if isinstance(x, str) else f"{x:#x}"
                 yield (
                     f"  {shown!r}: evaluator {ours}, oracle {theirs}"
@@ -138,11 +139,12 @@ def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Itera
                 )
 
 
-def _readings(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
+def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
     """What is expected of each element, in the oracle's words, all readings of the array."""
+    words = [(word,) for word in PATTERNS]
     columns = [
         [
-            ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
+            ("bits", code) if pattern == EXACT else words[pattern]
             for code, pattern in zip(r.codes.tolist(), r.patterns.tolist(), strict=True)
         ]
         for r in expected.readings

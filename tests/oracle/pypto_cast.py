@@ -109,10 +109,19 @@ def expect(
     version: str, source: str, destination: str, said: Mapping[str, object], code: int
 ) -> Want:
     """What is demanded of the cast of a code, given the attributes."""
+    return answer(source, destination, question(version, source, destination, said), code)
+
+
+def question(version: str, source: str, destination: str, said: Mapping[str, object]) -> Way | None:
+    """How all codes are to be converted, None where the text says nothing of it."""
     words = tuple(str(said.get(name, "")) for name in ("mode", "satmode", "product"))
     if words[0] == "default":
         words = (MODES[0], *words[1:])
-    way = _way(version, source, destination, *words)
+    return _way(version, source, destination, *words)
+
+
+def answer(source: str, destination: str, way: Way | None, code: int) -> Want:
+    """What is demanded of a code that is to be converted in a way."""
     if way is None:
         return UNDEFINED
     to = _to_integer if destination in INTEGERS else _to_float

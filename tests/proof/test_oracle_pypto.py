@@ -16,17 +16,18 @@ from itertools import product
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from comparing import readings_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.formats import FLOATS, INTEGERS, WIDTHS, decode, locate
-from oracle.pypto_cast import MODES, SUPPORTED, TYPES, VERSIONS, expect
+from oracle.pypto_cast import MODES, SUPPORTED, TYPES, VERSIONS, answer, expect, question
 from oracle.question import Want
 
 from convcheck.numerics.format import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, PATTERNS, Expected
+from convcheck.semantics.expected import Expected
 from convcheck.vectors.generate import inputs_of
 
 CASES = {v: list(cases(CATALOG.specs[f"pypto.cast-{v}"])) for v in VERSIONS}
@@ -49,16 +50,15 @@ def held(case: Case, bits: Bits, expected: Expected | None = None) -> int:
     expected = expected or evaluate(CATALOG.specs[case.spec], case, bits)
     version, said = case.spec.rpartition("-")[2], dict(case.attributes)
     source, target = case.inputs[0].name, case.outputs[0].name
-    levels = [decision.level for decision in expected.decisions]
+    way = question(version, source, target, said)
+    known = [(decision.level, len(decision.readings)) for decision in expected.decisions]
     found = []
-    columns = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in expected.readings]
-    answers = zip(bits.tolist(), expected.rows.tolist(), *columns, strict=True)
-    for x, row, *readings in answers:
-        decision = expected.decisions[row]
-        mine = tuple(("bits", c) if p == EXACT else (PATTERNS[p],) for c, p in readings)
-        want = expect(version, source, target, said, x)
-        if (levels[row], mine[: len(decision.readings)]) != (want.level, want.readings):
-            found.append(f"  {x:#x}: {levels[row]} {mine}, oracle {want} by {decision.name}")
+    answers = zip(bits.tolist(), expected.rows.tolist(), readings_of(expected), strict=True)
+    for x, row, readings in answers:
+        (level, count), want = known[row], answer(source, target, way, x)
+        if readings[:count] != want.readings or level != want.level:
+            name = expected.decisions[row].name
+            found.append(f"  {x:#x}: {level} {readings}, oracle {want} by {name}")
     assert not found, f"{case.id}: {len(found)} differ\n" + "\n".join(found[:SHOWN])
     return len(bits)
 
