@@ -58,6 +58,9 @@ AGREE, DIFFER, OPEN, PLAIN = range(4)
 ODD = "odd"
 
 
+_Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
+
+
 @dataclass(frozen=True)
 class CompiledSteps:
     """A case of a steps spec: the programs of its conversions, by type and line."""
@@ -115,12 +118,8 @@ class CompiledSteps:
         """
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
-        values, lines = self.decoded(calls), self.lines
-        apart = self.distinct(self.steps.readings)
-        computed = {key: self._run(one, values, lines) for key, one in apart.items()}
-        finished = {key: self.finished(run) for key, run in computed.items()}
-        due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
-        plain, found, begin = self._plain([*computed.values()]), [], 0
+        due, runs = self._due(calls)
+        plain, found, begin = self._plain(runs), [], 0
         for inputs in calls:
             part = slice(begin, begin := begin + inputs[0].size)
             outputs = [
@@ -160,6 +159,20 @@ class CompiledSteps:
             if last.be is not None:
                 plain &= ~_differ(wide, rounded(wide, cast(Float, self.output.format)))
         return plain
+
+    def _due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[_Finished], list[Run]]:
+        """Return what each reading expects of calls, end to end, and the runs that are distinct."""
+        values, lines = self.decoded(calls), self.lines
+        apart = self.distinct(self.steps.readings)
+        computed = {key: self._run(one, values, lines) for key, one in apart.items()}
+        finished = {key: self.finished(run) for key, run in computed.items()}
+        due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
+        return due, [*computed.values()]
+
+    def answers(self, inputs: Sequence[Bits]) -> list[ExpectedOutput]:
+        """Return what each reading expects of a call."""
+        due, _ = self._due([inputs])
+        return [ExpectedOutput(self.output, inputs[0].shape, *one) for one in due]
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
@@ -279,7 +292,7 @@ class CompiledSteps:
                 self.compute(line, reading, run)
         return run
 
-    def finished(self, run: Run) -> tuple[Codes, NDArray[np.uint8]]:
+    def finished(self, run: Run) -> _Finished:
         """Return codes and patterns of the output, with what it leaves open put in; codes that do
         not count are 0.
         """

@@ -183,7 +183,7 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
             if inputs is None:
                 continue
             try:
-                dues = [compiled.answer(reading, inputs) for reading in steps.readings]
+                dues = compiled.answers(inputs)
             except ValueError as error:  # what is rounded only once did not fit before
                 yield Diagnostic(steps.place, f"{case.name}: {error}", "drop `once`")
                 return

@@ -169,10 +169,7 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
 
 def _apart(asking: _Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
     """Return of which data readings differ, and of which nothing is expected."""
-    calls = _inputs(asking, one, codes)
-    steps = asking.compiled.steps
-    readings = asking.compiled.distinct(steps.readings).values()
-    first, *others = (asking.compiled.answer(reading, calls) for reading in readings)
+    first, *others = asking.compiled.answers(_inputs(asking, one, codes))
     apart = np.zeros(len(codes), bool)
     for due in others:
         apart |= (due.codes != first.codes) | (due.patterns != first.patterns)
