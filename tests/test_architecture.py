@@ -31,6 +31,7 @@ for room, below in (("ask", "judge"), ("pool", "ask"), ("plan", "pool")):
 for room in ("survey", "reproduce", "gate"):
     MAY_IMPORT[room] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["history"] = MAY_IMPORT["plan"] | {"plan"}
+MAY_IMPORT["models"] = MAY_IMPORT["plan"] | {"plan"}
 MAY_IMPORT["emit"] = MAY_IMPORT["reproduce"] | {"reproduce"}
 MAY_IMPORT["report"] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
@@ -61,6 +62,7 @@ OWNERS = {
     "backends/onnx/tract.py": {"tract"},
     "backends/onnx/tvm.py": {"tvm"},
     "backends/onnx/node_tests.py": {"onnx"},
+    "models/graph.py": {"onnx"},
     "backends/openvino/backend.py": {"openvino"},
     "backends/openvino/graph.py": {"openvino"},
     "backends/openvino/tensor.py": {"openvino"},

@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "Show what the standard requires for one input, and why.",
     "judge": "Judge answers that somebody reports, without a backend.",
     "chain": "Say whether casts one after the other are the direct cast, and prove it.",
+    "model": "List the conversions of an ONNX model, and what is known of each.",
     "list": "List specs, cases, backends or types.",
     "show": "Print a spec's rule tables, or what changed between two versions.",
     "export": "Write a case's vectors for other tools.",

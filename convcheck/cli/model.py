@@ -1,0 +1,131 @@
+"""`convcheck model`: the conversions of a model, with what is known of each."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from convcheck.cli.options import catalog
+from convcheck.cli.options import specs_option as specs
+from convcheck.cli.outputs import check_outputs
+from convcheck.cli.progress import progress, progress_option
+from convcheck.errors import UsageError
+from convcheck.wording import meant
+
+if TYPE_CHECKING:
+    from convcheck.judge.result import RunResult
+    from convcheck.models.conversions import ModelConversion
+    from convcheck.models.graph import ModelGraph
+    from convcheck.rules.load import Catalog
+
+EXAMPLE = """\b
+Examples:
+  convcheck model model.onnx
+  convcheck model model.onnx --report ort.json --report openvino.json --json model.json
+  convcheck model model.onnx --report ort.json --to ort --data activations.npz
+"""
+
+
+@click.command("model", epilog=EXAMPLE)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--report", "reports", metavar="FILE", multiple=True,
+    help="What this JSON report has of each conversion. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--to", "backends", metavar="BACKEND", multiple=True,
+    help="Of the reports those of this backend alone, by its name or address. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--data", metavar="FILE",
+    help="What did occur: an .npz file of arrays by the names of the model's tensors.",
+)  # fmt: skip
+@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - for stdout.")
+@progress_option
+@specs
+def command(
+    file: str,
+    reports: tuple[str, ...],
+    backends: tuple[str, ...],
+    data: str | None,
+    json_path: str | None,
+    specs: tuple[str, ...],
+) -> int:
+    """List the conversions of an ONNX model, and what is known of each.
+
+    Of each node whose operator has a spec: whether it is exact, defined, disputed or undefined for
+    inputs that can occur, as far as the graph bounds them, and what reports have of the backends.
+    Those of subgraphs and of local functions are listed, too, and chains of casts are compared with
+    the direct cast. The model is not run, and external data is not read. Exit codes: 0, or 2 for
+    bad input.
+    """
+    check_outputs({"--json": json_path}, {"the model": file, "--data": data})
+    loaded = catalog(specs)
+    runs = _runs(loaded, reports, backends)
+    graph, found = _conversions(loaded, file, data)
+    return _show(loaded, file, (graph, found), runs, json_path)
+
+
+def _runs(
+    loaded: Catalog, reports: tuple[str, ...], backends: tuple[str, ...]
+) -> list[tuple[str, RunResult]]:
+    """Return the runs in reports with their names, those of some backends where these are named."""
+    from convcheck.report.json.decode import read
+    from convcheck.report.site.names import run_name
+
+    if backends and not reports:
+        hint = "--report FILE, as `convcheck run --backend ort --json FILE` writes it"
+        raise UsageError("--to chooses among reports, and there is none", hint=hint)
+    runs = [read(path, loaded.types.types) for path in dict.fromkeys(reports)]
+    names = [run_name(run.backend) for run in runs]
+    known = [{name.runtime, str(name), run.backend.address, run.backend.name}
+             for name, run in zip(names, runs, strict=True)]  # fmt: skip
+    for one in backends:
+        if not any(one in some for some in known):
+            said = [str(name) for name in names]
+            raise UsageError(f"no report is of {one}", hint=meant(one, said))
+    chosen = [not backends or bool(some & {*backends}) for some in known]
+    return [(str(name), run) for name, run, yes in zip(names, runs, chosen, strict=True) if yes]
+
+
+def _conversions(
+    loaded: Catalog, file: str, data: str | None
+) -> tuple[ModelGraph, list[ModelConversion]]:
+    from convcheck.models.conversions import check_data, conversion_of, converting
+    from convcheck.models.data import codes_that_occurred, read_data
+    from convcheck.models.graph import read_model
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
+    graph = read_model(file, loaded.types.types)
+    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+    arrays = read_data(data) if data is not None else {}
+    check_data(graph, arrays)
+    nodes, seen = converting(graph, loaded), codes_that_occurred(graph, arrays)
+    found = []
+    with progress(len(nodes), "model", "node") as advance:
+        for node in nodes:
+            found.append(conversion_of(node, graph.opset, corpus, seen))
+            advance()
+    return graph, found
+
+
+def _show(
+    loaded: Catalog, file: str, found: tuple[ModelGraph, list[ModelConversion]],
+    runs: list[tuple[str, RunResult]], path: str | None,
+) -> int:  # fmt: skip
+    from rich.console import Console
+
+    from convcheck.files import write_all
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.model import model_lines
+    from convcheck.report.json.model import model_text
+    from convcheck.report.model import model_report
+
+    told = model_report(file, *found, runs, loaded)
+    console = Console(stderr=path == "-")
+    texts = [(path, partial(model_text, told))] if path else []
+    write_all(texts, lambda: put(model_lines(told, width_of(console)), console))
+    return 0

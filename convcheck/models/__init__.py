@@ -1,0 +1,1 @@
+"""Models: which of their nodes convert numbers, and what is known of each."""

@@ -1,0 +1,94 @@
+"""What reports have of the conversions of a model: who fails which, and who answers otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, RunResult, Verdict
+from convcheck.models.conversions import ModelConversion
+
+
+@dataclass(frozen=True)
+class RowOfBackend:
+    """What a backend does wrong under a row."""
+
+    #: The rule and the row.
+    name: str
+    #: In what way.
+    kind: str
+    #: How many of the inputs that were asked fail.
+    count: int
+    #: How many the row decided.
+    of: int
+    #: Whether inputs of the row can occur in the model, as far as is known.
+    occurs: bool
+
+
+@dataclass(frozen=True)
+class BackendFacts:
+    """What a report has of a conversion."""
+
+    #: The backend's name.
+    name: str
+    #: The gravest verdict of its cases; None where none was asked.
+    verdict: Verdict | None
+    #: The rows that it breaks.
+    rows: tuple[RowOfBackend, ...]
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails on inputs that can occur, as far as is known."""
+        whole = self.verdict in FAILURES and not self.rows
+        return whole or any(row.occurs for row in self.rows)
+
+
+def facts_of(one: ModelConversion, name: str, run: RunResult) -> BackendFacts:
+    """Return what a report has of a conversion."""
+    results = _results(one, run)
+    found: dict[tuple[str, str], list[Group]] = {}
+    for group in (g for result in results for g in result.groups if g.verdict in FAILURES):
+        found.setdefault((group.decision.name, group.kind), []).append(group)
+    rows = tuple(
+        RowOfBackend(row, kind, sum(g.count for g in groups), sum(g.of for g in groups),
+                     one.reaches(row))
+        for (row, kind), groups in found.items()
+    )  # fmt: skip
+    verdict = min((result.verdict for result in results), key=VERDICTS.index, default=None)
+    return BackendFacts(name, verdict, rows)
+
+
+def differing_rows(
+    one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
+) -> Iterator[tuple[str, str]]:
+    """Yield two names and the row under which the two answer the same vectors otherwise, for each
+    row whose inputs can occur: 'ort, openvino' and 'float-to-float / else'.
+    """
+    for (first, a), (second, b) in combinations(runs, 2):
+        if _vectors(one, a) == _vectors(one, b):
+            ours, theirs = (_answers(one, run) for run in (a, b))
+            for row in dict.fromkeys(row for case, row in ours if (case, row) in theirs):
+                both = [key for key in ours if key[1] == row and key in theirs]
+                if one.reaches(row) and any(ours[key] != theirs[key] for key in both):
+                    yield f"{first}, {second}", row
+
+
+def _results(one: ModelConversion, run: RunResult) -> list[CaseResult]:
+    ids = {case.id for case in one.cases}
+    return [result for result in run.cases if result.case.id in ids]
+
+
+def _vectors(one: ModelConversion, run: RunResult) -> tuple[str, str]:
+    return run.tier, dict(run.corpora).get(one.spec.id if one.spec else "", "")
+
+
+def _answers(one: ModelConversion, run: RunResult) -> Mapping[tuple[str, str], list[str]]:
+    """Return hashes of the inputs and answers of each case and row."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for result in _results(one, run):
+        for group in result.groups:
+            if not group.placement and group.digest:
+                key = (result.case.id, group.decision.name)
+                found[key] = sorted((*found.get(key, ()), group.digest))
+    return found

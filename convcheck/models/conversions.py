@@ -1,0 +1,291 @@
+"""The conversions of a model: nodes whose operator has a spec, with what the rules say of the
+inputs that can occur.
+
+Where an input is of up to 16 bits, or known value by value, every input is evaluated. Else the edge
+vectors and the ends of what is known are, and what is said of all others rests on what case words
+declare of themselves, and on the parameters of the formats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.chains.cast import NARROW
+from convcheck.chains.segments import GRID, SPECIAL, THRESHOLD
+from convcheck.errors import UsageError
+from convcheck.judge.words import shown
+from convcheck.models.graph import ModelGraph, ModelNode, standard_nodes
+from convcheck.models.known import (
+    ANYTHING,
+    KnownValues,
+    ends_of,
+    holds_all,
+    known_values,
+    may_occur,
+)
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Numeric, Text
+from convcheck.numerics.number import FINITE, NAN, Numbers
+from convcheck.rules.cases import cases
+from convcheck.rules.load import Catalog
+from convcheck.rules.model import DEFAULT, Case, DType, Spec
+from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, UNDEFINED, Expected
+from convcheck.semantics.outline import natures_of
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import VectorSet
+
+InputClass = Literal["exact", "defined", "disputed", "undefined"]
+CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # the best first
+WORLD = "onnx"
+
+
+@dataclass(frozen=True)
+class RowOfInputs:
+    """A row of the rules, with inputs that it decides."""
+
+    #: The rule and the row.
+    name: str
+    #: What becomes of these inputs.
+    kind: InputClass
+    #: One of them: a code, or a text.
+    example: str
+    #: How many of those that were looked at.
+    count: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rules say of some inputs of a conversion."""
+
+    #: The rows that decide them.
+    rows: tuple[RowOfInputs, ...]
+    #: Whether these are all inputs that can occur; else they stand for the others.
+    every: bool
+    #: Whether what is said holds of all inputs that can occur.
+    proven: bool
+    #: Whether all finite numbers that can occur are numbers of the destination.
+    held: bool
+
+    @property
+    def kind(self) -> InputClass:
+        """The gravest: what is undefined for any input is undefined. Exact is only what is so for
+        every input.
+        """
+        found = {row.kind for row in self.rows}
+        gravest = max(found, key=CLASSES.index, default=CLASSES[0])
+        return "defined" if gravest == "exact" and not (self.every or self.held) else gravest
+
+    @property
+    def counts(self) -> Mapping[InputClass, int]:
+        """How many of the inputs are of each class."""
+        found: Counter[InputClass] = Counter()
+        for row in self.rows:
+            found[row.kind] += row.count
+        return {kind: found[kind] for kind in CLASSES if found[kind]}
+
+
+@dataclass(frozen=True)
+class ModelConversion:
+    """A node that converts, with what the rules say of it."""
+
+    node: ModelNode
+    #: The spec of its operator at the model's version; None where no version is as old.
+    spec: Spec | None
+    #: The types of its inputs, None for one that is not known.
+    inputs: tuple[DType | None, ...]
+    #: The types of its outputs.
+    outputs: tuple[DType | None, ...]
+    #: The cases that ask the same; several of a whole call, in other shapes each.
+    cases: tuple[Case, ...]
+    #: What is known of its first input.
+    known: KnownValues
+    #: What the rules say of what may occur; None of a whole call, and where there is no case.
+    judged: Judged | None
+    #: What they say of what did occur; None where nothing is known of that.
+    occurred: Judged | None = None
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing is said of its inputs; '' where something is."""
+        if self.judged is not None:
+            return ""
+        if self.spec is None:
+            return "no spec is as old as the model's operator set"
+        if None in (*self.inputs, *self.outputs):
+            return "its types are not known"
+        if not self.cases:
+            return f"{self.spec.id} is asked no such types and attributes"
+        return "the question is a whole call, not one number"
+
+    def reaches(self, row: str) -> bool:
+        """Return whether an input that can occur is decided by a row, as far as is known."""
+        if self.judged is None or not self.judged.proven:
+            return True
+        return any(one.name == row for one in self.judged.rows)
+
+
+def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
+    """Return the nodes of a model whose operator has a spec."""
+    operators = {spec.op for spec in catalog.specs.values()}
+    return [node for node in standard_nodes(graph.nodes) if f"{WORLD}.{node.op}" in operators]
+
+
+def conversion_of(
+    node: ModelNode, opset: int, corpus: Corpus, data: Mapping[str, Bits]
+) -> ModelConversion:
+    """Return what the rules say of a node. `data` has codes of tensors that did occur, by name."""
+    spec = _spec_of(node, opset, corpus.catalog)
+    inputs = tuple(node.scope.type_of(name) for name in node.inputs if name)
+    outputs = tuple(node.scope.type_of(name) for name in node.outputs)
+    found = tuple(_cases(spec, node, inputs, outputs)) if spec else ()
+    known, judged, occurred = ANYTHING, None, None
+    if found and not found[0].whole_calls:
+        known = known_values(node.scope, node.inputs[0])
+        judged = _judged(corpus, found[0], known)
+        seen = data.get(node.inputs[0])
+        occurred = _judged_codes(corpus, found[0], seen) if seen is not None else None
+    return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
+
+
+def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
+    """Return the newest version of an operator that a model's operator set has."""
+    mine = (spec for spec in catalog.specs.values() if spec.op == f"{WORLD}.{node.op}")
+    old = [spec for spec in mine if spec.version <= opset]
+    return max(old, key=lambda spec: spec.version, default=None)
+
+
+def _cases(
+    spec: Spec, node: ModelNode, inputs: Sequence[DType | None], outputs: Sequence[DType | None]
+) -> Iterator[Case]:
+    """Yield the cases of a node's types and attributes: of one number the first alone."""
+    given = {a.name: node.attributes.get(a.name) for a in spec.attributes if not a.by_layout}
+    usual = {a.name: a.default for a in spec.attributes}
+    for word in (DEFAULT, None):  # what is left out is asked so, or with its default
+        told = {
+            name: (usual[name] if word is None else word) if value is None else value
+            for name, value in given.items()
+        }
+        found = [
+            case for case in cases(spec)
+            if case.inputs == tuple(inputs) and (case.outputs or ()) == tuple(outputs)
+            and all(told.get(name, value) == value for name, value in case.attributes)
+        ]  # fmt: skip
+        if found:
+            yield from found if found[0].whole_calls else found[:1]
+            return
+
+
+# What the rules say --------------------------------------------------------------------------
+
+
+def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
+    """Return what the rules say of all that may occur."""
+    fmt = case.inputs[0].format
+    if known.codes is not None and (isinstance(fmt, Text) or len(known.codes)):
+        return _judged_codes(corpus, case, known.codes)
+    vectors = corpus.vectors(case)
+    edge = vectors.inputs[0] if isinstance(vectors, VectorSet) else np.array([], object)
+    if isinstance(fmt, Text):
+        rows = _rows(corpus, case, edge)
+        return Judged(rows, every=False, proven=False, held=False)
+    if fmt.bits <= NARROW:
+        codes = np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage)
+        return _judged_codes(corpus, case, codes[may_occur(fmt, codes, known)])
+    codes = np.unique(np.concatenate([edge, ends_of(fmt, known)]).astype(fmt.storage))
+    rows = _rows(corpus, case, codes[may_occur(fmt, codes, known)])
+    program, _ = corpus.conversion(case)
+    proven = natures_of(program) <= {SPECIAL, THRESHOLD, GRID}
+    target = case.outputs[0].format
+    held = not isinstance(target, Text) and holds_all(fmt, target, known)
+    return Judged(rows, every=False, proven=proven, held=held)
+
+
+def _judged_codes(corpus: Corpus, case: Case, codes: Bits) -> Judged:
+    """Return what the rules say of codes, or texts, that are all there are."""
+    return Judged(_rows(corpus, case, codes), every=True, proven=True, held=True)
+
+
+def _rows(corpus: Corpus, case: Case, codes: Bits) -> tuple[RowOfInputs, ...]:
+    from convcheck.semantics.evaluate import run_program
+
+    program, _ = corpus.conversion(case)
+    expected = run_program(program, case, codes)
+    kinds = _kinds(case, codes, expected)
+    found = []
+    for row in np.unique(expected.rows).tolist():
+        name = expected.decisions[row].name
+        for kind in np.unique(kinds[expected.rows == row]).tolist():
+            at = np.flatnonzero((expected.rows == row) & (kinds == kind))
+            example = shown(case.inputs[0].format, codes[at[0]].item() if codes.dtype != object
+                            else codes[at[0]])  # fmt: skip
+            found.append(RowOfInputs(name, CLASSES[kind], example, len(at)))
+    return tuple(found)
+
+
+def _kinds(case: Case, codes: Bits, expected: Expected) -> NDArray[np.int64]:
+    """Return the class of each input, by its number."""
+    kinds = np.full(len(codes), CLASSES.index("defined"))
+    levels = np.array([one.level for one in expected.decisions])[expected.rows]
+    kept = np.ones(len(codes), bool)
+    for reading in expected.readings:
+        kept &= _kept(case, codes, reading.codes, reading.patterns)
+    kinds[kept] = CLASSES.index("exact")
+    kinds[(levels == "disputed") & ~kept] = CLASSES.index("disputed")
+    for reading in expected.readings:
+        kinds[reading.patterns == UNDEFINED] = CLASSES.index("undefined")
+    return kinds
+
+
+def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which inputs come out as the numbers that they are: a NaN as a NaN, -0 as -0."""
+    source, target = case.inputs[0].format, case.outputs[0].format
+    if isinstance(source, Text) or isinstance(target, Text):
+        return np.zeros(len(codes), bool)
+    x, y = _decoded(source, codes), _decoded(target, results)
+    same = (x.kind == y.kind) & (x.sign == y.sign) & (x.significand == y.significand)
+    same &= (x.exponent == y.exponent) | (x.significand == 0) | (x.kind != FINITE)
+    same &= patterns == EXACT
+    some_nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
+    nan = some_nan | ((patterns == EXACT) & (y.kind == NAN))
+    kept: NDArray[np.bool_] = np.where(x.kind == NAN, nan, same)
+    return kept
+
+
+def _decoded(fmt: Numeric, codes: Bits) -> Numbers:
+    return decode(fmt, np.asarray(codes, fmt.storage))
+
+
+# Chains --------------------------------------------------------------------------------------
+
+
+def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, ...]]:
+    """Return the longest chains of conversions of which each takes what the one before it gives."""
+    by_node = {id(one.node): one for one in found if one.judged is not None}
+    before: dict[int, ModelConversion] = {}
+    for one in by_node.values():
+        maker = one.node.scope.maker_of(one.node.inputs[0])
+        if maker is not None and id(maker) in by_node:
+            before[id(one.node)] = by_node[id(maker)]
+    inner = {id(one.node) for one in before.values()}
+    chains = []
+    for key in before:
+        if key not in inner:
+            chain = [by_node[key]]
+            while id(chain[0].node) in before:
+                chain.insert(0, before[id(chain[0].node)])
+            chains.append(tuple(chain))
+    return chains
+
+
+def check_data(graph: ModelGraph, data: Mapping[str, object]) -> None:
+    """Raise UsageError for data of which the model has no tensor."""
+    known = {name for node in graph.nodes for name in (*node.inputs, *node.outputs)}
+    if unknown := sorted(set(data) - known):
+        hint = "--data has arrays by the names of the model's tensors"
+        raise UsageError(f"the model has no tensor {unknown[0]!r}", hint=hint)

@@ -1,0 +1,139 @@
+"""The conversions of a model, for a terminal: nodes of which the same is known share lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from convcheck.judge.words import clean
+from convcheck.models.backends import BackendFacts
+from convcheck.models.conversions import CLASSES, InputClass, Judged, ModelConversion
+from convcheck.models.known import KnownValues
+from convcheck.report.draw.layout import paragraph
+from convcheck.report.draw.styled import StyledText
+from convcheck.report.examples import shorten
+from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
+from convcheck.wording import number, plural
+
+_NODES, _LONG = 6, 200  # names of nodes, and characters of a way to be wrong
+_STYLES: dict[InputClass, str] = {
+    "exact": "green", "defined": "green", "disputed": "yellow", "undefined": "bold red",
+}  # fmt: skip
+_SAYS: dict[InputClass, str] = {
+    "exact": "exact: every number that can occur is kept",
+    "defined": "defined: a result is due for every input that can occur",
+    "disputed": "disputed: the text can be read in several ways for inputs that can occur",
+    "undefined": "undefined for inputs that can occur",
+}
+_DID: dict[InputClass, str] = {
+    "exact": "every number is kept", "defined": "a result is due for each",
+    "disputed": "disputed for some", "undefined": "undefined for some",
+}  # fmt: skip
+
+
+def model_lines(found: ModelReport, width: int) -> Iterator[StyledText]:
+    """Yield what is known of a model."""
+    graph = found.graph
+    said = [plural(len(graph.nodes), "node"), plural(len(found.conversions), "conversion")]
+    if graph.functions:
+        said.append(f"{plural(graph.functions, 'local function')} in the place of their calls")
+    yield from paragraph(
+        clean(f"{found.file}: operator set {graph.opset}, {', '.join(said)}"), width, indent=0
+    )
+    for remark in graph.remarks:
+        yield from paragraph(clean(remark), width, hang=2, style="yellow")
+    alike: dict[tuple[str, ...], list[ReportedConversion]] = {}
+    for one in found.conversions:
+        key = tuple(str(line) for line in _facts(one, width))
+        alike.setdefault(key, []).append(one)
+    for same in alike.values():
+        yield StyledText()
+        yield from _nodes([one.one for one in same], width)
+        yield from _facts(same[0], width)
+    for chain in found.chains:
+        yield StyledText()
+        yield from _chain(chain, width)
+
+
+def _nodes(same: Sequence[ModelConversion], width: int) -> Iterator[StyledText]:
+    for one in same[:_NODES]:
+        yield from paragraph(clean(one.node.path), width, indent=0, hang=2, style="bold")
+    if len(same) > _NODES:
+        more = plural(len(same) - _NODES, "more node")
+        yield from paragraph(f"and {more}", width, indent=0, style="bold")
+
+
+def _facts(told: ReportedConversion, width: int) -> Iterator[StyledText]:
+    one = told.one
+    types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
+    yield from paragraph(f"{clean(one.node.op)} {types}  {_cases(one)}", width, hang=2, style="dim")
+    if one.known.is_bounded:
+        yield from paragraph(f"input: {_known(one.known)}", width, hang=2)
+    if one.judged is None:
+        yield from paragraph(f"nothing is said of its inputs: {one.why_not}", width, hang=2)
+    else:
+        yield from _judged(one.judged, _SAYS[one.judged.kind], width)
+    if one.occurred is not None:
+        counts = ", ".join(f"{number(n)} {kind}" for kind, n in one.occurred.counts.items())
+        said = f"in the data, {_DID[one.occurred.kind]}: of {_different(one.occurred)}, {counts}"
+        yield from _judged(one.occurred, said, width)
+    for facts in told.backends:
+        yield from _backend(facts, width)
+    for names, row in told.differ:
+        yield from paragraph(f"{names} answer differently: {row}", width, hang=2, style="bold")
+
+
+def _different(found: Judged) -> str:
+    return plural(sum(found.counts.values()), "different value")
+
+
+def _type(dtype: object) -> str:
+    return str(dtype or "?")
+
+
+def _cases(one: ModelConversion) -> str:
+    if not one.cases:
+        return one.spec.id if one.spec else ""
+    first = one.cases[0].id
+    return first if len(one.cases) == 1 else f"{first} and {len(one.cases) - 1} more"
+
+
+def _known(known: KnownValues) -> str:
+    if known.codes is not None:
+        return f"{plural(len(known.codes), 'value')}, constant"
+    return f"{known.low:g} to {known.high:g}, by {known.why}"
+
+
+def _judged(found: Judged, said: str, width: int) -> Iterator[StyledText]:
+    loose = "" if found.proven else ", as far as the edge vectors tell"
+    yield from paragraph(said + loose, width, hang=2, style=_STYLES[found.kind])
+    worst = CLASSES.index("disputed")
+    for row in found.rows:
+        if CLASSES.index(row.kind) >= worst:
+            yield from paragraph(
+                f"{row.kind}: {row.name}, such as {shorten(row.example, _LONG)}",
+                width, indent=8, hang=2,
+            )  # fmt: skip
+
+
+def _backend(facts: BackendFacts, width: int) -> Iterator[StyledText]:
+    if facts.verdict is None:
+        yield from paragraph(f"{facts.name}: not asked", width, hang=2, style="dim")
+        return
+    apart = "" if facts.fails or not facts.rows else ", on no input that can occur"
+    style = "red" if facts.fails else ""
+    yield from paragraph(f"{facts.name}: {facts.verdict}{apart}", width, hang=2, style=style)
+    for row in facts.rows:
+        if row.occurs:
+            kind = shorten(clean(row.kind), _LONG)
+            said = f"{row.name}: {kind}, {number(row.count)} of {number(row.of)} asked"
+            yield from paragraph(said, width, indent=8, hang=2)
+
+
+def _chain(chain: ModelChain, width: int) -> Iterator[StyledText]:
+    nodes = ", ".join(clean(one.node.path) for one in chain.links)
+    yield from paragraph(f"chain {' → '.join(chain.types)}: {nodes}", width, 0, 2, "bold")
+    direct = f"{chain.types[0]} → {chain.types[-1]}"
+    told = f"{chain.verdict}, compared with {direct}" if chain.verdict else \
+        "not compared with the direct cast: of other specs or attributes"  # fmt: skip
+    proof = f" (proof: {chain.judgement.proof})" if chain.judgement else ""
+    yield from paragraph(told + proof, width, hang=2)

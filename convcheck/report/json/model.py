@@ -1,0 +1,231 @@
+"""`convcheck-model/1`: the conversions of a model, with what specs and reports know of each."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from convcheck import __version__
+from convcheck.chains.compare import Proof
+from convcheck.judge.result import Verdict
+from convcheck.judge.words import clean, shown
+from convcheck.models.backends import BackendFacts
+from convcheck.models.conversions import InputClass, Judged
+from convcheck.models.known import KnownValues
+from convcheck.report.json.codec import Count, Shape, json_text, plain
+from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
+
+FORMAT: Final = "convcheck-model/1"
+_VALUES = 16  # of a constant, that are listed
+
+
+class KnownValuesJson(Shape, frozen=True, kw_only=True):
+    """What the graph tells of an input."""
+
+    #: What it is known from: `constant`, or the operator that bounds it.
+    why: str
+    #: The lowest number that may occur; null for no bound.
+    low: float | None
+    #: The highest number that may occur; null for no bound.
+    high: float | None
+    #: How many values there are; null where they are not known one by one.
+    values: Count | None
+    #: The first of them, as codes.
+    first: tuple[str, ...] = ()
+
+
+class RowJson(Shape, frozen=True, kw_only=True):
+    """A row of the rules that decides inputs."""
+
+    #: The rule and the row.
+    row: str
+    #: What becomes of these inputs.
+    kind: InputClass
+    #: How many of those that were looked at.
+    count: Count
+    #: One of them, as a code.
+    example: str
+
+
+class JudgedJson(Shape, frozen=True, kw_only=True):
+    """What the rules say of inputs."""
+
+    #: The gravest of the rows' kinds; `exact` only where every input is.
+    kind: InputClass
+    #: Whether every input was looked at; else edge vectors and the ends of what is known.
+    every: bool
+    #: Whether what is said holds of every input.
+    proven: bool
+    #: Those that decide an input, by what becomes of it.
+    rows: tuple[RowJson, ...]
+
+
+class BackendRowJson(Shape, frozen=True, kw_only=True):
+    """A row that a backend breaks."""
+
+    #: The rule and the row.
+    row: str
+    #: In what way.
+    kind: str
+    #: How many of the inputs that were asked fail.
+    count: Count
+    #: How many the row decided.
+    of: Count
+    #: Whether inputs of the row can occur, as far as is known.
+    occurs: bool
+
+
+class ModelBackendJson(Shape, frozen=True, kw_only=True):
+    """What a report has of a conversion."""
+
+    name: str
+    #: The gravest of its cases; null where none was asked.
+    verdict: Verdict | None
+    #: Whether it fails on inputs that can occur, as far as is known.
+    fails: bool
+    #: Those that it breaks.
+    rows: tuple[BackendRowJson, ...]
+
+
+class DifferJson(Shape, frozen=True, kw_only=True):
+    """Two backends that answer otherwise."""
+
+    #: Their names.
+    backends: str
+    #: The rule and the row, of which inputs can occur.
+    row: str
+
+
+class ConversionJson(Shape, frozen=True, kw_only=True):
+    """A node that converts."""
+
+    #: Where it is, and its name: LOOP/body/NAME.
+    node: str
+    #: Its operator.
+    operator: str
+    #: The spec; empty where no version is as old as the model's operator set.
+    spec: str
+    #: The types of its inputs; null for one that is not known.
+    inputs: tuple[str | None, ...]
+    #: The types of its outputs.
+    outputs: tuple[str | None, ...]
+    #: The cases that ask the same.
+    cases: tuple[str, ...]
+    #: Of its first input; null for nothing.
+    known: KnownValuesJson | None
+    #: What may occur; null where nothing is said of it.
+    judged: JudgedJson | None
+    #: What did occur, by --data; absent where there is none.
+    occurred: JudgedJson | None = None
+    #: Why nothing is said; empty where something is.
+    why_not: str = ""
+    #: One for each report.
+    backends: tuple[ModelBackendJson, ...]
+    #: Where reports of the same vectors have other answers.
+    differ: tuple[DifferJson, ...]
+
+
+class ModelChainJson(Shape, frozen=True, kw_only=True):
+    """Conversions of which each takes what the one before it gives."""
+
+    #: The nodes, in their order.
+    nodes: tuple[str, ...]
+    #: From the source to the destination.
+    types: tuple[str, ...]
+    #: Whether it is the direct cast: equal, equal where defined, disputed or different; empty where
+    #: that cannot be said.
+    verdict: str
+    #: How that is known; null where it cannot be said.
+    proof: Proof | None
+
+
+class ModelJson(Shape, frozen=True, kw_only=True):
+    """The conversions of a model."""
+
+    format: Literal["convcheck-model/1"]
+    #: The version of convcheck.
+    convcheck: str
+    #: As it was named.
+    file: str
+    #: The version of ONNX's operator set that it has.
+    opset: Count
+    #: How many nodes it has, those of subgraphs and of calls of functions with them.
+    nodes: Count
+    #: What there is to say of the reading.
+    remarks: tuple[str, ...]
+    #: The backends whose reports were given.
+    backends: tuple[str, ...]
+    #: Casts one after the other, the longest ones.
+    chains: tuple[ModelChainJson, ...]
+    #: In the order of the nodes.
+    conversions: tuple[ConversionJson, ...]
+
+
+def model_text(found: ModelReport) -> str:
+    """Return what is known of a model as JSON text, a conversion a line."""
+    made = ModelJson(
+        format=FORMAT,
+        convcheck=__version__,
+        file=found.file,
+        opset=found.graph.opset,
+        nodes=len(found.graph.nodes),
+        remarks=tuple(map(clean, found.graph.remarks)),
+        backends=found.backends,
+        chains=tuple(map(_chain, found.chains)),
+        conversions=tuple(map(_conversion, found.conversions)),
+    )
+    return json_text(plain(made), rows="conversions")
+
+
+def _conversion(told: ReportedConversion) -> ConversionJson:
+    one = told.one
+    types = ([str(t) if t else None for t in some] for some in (one.inputs, one.outputs))
+    inputs, outputs = map(tuple, types)
+    return ConversionJson(
+        node=one.node.path,
+        operator=one.node.op,
+        spec=one.spec.id if one.spec else "",
+        inputs=inputs,
+        outputs=outputs,
+        cases=tuple(case.id for case in one.cases),
+        known=_known(told, one.known) if one.known.is_bounded else None,
+        judged=_judged(one.judged) if one.judged else None,
+        occurred=_judged(one.occurred) if one.occurred else None,
+        why_not=one.why_not,
+        backends=tuple(map(_backend, told.backends)),
+        differ=tuple(DifferJson(backends=names, row=row) for names, row in told.differ),
+    )
+
+
+def _known(told: ReportedConversion, known: KnownValues) -> KnownValuesJson:
+    low, high = (end if abs(end) < float("inf") else None for end in (known.low, known.high))
+    dtype, codes = told.one.inputs[0], known.codes
+    first = () if codes is None or dtype is None else tuple(
+        shown(dtype.format, code) for code in codes[:_VALUES].tolist()
+    )  # fmt: skip
+    values = None if codes is None else len(codes)
+    return KnownValuesJson(why=known.why, low=low, high=high, values=values, first=first)
+
+
+def _judged(found: Judged) -> JudgedJson:
+    rows = tuple(
+        RowJson(row=one.name, kind=one.kind, count=one.count, example=one.example)
+        for one in found.rows
+    )
+    return JudgedJson(kind=found.kind, every=found.every, proven=found.proven, rows=rows)
+
+
+def _backend(facts: BackendFacts) -> ModelBackendJson:
+    rows = tuple(
+        BackendRowJson(row=r.name, kind=clean(r.kind), count=r.count, of=r.of, occurs=r.occurs)
+        for r in facts.rows
+    )
+    return ModelBackendJson(name=facts.name, verdict=facts.verdict, fails=facts.fails, rows=rows)
+
+
+def _chain(chain: ModelChain) -> ModelChainJson:
+    return ModelChainJson(
+        nodes=tuple(one.node.path for one in chain.links),
+        types=chain.types,
+        verdict=chain.verdict,
+        proof=chain.judgement.proof if chain.judgement else None,
+    )

@@ -1,0 +1,96 @@
+"""What is known of a model, made once for the terminal and for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from convcheck.chains.judgement import ChainJudgement, judge_chain
+from convcheck.chains.type_chain import CompiledCasts
+from convcheck.errors import ConvcheckError
+from convcheck.judge.result import RunResult
+from convcheck.models.backends import BackendFacts, differing_rows, facts_of
+from convcheck.models.conversions import ModelConversion, chains_in
+from convcheck.models.graph import ModelGraph
+from convcheck.rules.load import Catalog
+
+
+@dataclass(frozen=True)
+class ReportedConversion:
+    """A conversion with what reports have of it."""
+
+    #: The node, with what the rules say.
+    one: ModelConversion
+    #: One for each report.
+    backends: tuple[BackendFacts, ...]
+    #: Two backends, and a row under which they answer otherwise.
+    differ: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ModelChain:
+    """Conversions of which each takes what the one before it gives."""
+
+    #: In their order.
+    links: tuple[ModelConversion, ...]
+    #: What is found of the chain; None where the specs have no such chain.
+    judgement: ChainJudgement | None
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """From the source to the destination."""
+        return (*(str(one.inputs[0]) for one in self.links), str(self.links[-1].outputs[0]))
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is the direct cast; '' where that cannot be said."""
+        return self.judgement.verdict if self.judgement else ""
+
+
+@dataclass(frozen=True)
+class ModelReport:
+    """What is known of a model."""
+
+    #: The file, as it was named.
+    file: str
+    #: The model, read.
+    graph: ModelGraph
+    #: The names of the backends whose reports were given.
+    backends: tuple[str, ...]
+    #: In the order of the nodes.
+    conversions: tuple[ReportedConversion, ...]
+    #: The longest ones.
+    chains: tuple[ModelChain, ...]
+
+
+def model_report(
+    file: str,
+    graph: ModelGraph,
+    found: Sequence[ModelConversion],
+    runs: Sequence[tuple[str, RunResult]],
+    catalog: Catalog,
+) -> ModelReport:
+    """Return what is known of a model, given its conversions and reports with their names."""
+    told = tuple(
+        ReportedConversion(
+            one, tuple(facts_of(one, *run) for run in runs), tuple(differing_rows(one, runs))
+        )
+        for one in found
+    )
+    chains = tuple(ModelChain(links, _judged(links, catalog)) for links in chains_in(found))
+    return ModelReport(file, graph, tuple(name for name, _ in runs), told, chains)
+
+
+def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgement | None:
+    """Compare a chain with the direct cast, where it is one of a spec with the same attributes."""
+    last = links[-1].cases[0]
+    where = [f"{name}={value}" for name, value in last.attributes]
+    inner = {(name, value) for one in links[:-1] for name, value in one.cases[0].attributes}
+    spec = links[-1].spec
+    if spec is None or not inner <= set(last.attributes) or any(o.spec != spec for o in links):
+        return None
+    names = [*(str(one.inputs[0]) for one in links), str(links[-1].outputs[0])]
+    try:
+        return judge_chain(CompiledCasts(catalog, spec, where).chain(names))
+    except ConvcheckError:  # of texts, or of an attribute that is left out
+        return None

@@ -1,0 +1,291 @@
+"""`convcheck model`: which conversions a model has, and what is said of each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from catalogue import CATALOG
+from command import convcheck
+from onnx import TensorProto, helper
+from onnx_models import F16, F32, I32, I64, U8, branch, cast, saved, whole_model
+from report_json import held_to_schema
+from report_runs import answered, case, decision, group, run
+
+from convcheck.judge.result import BackendInfo, Verdict
+from convcheck.models.conversions import converting
+from convcheck.models.graph import read_model
+from convcheck.models.known import (
+    _BOUNDS,
+    ANYTHING,
+    KnownValues,
+    ends_of,
+    holds_all,
+    may_occur,
+    values_of,
+)
+from convcheck.numerics.format import Float, Text
+from convcheck.report.json.encode import text
+
+TYPES = CATALOG.types.types
+NARROW = [t for t in TYPES.values() if not isinstance(t.format, Text) and t.format.bits <= 8]
+SIXTEEN = [TYPES[name] for name in ("float16", "bfloat16", "int16", "uint16")]
+
+
+def told(path: Path, *options: object) -> dict[str, Any]:
+    """Return the conversions of a model, by the names of their nodes."""
+    done = convcheck("model", path, "--json", "-", *options)
+    assert done.returncode == 0, done.stderr
+    found = held_to_schema("model", json.loads(done.stdout))
+    return {one["node"]: one for one in found["conversions"]}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole_model(tmp_path_factory.mktemp("model") / "whole.onnx")
+
+
+def test_conversions_wherever_they_are(whole: Path) -> None:
+    found = told(whole)
+    assert {name: (one["judged"] or {"kind": ""})["kind"] for name, one in found.items()} == {
+        "to_byte": "undefined", "any_to_byte": "undefined",
+        "if/else_branch/other_cast": "undefined", "if/then_branch/then_cast": "undefined",
+        "narrow__1": "defined", "wide__1": "defined",
+        "like": "defined", "range": "", "quantize": "", "to_eight": "defined", "there": "exact",
+        "back": "defined",
+    }  # fmt: skip
+    assert found["like"]["cases"] == ["onnx.CastLike-21/int64-float16"]
+    assert found["like"]["known"] == {
+        "why": "constant",
+        "low": None,
+        "high": None,
+        "values": 2,
+        "first": ["0x0000000000000001", "0x0000010000000000"],
+    }
+    assert found["quantize"]["cases"][0] == "onnx.QuantizeLinear-21/float32-float32-uint8/tensor"
+    assert "whole call" in found["range"]["why_not"]
+    assert found["to_eight"]["cases"] == ["onnx.Cast-21/float32-to-float8e4m3fn/saturate=0"]
+
+
+def test_what_the_graph_bounds_does_not_occur(whole: Path) -> None:
+    found = told(whole)
+    rows = {name: [r["row"] for r in found[name]["judged"]["rows"] if r["kind"] == "undefined"]
+            for name in ("to_byte", "any_to_byte")}  # fmt: skip
+    assert rows["to_byte"] == ["float-to-fixed / nan"]
+    assert len(rows["any_to_byte"]) == 3
+    assert (found["to_byte"]["known"]["low"], found["to_byte"]["known"]["high"]) == (0, 1)
+    assert found["if/then_branch/then_cast"]["known"]["why"] == "Sigmoid"  # of the graph around it
+
+
+def test_chains(whole: Path) -> None:
+    done = convcheck("model", whole)
+    assert "chain float16 → float32 → float16: there, back\n      equal, compared" in done.stdout
+    assert "chain float32 → float16 → bfloat16" in done.stdout
+    assert "different, compared with float32 → bfloat16" in done.stdout
+
+
+def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
+    clip = helper.make_node("Clip", ["x", "low", "high"], ["c"], name="clip")
+    ends = {"low": np.array(0, np.int32), "high": np.array(255, np.int32)}
+    path = saved(tmp_path / "m.onnx", [clip, cast("in", "c", "y", U8)], {"x": I32}, ends)
+    assert told(path)["in"]["judged"]["kind"] == "exact"
+    wider = ends | {"high": np.array(256, np.int32)}
+    path = saved(tmp_path / "m.onnx", [clip, cast("in", "c", "y", U8)], {"x": I32}, wider)
+    assert told(path)["in"]["judged"]["kind"] == "defined"
+
+
+def test_a_default_that_may_be_given_is_no_constant(tmp_path: Path) -> None:
+    one = {"c": np.array([1], np.float32)}
+    nodes = [cast("cast", "c", "y", U8)]
+    fixed = told(saved(tmp_path / "a.onnx", nodes, {}, one))["cast"]
+    assert (fixed["known"]["values"], fixed["judged"]["kind"]) == (1, "exact")
+    given = told(saved(tmp_path / "b.onnx", nodes, {"c": F32}, one))["cast"]
+    assert (given["known"], given["judged"]["kind"]) == (None, "undefined")
+
+
+def test_names_of_branches_are_their_own(tmp_path: Path) -> None:
+    bodies = {
+        f"{name}_branch": branch(name, cast(f"{name}_to", "x", "v", kind),
+                                 cast(f"{name}_cast", "v", f"{name}_out", I32))
+        for name, kind in (("then", F16), ("else", I64))
+    }  # fmt: skip
+    nodes = [helper.make_node("If", ["f"], ["y"], name="if", **bodies)]
+    found = told(saved(tmp_path / "m.onnx", nodes, {"x": F32, "f": TensorProto.BOOL}))
+    inputs = {name.rpartition("/")[2]: one["inputs"] for name, one in found.items()}
+    assert inputs["then_cast"] == ["float16"]
+    assert inputs["else_cast"] == ["int64"]
+
+
+def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Strange", ["x"], ["s"], domain="own"), cast("cast", "s", "y", F16)]
+    assert told(saved(tmp_path / "m.onnx", nodes, {"x": F32}))["cast"]["why_not"] == (
+        "its types are not known"
+    )
+    external = saved(tmp_path / "e.onnx", [cast("cast", "c", "y", U8)], {},
+                     {"c": np.zeros(1000, np.float32)})  # fmt: skip
+    model = onnx.load(str(external))
+    onnx.save(model, str(external), save_as_external_data=True, location="gone.bin",
+              size_threshold=0)  # fmt: skip
+    (tmp_path / "gone.bin").unlink()
+    found = told(external)["cast"]
+    assert (found["known"], found["judged"]["kind"]) == (None, "undefined")
+
+
+def test_models_of_packages_are_read() -> None:
+    """Those that onnx and ONNX Runtime bring with them, of many ages."""
+    folders = [Path(onnx.__file__).parent / "backend" / "test" / "data",
+               Path(onnxruntime.__file__).parent / "datasets"]  # fmt: skip
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.onnx"))]
+    assert len(paths) > 50
+    for path in paths:
+        graph = read_model(str(path), TYPES)
+        assert graph.nodes, path
+        assert not [node for node in converting(graph, CATALOG) if node.domain]
+
+
+# What did occur ------------------------------------------------------------------------------
+
+
+def test_data(whole: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data.npz"
+    np.savez(data, x=np.array([[1, 2], [300, np.nan]], np.float32), s=np.zeros(3, np.float32))
+    found = told(whole, "--data", data)
+    kinds = {row["kind"]: row["count"] for row in found["any_to_byte"]["occurred"]["rows"]}
+    assert kinds["undefined"] == 1
+    assert found["any_to_byte"]["occurred"]["every"]
+    assert found["to_byte"]["occurred"]["kind"] == "exact"
+    assert "occurred" not in found["there"]
+    done = convcheck("model", whole, "--data", data)
+    assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
+
+
+# What reports have ---------------------------------------------------------------------------
+
+
+def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a") -> Path:
+    """Write the report of a backend that was asked one case, and fails or passes under a row."""
+    by, kind = decision("float-to-float8", row, 117), "odd" if verdict == "fail" else ""
+    found = replace(group(by, verdict, kind, (4, 9)), digest=digest * 32)
+    eight = case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=0)
+    made = replace(run(answered(eight, found)), backend=BackendInfo(name, f"{name} 1.0", name))
+    path.write_text(text(made))
+    return path
+
+
+def test_reports(whole: Path, tmp_path: Path) -> None:
+    beyond = report(tmp_path / "a.json", "mine", "fail", "[x] > max")
+    within = report(tmp_path / "b.json", "other", "fail", "else")
+    right = report(tmp_path / "c.json", "third", "pass", "else", "c")
+    options = [word for path in (beyond, within, right) for word in ("--report", path)]
+    one = told(whole, *options)["to_eight"]
+    assert [(b["name"], b["verdict"], b["fails"]) for b in one["backends"]] == [
+        ("mine 1.0", "fail", False), ("other 1.0", "fail", True), ("third 1.0", "pass", False),
+    ]  # fmt: skip
+    assert {"backends": "other 1.0, third 1.0", "row": "float-to-float8 / else"} in one["differ"]
+    done = convcheck("model", whole, *options, "--to", "mine", "--to", "third")
+    assert "mine 1.0: fail, on no input that can occur" in done.stdout
+    assert "other 1.0" not in done.stdout
+
+
+# Bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model\n", b'{"format": "convcheck-report/2"}',
+                                     b"\x00" * 64, b"\x08\x0a"])  # fmt: skip
+def test_no_model(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(content)
+    done = convcheck("model", path, "--json", tmp_path / "out.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is no ONNX model" in done.stderr
+    assert "hint: an ONNX model, as `onnx.save` writes it" in done.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "name.npz", nothing=np.zeros(1))
+    np.savez(tmp_path / "type.npz", x=np.zeros(1, np.int8))
+    np.savez(tmp_path / "object.npz", x=np.array([{}], object))
+    (tmp_path / "text.npz").write_text("x")
+    mine = report(tmp_path / "a.json", "mine", "pass", "else")
+    said = {
+        ("--data", tmp_path / "none.npz"): "cannot read",
+        ("--data", tmp_path / "name.npz"): "no tensor 'nothing'",
+        ("--data", tmp_path / "type.npz"): "the array 'x' of int8 is not of float32",
+        ("--data", tmp_path / "object.npz"): "is no .npz file of numbers",
+        ("--data", tmp_path / "text.npz"): "is no .npz file of numbers",
+        ("--to", "ort"): "--to chooses among reports, and there is none",
+        ("--report", mine, "--to", "minee"): "no report is of minee\n  hint: did you mean mine",
+        ("--report", whole): "cannot read",
+    }
+    for options, message in said.items():
+        done = convcheck("model", whole, *options)
+        assert (done.returncode, done.stdout) == (2, ""), options
+        assert message in done.stderr
+        assert "hint: " in done.stderr
+    assert "cannot read" in convcheck("model", tmp_path / "no.onnx").stderr
+
+
+# The arithmetic of what is known -------------------------------------------------------------
+
+
+def finite(name: str) -> set[float]:
+    fmt = TYPES[name].format
+    assert not isinstance(fmt, Text)
+    values = values_of(fmt, np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage))
+    return set(values[np.isfinite(values)].tolist())
+
+
+def test_what_formats_hold_is_what_their_values_say() -> None:
+    """Every pair of narrow formats, number by number; -0 is no matter here."""
+    numbers = {dtype.name: finite(dtype.name) for dtype in (*NARROW, *SIXTEEN)}
+    for source in (*NARROW, *SIXTEEN):
+        for target in (*NARROW, *SIXTEEN):
+            if not (isinstance(source.format, Text) or isinstance(target.format, Text)):
+                said = holds_all(source.format, target.format, ANYTHING)
+                if said:
+                    assert numbers[source.name] <= numbers[target.name], (source, target)
+
+
+def test_what_is_held_is_told_of_most_pairs() -> None:
+    """A check of formats that says no to everything would be right, and of no use."""
+    for source, target in (("float16", "float32"), ("int8", "float16"), ("uint8", "int16"),
+                           ("bfloat16", "float64"), ("float8e4m3fn", "float16")):  # fmt: skip
+        formats = (TYPES[source].format, TYPES[target].format)
+        assert holds_all(*formats, ANYTHING), (source, target)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "int16", "float8e5m2", "uint8", "bool"])
+@pytest.mark.parametrize("known", [KnownValues(0, 1), KnownValues(-2.5, 300), ANYTHING])
+def test_ends_are_those_of_what_may_occur(name: str, known: KnownValues) -> None:
+    fmt = TYPES[name].format
+    assert not isinstance(fmt, Text)
+    codes = np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage)
+    inside = values_of(fmt, codes[may_occur(fmt, codes, known)])
+    inside = inside[np.isfinite(inside)]
+    ends = values_of(fmt, ends_of(fmt, known))
+    assert (ends.min(), ends.max()) == (inside.min(), inside.max())
+    assert not isinstance(fmt, Float) or 0 in ends
+
+
+@pytest.mark.parametrize("op", _BOUNDS)
+def test_bounds_of_operators_hold(op: str) -> None:
+    """Asked of onnx's own evaluator, with values from everywhere."""
+    from onnx.reference import ReferenceEvaluator
+
+    x = np.array([0, -0.0, 1, -1, 1e-45, 3.4e38, -3.4e38, np.inf, -np.inf, 0.5, 7], np.float32)
+    node = helper.make_node(op, ["x"], ["y"])
+    given = helper.make_tensor_value_info("x", F32, [len(x)])
+    graph = helper.make_graph([node], "g", [given], [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    with np.errstate(all="ignore"):
+        [y] = ReferenceEvaluator(model).run(None, {"x": x})
+    low, high = _BOUNDS[op]
+    inside = np.isnan(y) | ((y >= low) & (y <= high))
+    assert np.all(inside), (op, y)
