@@ -219,15 +219,19 @@ def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
 
 
 def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of an array, each once; None where it is not of the type: of
-    numbers it has as many bytes each as a code.
+    """Return the codes, or texts, of an array, each once; None where it is not of the type. Of a
+    type that numpy does not have, it may hold the codes, or bytes without a type.
     """
     fmt = dtype.format
     if isinstance(fmt, Text):
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one)
                  for one in array.reshape(-1).tolist()]  # fmt: skip
         return np.array(sorted(set(texts)), object)
-    if array.dtype.itemsize != fmt.storage.itemsize or array.dtype.kind in "OUSc":
+    named = array.dtype.name in (dtype.name, dtype.name_in("ml_dtypes"))
+    bare = array.dtype == fmt.storage or array.dtype.kind == "V"
+    if not (named or (bare and not hasattr(np, dtype.name))):
+        return None
+    if array.dtype.itemsize != fmt.storage.itemsize:
         return None
     codes = np.ascontiguousarray(array).reshape(-1).view(fmt.storage)
     mask = getattr(fmt, "mask", (1 << fmt.bits) - 1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -20,7 +21,7 @@ from report_runs import answered, case, decision, group, run
 
 from convcheck.judge.result import BackendInfo, Verdict
 from convcheck.models.conversions import converting
-from convcheck.models.graph import read_model
+from convcheck.models.graph import codes_of_array, read_model
 from convcheck.models.known import (
     _BOUNDS,
     ANYTHING,
@@ -163,6 +164,26 @@ def test_data(whole: Path, tmp_path: Path) -> None:
     assert "occurred" not in found["there"]
     done = convcheck("model", whole, "--data", data)
     assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
+
+
+def array_codes(array: np.ndarray[Any, Any], name: str) -> list[int] | None:
+    found = codes_of_array(array, TYPES[name])
+    return None if found is None else found.tolist()
+
+
+def test_arrays_of_another_type_are_no_data() -> None:
+    """Bytes of an integer are no float32; of a type that numpy does not have, codes are taken."""
+    one = np.array([1, 1, -1])
+    assert array_codes(one.astype(np.float32), "float32") == [0x3F800000, 0xBF800000]
+    assert array_codes(one.astype(np.int8), "int8") == [1, 255]
+    assert array_codes(one.astype(ml_dtypes.bfloat16), "bfloat16") == [0x3F80, 0xBF80]
+    assert array_codes(one.astype(ml_dtypes.bfloat16).view("V2"), "bfloat16") == [0x3F80, 0xBF80]
+    assert array_codes(one.astype(ml_dtypes.int4), "int4") == [1, 15]
+    assert array_codes(np.array([0x38], np.uint8), "float8e4m3fn") == [0x38]
+    for array, name in ((one.astype(np.int32), "float32"), (one.astype(np.uint16), "float16"),
+                        (one.astype(np.float64), "float32"), (one.astype(np.int8), "uint8"),
+                        (one.astype(np.uint8), "bool")):  # fmt: skip
+        assert array_codes(array, name) is None, name
 
 
 # What reports have ---------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from site_runs import (
     build_site,
     free,
     release,
-    whole_site,
 )
 
 from convcheck.history.matrix import RuleKey
@@ -49,11 +48,6 @@ ELEMENTS = """html head meta link script title body a header div nav input kbd u
 h2 h3 section article table thead tbody tr th td span b br code footer svg rect small li ol
 blockquote details summary label img"""
 EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return whole_site(tmp_path_factory.mktemp("site"))
 
 
 def told(folder: Path, *runs: RunResult) -> Site:
@@ -180,42 +174,42 @@ class Links(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def pages(built: Path) -> Iterator[tuple[Path, str]]:
-    for path in sorted(built.rglob("*.html")):
+def pages(built_site: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(built_site.rglob("*.html")):
         yield path, path.read_text("utf-8")
 
 
-def test_every_link_leads_to_a_page(built: Path) -> None:
-    for path, text in pages(built):
+def test_every_link_leads_to_a_page(built_site: Path) -> None:
+    for path, text in pages(built_site):
         links = Links(text).links
         kept = [link for link in links if not link.startswith(("data:", "#"))]
         assert all((path.parent / link.partition("#")[0]).is_file() for link in kept), path
-    index = json.loads((built / "search.js").read_text().partition("=")[2].rstrip(";\n"))
-    assert all((built / address).is_file() for _, _, address, _ in index["entries"])
+    index = json.loads((built_site / "search.js").read_text().partition("=")[2].rstrip(";\n"))
+    assert all((built_site / address).is_file() for _, _, address, _ in index["entries"])
     findings = {address for kind, _, address, _ in index["entries"] if kind == 4}
-    assert {f"findings/{one.name}" for one in (built / "findings").iterdir()} == findings
+    assert {f"findings/{one.name}" for one in (built_site / "findings").iterdir()} == findings
 
 
-def test_what_others_wrote_is_text(built: Path) -> None:
-    for path, text in pages(built):
+def test_what_others_wrote_is_text(built_site: Path) -> None:
+    for path, text in pages(built_site):
         assert Links(text).elements <= {*ELEMENTS.split()}, path
         assert "default-src 'none'" in text
-    said = "\n".join(text for _, text in pages(built))
+    said = "\n".join(text for _, text in pages(built_site))
     assert "&lt;/script&gt;&lt;img src=x" in said
     assert HOSTILE not in said
 
 
-def test_a_finding_says_what_the_report_says(built: Path) -> None:
+def test_a_finding_says_what_the_report_says(built_site: Path) -> None:
     name = finding_of_site(RunName("onnxruntime", "1.10.0"), FLOATS)
-    text = re.sub(r"<[^>]+>", "", (built / "findings" / f"{name}.html").read_text("utf-8"))
+    text = re.sub(r"<[^>]+>", "", (built_site / "findings" / f"{name}.html").read_text("utf-8"))
     for said in ("one ulp too small in magnitude", "312 of 980 inputs under this rule fail",
                  "convcheck explain --backend ort onnx.Cast-19/float32-to-bfloat16 0x3f808001",
                  "1 case truncates", "specs/onnx/cast-13.yaml:27", "1.0078125"):  # fmt: skip
         assert said in text
 
 
-def test_the_feed(built: Path) -> None:
-    root = ET.parse(built / "feed.xml").getroot()
+def test_the_feed(built_site: Path) -> None:
+    root = ET.parse(built_site / "feed.xml").getroot()
     entries = root.findall(f"{ATOM}entry")
     ids = [entry.findtext(f"{ATOM}id") or "" for entry in entries]
     assert len(set(ids)) == len(ids) == 3
@@ -224,8 +218,8 @@ def test_the_feed(built: Path) -> None:
     assert "onnxruntime 1.11.0: 1 rule fixed" in {e.findtext(f"{ATOM}title") for e in entries}
 
 
-def test_badges_are_pictures(built: Path) -> None:
-    for path in (built / "badges").iterdir():
+def test_badges_are_pictures(built_site: Path) -> None:
+    for path in (built_site / "badges").iterdir():
         assert ET.parse(path).getroot().tag.endswith("svg")
 
 

@@ -10,7 +10,6 @@ import pytest
 from browser import opened, started
 from playwright.sync_api import Browser, expect
 from report_runs import HOSTILE
-from site_runs import whole_site
 
 from convcheck.history.matrix import RuleKey
 from convcheck.report.site.names import RunName, finding_of_site
@@ -33,24 +32,19 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return whole_site(tmp_path_factory.mktemp("site"))
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_page_opens_and_fits_a_phone(
-    browser: Browser, built: Path, name: str
+    browser: Browser, built_site: Path, name: str
 ) -> None:
-    small = {"width": 400, "height": 800}
+    phone = {"viewport": {"width": 400, "height": 800}, "color_scheme": "dark"}
     begun = time.monotonic()
-    with opened(browser, built / name, beside=built, viewport=small, color_scheme="dark") as page:
+    with opened(browser, built_site / name, beside=built_site, **phone) as page:
         assert time.monotonic() - begun < READY * SLACK
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_colours_are_chosen_and_kept(browser: Browser, built: Path) -> None:
-    with opened(browser, built / "index.html", beside=built, color_scheme="dark") as page:
+def test_colours_are_chosen_and_kept(browser: Browser, built_site: Path) -> None:
+    with opened(browser, built_site / "index.html", beside=built_site, color_scheme="dark") as page:
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.click("#theme")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
@@ -59,8 +53,8 @@ def test_colours_are_chosen_and_kept(browser: Browser, built: Path) -> None:
         assert page.inner_text("#theme") == "Light"
 
 
-def test_search_by_keys(browser: Browser, built: Path) -> None:
-    with opened(browser, built / f"findings/{FOUND}.html", beside=built) as page:
+def test_search_by_keys(browser: Browser, built_site: Path) -> None:
+    with opened(browser, built_site / f"findings/{FOUND}.html", beside=built_site) as page:
         page.keyboard.press("/")
         page.keyboard.type("float8 saturating 1.11.0")
         expect(page.locator("#found li")).to_have_count(1)
@@ -77,16 +71,16 @@ def test_search_by_keys(browser: Browser, built: Path) -> None:
         page.wait_for_selector("h1:has-text('truncates')")
 
 
-def test_what_others_wrote_is_found_as_text(browser: Browser, built: Path) -> None:
-    with opened(browser, built / "index.html", beside=built) as page:
+def test_what_others_wrote_is_found_as_text(browser: Browser, built_site: Path) -> None:
+    with opened(browser, built_site / "index.html", beside=built_site) as page:
         page.fill("#search", "onerror")
         page.wait_for_selector("#found li")
         assert HOSTILE[:40] in page.locator("#found").inner_text()
         assert page.locator("img[onerror]").count() == 0
 
 
-def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built: Path) -> None:
-    with opened(browser, built / "runtimes/onnxruntime.html", beside=built) as page:
+def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built_site: Path) -> None:
+    with opened(browser, built_site / "runtimes/onnxruntime.html", beside=built_site) as page:
         assert page.locator(".heat a.cell[tabindex='0']").count() == 1
         page.focus(".heat a.cell")
         page.keyboard.press("ArrowRight")
@@ -96,17 +90,17 @@ def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built: Path) 
         page.wait_for_url(f"**/findings/{FOUND}.html")
 
 
-def test_a_table_is_filtered(browser: Browser, built: Path) -> None:
-    with opened(browser, built / "rules.html", beside=built) as page:
+def test_a_table_is_filtered(browser: Browser, built_site: Path) -> None:
+    with opened(browser, built_site / "rules.html", beside=built_site) as page:
         page.fill("[data-filter]", "string float")
         names = page.locator("#rules tbody tr:not(.group):not([hidden]) th").all_inner_texts()
         assert names == ["string-to-float"]
 
 
-def test_it_reads_without_scripts(browser: Browser, built: Path) -> None:
+def test_it_reads_without_scripts(browser: Browser, built_site: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto((built / "runtimes/onnxruntime.html").as_uri())
+    page.goto((built_site / "runtimes/onnxruntime.html").as_uri())
     assert page.locator(".heat a.cell").count() == 4
     assert not page.locator("#search").is_visible()
     context.close()

@@ -75,7 +75,8 @@ def queries_of(site: Site) -> list[Query]:
               ("rule", "broken in", "now", "cases"), tuple(_regressed(site))),
         Query("undefined and different", "Undefined", "undefined.html",
               "Cases in which nothing is due, and that runtimes answer differently.",
-              ("rule and row", "who answers alike", "cases"), tuple(_undefined(newest))),
+              ("rule and row", "who answers alike, a line each", "cases"),
+              tuple(_undefined(newest))),
     ]  # fmt: skip
 
 
