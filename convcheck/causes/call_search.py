@@ -27,7 +27,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.body import Edits, wrong_calls
+from convcheck.semantics.body import Edits, what_decides_calls, wrong_calls
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.expected_calls import (
     DEADLY,
@@ -37,6 +37,7 @@ from convcheck.semantics.expected_calls import (
     WantedElements,
     WrongCall,
 )
+from convcheck.semantics.wrong import needs_of
 from convcheck.vectors.model import CallSet
 
 _PROBES = 4  # wrong answers that a cause has to give before it is tried on all
@@ -45,6 +46,8 @@ _ELEMENTS = 4  # elements of a probe that a cause has to give before it is tried
 _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
+# What was asked and answered -> what gives all answers, and what comes closest.
+FoundOfCalls = dict[Hashable, tuple[tuple[Names, ...], tuple[Near, ...]]]
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,18 @@ class CallTrial:
     def _known(self) -> dict[tuple[Hashable, int], bool]:
         """Which calls candidates are known to give the answer to."""
         return {}
+
+    def key(self, causes: Sequence[Cause]) -> Hashable:
+        """Return what is equal for trials that the same causes explain."""
+        decides = what_decides_calls(self.spec, self.calls.case, needs_of(tuple(causes)))
+        if decides is None:
+            return self.calls.case.id
+        asked = tuple(_content(call) for call in self.calls.calls)
+        free = tuple(map(_freed_in, self.calls.expected))
+        got = tuple(_content(g.arrays) if isinstance(g, Outputs) else g for g in self.answers.got)
+        types = tuple(g.types if isinstance(g, Outputs) else () for g in self.answers.got)
+        which = self.wrong, self.right, self.answers.state.tobytes()
+        return decides, asked, free, got, types, which
 
     @cached_property
     def first_wanted(self) -> WantedElements | None:
@@ -173,6 +188,19 @@ def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
     return tuple(numbers[i] for i in places)
 
 
+def _content(arrays: Sequence[Bits]) -> Hashable:
+    return tuple((array.shape, array.dtype.str, array.tobytes()) for array in arrays)
+
+
+def _freed_in(expected: ExpectedCall) -> Hashable:
+    """Return which elements each reading leaves open."""
+    return tuple(
+        (reading.pattern, tuple((o.shape, (o.patterns == pattern.UNDEFINED).tobytes())
+                                for o in reading.outputs))
+        for reading in expected.readings
+    )  # fmt: skip
+
+
 def _never(codes: Bits, patterns: NDArray[np.uint8]) -> bool:
     return False
 
@@ -234,13 +262,22 @@ class _Tried:
 
 
 def diagnose_calls(
-    causes: Sequence[Cause], catalog: Catalog, calls: CallSet, answers: CallAnswers
+    causes: Sequence[Cause],
+    catalog: Catalog,
+    calls: CallSet,
+    answers: CallAnswers,
+    known: FoundOfCalls | None = None,
 ) -> CaseDiagnosis | None:
-    """Return what explains the answers to calls; None where no cause is tried."""
+    """Return what explains the answers to calls; None where no cause is tried. What was found is
+    added to what is `known`: of what causes make the same, nothing is searched twice.
+    """
     trial = CallTrial.of(catalog, calls, answers)
     if trial is None:
         return None
-    fits, near = search_calls(causes, trial)
+    key, known = trial.key(causes), {} if known is None else known
+    if key not in known:
+        known[key] = search_calls(causes, trial)
+    fits, near = known[key]
     return CaseDiagnosis(len(trial.wrong) + len(trial.right), len(trial.wrong), fits, near)
 
 

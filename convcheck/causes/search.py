@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
-from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.call_search import FoundOfCalls, diagnose_calls
 from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
 from convcheck.judge.refusals import is_accepted
@@ -58,6 +58,8 @@ class Search:
     every: bool = False
     #: What was asked and answered -> what explains it.
     found: dict[Key, Found] = field(default_factory=dict)
+    #: The same of whole calls.
+    of_calls: FoundOfCalls = field(default_factory=dict)
 
     @cached_property
     def tries(self) -> Tries:
@@ -82,7 +84,7 @@ def diagnose(
     """
     if isinstance(vectors, CallSet):
         calls = cast(CallAnswers, answers)
-        return diagnose_calls(search.causes, search.catalog, vectors, calls)
+        return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls)
     spec = search.catalog.specs[vectors.case.spec]
     trial = _trial(search, spec, vectors, cast(Answers, answers))
     if trial is None:

@@ -93,10 +93,10 @@ def said_of(causes: Sequence[CauseInWords]) -> str:
 
 def wrong_answer(cases: Sequence[CaseResult]) -> Shown:
     """Return a wrong answer: of those that are no rare ones in their case, that told in the fewest
-    words.
+    words; one to a whole call where there is no other.
     """
     found = ((case.case, group, group.examples[0]) for case in cases for group in _large(case))
-    return min(found, key=lambda shown: len(_instance(*shown)))
+    return min(found, key=lambda shown: (shown[0].whole_calls, len(_instance(*shown))))
 
 
 def _large(case: CaseResult) -> Iterator[Group]:

@@ -60,4 +60,4 @@ def _part(whole: StatusMatrix, kept: Sequence[tuple[str, str]]) -> StatusMatrix:
 def cell_of(case: Case) -> tuple[str, str]:
     """Return row and column: the inputs and the output, of a promotion its two inputs."""
     *most, last = [*case.inputs, *(() if case.bound else case.outputs)]
-    return ", ".join(dict.fromkeys(t.name for t in most)) or last.name, last.name
+    return "-".join(dict.fromkeys(t.name for t in most)) or last.name, last.name

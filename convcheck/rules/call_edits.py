@@ -13,6 +13,7 @@
       names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
                                        # their inputs and then their lines, in their order
       lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP]}}
+      only: unpaired                   # the lines are edited for some elements alone
       refuses: unequal-types           # a question whose first two inputs have different types
       in: float32                      # every operation is rounded to that type
       once: [moved]                    # the line is rounded as a whole
@@ -53,6 +54,7 @@ TYPES_AS = (
 )  # fmt: skip
 REFUSED, ACCEPTED = "refused", "accepted"
 UNEQUAL = "unequal-types"
+UNPAIRED = "unpaired"
 OPEN = "!"  # refused unless the attributes allow it
 
 
@@ -132,6 +134,9 @@ class StepsEdit:
     cast: DType | None
     #: Which questions are refused: '' or UNEQUAL.
     refuses: str = ""
+    #: Of which elements lines are edited: '' for all, or UNPAIRED for those whose byte has no room
+    #: for more, or holds elements that meet another one of the second input, or none.
+    only: str = ""
 
 
 @dataclass(frozen=True)
@@ -223,8 +228,8 @@ def _way(node: Node, names: Sequence[str], types: Types) -> WayEdit:
 
 
 def _steps(node: Node, types: Types) -> StepsEdit:
-    node.only("names", "lines", "in", "once", "narrow", "rounds", "cast", "refuses")
-    refuses = node.get("refuses")
+    node.only("names", "lines", "only", "in", "once", "narrow", "rounds", "cast", "refuses")
+    refuses, only = node.get("refuses"), node.get("only")
     names, within, lines = _names(node), node.get("in"), node.get("lines")
     if lines:
         lines.only(*names)
@@ -237,6 +242,7 @@ def _steps(node: Node, types: Types) -> StepsEdit:
         rounds.word(tuple(MODES), "rounding mode") if (rounds := node.get("rounds")) else "",
         types.types[cast.word(tuple(types.types), "type")] if (cast := node.get("cast")) else None,
         refuses.word((UNEQUAL,), "word") if refuses else "",
+        only.word((UNPAIRED,), "word") if only else "",
     )
 
 

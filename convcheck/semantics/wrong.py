@@ -151,14 +151,11 @@ def what_decides(spec: Spec, case: Case, needs: Needs) -> Hashable:
     asked, target = _asked(spec, case), case.outputs[0]
     between, values = needs
     given = (_given(spec, case, words) for words in values)
-    return tuple(
-        (_meaning(asked, case.inputs[0], target, each), _meanings(asked, between, target, each))
-        for each in given
-    )
+    return tuple(what_is_said(asked, (case.inputs[0], *between), target, each) for each in given)
 
 
 @lru_cache(_KEPT)
-def _meanings(spec: Spec, sources: tuple[DType, ...], target: DType, given: Words) -> Hashable:
+def what_is_said(spec: Spec, sources: tuple[DType, ...], target: DType, given: Words) -> Hashable:
     """Return what rules say of each of some types."""
     return tuple(_meaning(spec, each, target, given) for each in sources)
 

@@ -307,7 +307,7 @@ def test_an_operator_of_two_inputs() -> None:
     )
     text = rendered(run(answered(two, wrong)), 80)
     assert "convcheck explain my.Op-1/float16-int4-to-float16 0x3c00 0xf" in text
-    assert re.search(r"^  float16, int4 +F$", text, re.MULTILINE)
+    assert re.search(r"^  float16-int4 +F$", text, re.MULTILINE)
     inputs = ["input 1   0 01111 0000000000  1", "input 2   1111                -1"]
     assert "\n      ".join(inputs) in text
 

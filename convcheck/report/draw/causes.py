@@ -163,7 +163,7 @@ def _more() -> StyledText:
 
 def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
     """Yield a wrong answer in a line, and what it departs from, in as much as there is room for."""
-    said = one.wrong_answer
+    said = one.instance or cut(one.wrong_answer, width - INDENT)
     by = one.finding.decisions[0] if one.finding.decisions else None
     room = width - INDENT - len(said) - 2
     rests = [f"{by.source}, {by.level}", by.level] if by else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
@@ -14,26 +15,51 @@ from convcheck.report.status import STATUSES, Status
 NOT_ASKED = "_"
 LETTERS = "a letter: what explains the cell, of several causes that of most cases"
 _INDENT = 2
+_APART = 3  # columns between matrices side by side
 
 
 def letter_lines(bundles: Sequence[Mapping[str, StatusMatrix]], width: int) -> Iterator[StyledText]:
-    """Yield the lines of matrices with letters, those that go together side by side where they
-    fit, then what the symbols mean.
+    """Yield the lines of matrices with letters, side by side where they fit, then what the symbols
+    mean.
     """
+    row: list[StyledText] = []
     for bundle in bundles:
-        beside = _beside(bundle)
-        if beside[0].cell_len <= width:
-            yield from paragraph(" | ".join(bundle), width, indent=0, hang=2, style="bold")
-            yield from beside
+        block = list(_block(bundle, width))
+        if row and _widest(row) + _APART + _widest(block) <= width:
+            row = _joined(row, block)
             continue
-        for spec, one in bundle.items():
-            yield StyledText(spec, "bold")
-            yield from _grid(one, width)
+        yield from row
+        row = block
+    yield from row
     if bundles:
         shown = {status for b in bundles for one in b.values() for *_, status in one.cells}
         yield from legend_lines({one for one in shown if one in STATUSES}, width)
         yield from paragraph(LETTERS, width, indent=_INDENT, style="dim")
         yield StyledText()
+
+
+def _block(bundle: Mapping[str, StatusMatrix], width: int) -> Iterator[StyledText]:
+    """Yield the lines of matrices that go together: side by side where they fit."""
+    beside = _beside(bundle)
+    if beside[0].cell_len <= width:
+        yield from paragraph(" | ".join(bundle), width, indent=0, hang=2, style="bold")
+        yield from beside
+        return
+    for spec, one in bundle.items():
+        yield StyledText(spec, "bold")
+        yield from _grid(one, width)
+
+
+def _widest(lines: Sequence[StyledText]) -> int:
+    return max(line.cell_len for line in lines)
+
+
+def _joined(left: Sequence[StyledText], right: Sequence[StyledText]) -> list[StyledText]:
+    """Put lines beside others."""
+    place = _widest(left) + _APART
+    pairs = list(zip_longest(left, right, fillvalue=StyledText()))
+    gaps = (" " * (place - a.cell_len) if b.pieces else "" for a, b in pairs)
+    return [StyledText.assemble(a, gap, b) for (a, b), gap in zip(pairs, gaps, strict=True)]
 
 
 def _beside(bundle: Mapping[str, StatusMatrix]) -> list[StyledText]:

@@ -141,7 +141,7 @@ def _a_line_each(
 
 def verdict_lines(document: Document, width: int) -> Iterator[StyledText]:
     """Yield the last line: the verdict, the counts behind it, and what else there was."""
-    glued = (reason.replace(" ", GLUE) for reason in document.reasons)
+    glued = (one.replace(" ", GLUE).replace(f",{GLUE}", ", ") for one in document.reasons)
     yield from labelled(document.verdict, _VERDICTS[document.verdict], "; ".join(glued), width)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from convcheck.errors import SpecError
 from convcheck.numerics.arithmetic import InexactError, take
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Float, Format
+from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.number import Numbers
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
@@ -41,7 +41,7 @@ from convcheck.semantics.expected_calls import (
 from convcheck.semantics.program import Program
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
-from convcheck.semantics.wrong import acted_on, compile_edited, readings_at
+from convcheck.semantics.wrong import Needs, acted_on, compile_edited, readings_at, what_is_said
 
 _KEPT = 4096  # programs
 _REFUSED = CallReading("", pattern=REFUSED)
@@ -57,6 +57,8 @@ class _Edited:
     key: tuple[tuple[StepsEdit, ...], Attributes]
     #: The steps, without the programs of conversions.
     made: CompiledSteps
+    #: Those of the elements that are not unpaired; None where they are the same.
+    paired: CompiledSteps | None
     #: One of each that rounds alike.
     readings: tuple[StepsReading, ...]
 
@@ -66,9 +68,13 @@ class _Computed:
     computed once.
     """
 
-    def __init__(self, spec: Spec, case: Case, inputs: Inputs) -> None:
-        """Take what gives the values of the inputs, of shape (n,), under attributes."""
-        self.spec, self.inputs = spec, inputs
+    def __init__(
+        self, spec: Spec, case: Case, inputs: Inputs, unpaired: Callable[[], Mask]
+    ) -> None:
+        """Take what gives the values of the inputs, of shape (n,), under attributes, and what tells
+        which elements are unpaired.
+        """
+        self.spec, self.inputs, self.unpaired = spec, inputs, unpaired
         self.given = asked_by_rules(spec, case)
         self._states: dict[Hashable, int] = {}
         self._runs: list[Callable[[], Run]] = []
@@ -79,11 +85,22 @@ class _Computed:
         return self._runs[state]()
 
     def chain(
-        self, made: CompiledSteps, programs: Programs, reading: StepsReading, begin: Hashable
+        self, edited: _Edited, programs: Programs, reading: StepsReading, begin: Hashable
     ) -> tuple[int, Mask]:
         """Return the number of what there is after the last line, which is equal where that is
         equal, and which elements a conversion gives otherwise than by the rules.
         """
+        state, touched = self._lines(edited.made, programs, reading, begin)
+        if edited.paired:
+            other, _ = self._lines(edited.paired, programs, reading, (begin, "paired"))
+            runs = self._runs[state], self._runs[other]
+            compute = partial(_either, edited.made, self.unpaired, *runs)
+            state = self._state((state, other), compute)
+        return state, touched
+
+    def _lines(
+        self, made: CompiledSteps, programs: Programs, reading: StepsReading, begin: Hashable
+    ) -> tuple[int, Mask]:
         state = self._begun(made, reading, begin)
         touched = np.zeros((), bool)
         for line in made.lines:
@@ -160,7 +177,7 @@ class WrongSteps:
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
         self._inputs: dict[Attributes, Mapping[str, Numbers]] = {}
-        self._whole = _Computed(spec, case, self._decoded)
+        self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired)
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
 
@@ -187,7 +204,7 @@ class WrongSteps:
                 programs = _programs(self.spec, edited.made, reading, causes)
                 if programs is None:
                     return
-                chain = edited.made, programs, reading, begin
+                chain = edited, programs, reading, begin
                 if wanted and not self._gives(*chain, wanted):
                     continue
                 state, touched = self._whole.chain(*chain)
@@ -218,7 +235,7 @@ class WrongSteps:
 
     def _gives(
         self,
-        made: CompiledSteps,
+        edited: _Edited,
         programs: Programs,
         reading: StepsReading,
         begin: Hashable,
@@ -226,10 +243,10 @@ class WrongSteps:
     ) -> bool:
         """Return whether steps give the elements that are wanted."""
         few = self._at(wanted)
-        state, _ = few.chain(made, programs, reading, begin)
+        state, _ = few.chain(edited, programs, reading, begin)
         key = wanted, begin, state
         if key not in self._accepted:
-            self._accepted[key] = wanted.accepts(*made.finished(few.run(state)))
+            self._accepted[key] = wanted.accepts(*edited.made.finished(few.run(state)))
         return self._accepted[key]
 
     def _at(self, wanted: WantedElements) -> _Computed:
@@ -240,7 +257,10 @@ class WrongSteps:
             def taken(made: CompiledSteps) -> Mapping[str, Numbers]:
                 return {name: take(x, at) for name, x in self._decoded(made).items()}
 
-            self._few[wanted] = _Computed(self.spec, self.case, taken)
+            def unpaired() -> Mask:
+                return cast(Mask, self._unpaired[at])
+
+            self._few[wanted] = _Computed(self.spec, self.case, taken, unpaired)
         return self._few[wanted]
 
     def _decoded(self, made: CompiledSteps) -> Mapping[str, Numbers]:
@@ -249,6 +269,13 @@ class WrongSteps:
         if given not in self._inputs:
             self._inputs[given] = made.decoded(self.calls)
         return self._inputs[given]
+
+    @cached_property
+    def _unpaired(self) -> Mask:
+        """Which elements are unpaired, of all calls."""
+        assert self._unedited  # noqa: S101
+        found = [unpaired(self._unedited.made, call) for call in self.calls]
+        return np.concatenate(found)
 
     def _edited(self, causes: Sequence[Cause]) -> _Edited | None:
         """Return the steps with the edits of causes, None where one has no meaning for the case."""
@@ -269,11 +296,12 @@ class WrongSteps:
     def _with(self, edits: tuple[StepsEdit, ...], attributes: Attributes) -> _Edited | None:
         """Return the steps with edits, under attributes."""
         steps, mode, through = self.spec.body_as(Steps), NEAREST, None
-        readings, data = list(steps.readings), self.case.inputs[0]
+        rest, readings, data = steps, list(steps.readings), self.case.inputs[0]
         for edit in edits:
             if edit.names not in ((), self._names):
                 return None
-            steps = replace(steps, lines=tuple(_line(line, edit) for line in steps.lines))
+            steps = _with_lines(steps, edit)
+            rest = rest if edit.only else _with_lines(rest, edit)
             mode = edit.rounds or mode
             through = cast(Float, edit.cast.format) if edit.cast else through
             readings = [_reading(reading, edit, data) for reading in readings]
@@ -282,7 +310,9 @@ class WrongSteps:
         case = replace(self.case, attributes=attributes)
         names = tuple(name for name, _ in self.layout.shapes)
         made = CompiledSteps(case, steps, names, False, (), {}, mode=mode, through=through)
-        return _Edited((edits, attributes), made, tuple(made.distinct(readings).values()))
+        paired = replace(made, steps=rest) if any(edit.only for edit in edits) else None
+        apart = tuple(made.distinct(readings).values())
+        return _Edited((edits, attributes), made, paired, apart)
 
     def _outline(
         self, reading: StepsReading, begin: Hashable, touched: Mask, i: int
@@ -302,7 +332,7 @@ class WrongSteps:
         assert self._unedited  # noqa: S101
         made = self._unedited.made
         programs = _all_programs(self.spec, made, reading, ())
-        return made, self._whole.chain(made, programs, reading, begin)[0]
+        return made, self._whole.chain(self._unedited, programs, reading, begin)[0]
 
     def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
         if state not in self._given:
@@ -333,6 +363,36 @@ def _taken(before: Callable[[], Run], line: StepsLine, target: Format, answer: R
     after = before().copy()
     after.convert(line, target, answer)
     return after
+
+
+def _either(made: CompiledSteps, unpaired: Callable[[], Mask], *runs: Callable[[], Run]) -> Run:
+    """Return what there is after the last line, of unpaired elements that of one run, of the others
+    that of another.
+    """
+    one, other = (made.finished(run()) for run in runs)
+    [codes, patterns] = (np.where(unpaired(), a, b) for a, b in zip(one, other, strict=True))
+    after = Run.of(runs[0]().values)
+    after.converted[made.lines[-1].name] = Reading(codes, patterns)
+    return after
+
+
+def unpaired(made: CompiledSteps, call: Call) -> Mask:
+    """Return which elements of a call share their byte with none, or with one that meets another
+    element of the second input; shape (n,). No output of a byte or more has any.
+    """
+    data, bits = call[0], cast(Numeric, made.output.format).bits
+    together = max(8 // bits, 1)
+    met = np.full(-(-data.size // together) * together, -1)
+    index = np.arange(call[1].size).reshape(call[1].shape)
+    met[: data.size] = made.met(index, data.shape).reshape(-1)
+    bytes_ = met.reshape(-1, together)
+    apart = (bytes_ != bytes_[:, :1]).any(axis=1)
+    return np.asarray(np.repeat(apart, together)[: data.size])
+
+
+def _with_lines(steps: Steps, edit: StepsEdit) -> Steps:
+    """Return steps with the lines of an edit."""
+    return replace(steps, lines=tuple(_line(line, edit) for line in steps.lines))
 
 
 def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
@@ -423,3 +483,54 @@ def _program(
 def _named(spec: Spec, rule: str) -> Spec:
     """Return a spec with one rule, or with all."""
     return replace(spec, rules=tuple(r for r in spec.rules if rule in ("", r.name)))
+
+
+def what_decides_steps(spec: Spec, case: Case, needs: Needs) -> Hashable:
+    """Return what is equal for cases of which causes that need no more make the same of the same
+    calls; None where it is not known: a conversion is from the type that a cause calculates in.
+    """
+    steps, layout = spec.body_as(Steps), layout_of(spec, case)
+    if any(line.be is None and not line.taken_as for line in steps.lines):
+        return None
+    names = tuple(name for name, _ in layout.shapes)
+    between, values = needs
+    types = tuple(dtype.name for dtype in (*case.inputs, *case.outputs))
+    said = tuple(_under(spec, case, names, between, words) for words in values)
+    inputs = tuple(name for name, _ in spec.inputs)
+    ends = steps.free_zero, steps.free_rest, outside_of(steps, layout, case) is None
+    return types, names, inputs, ends, said
+
+
+def _under(
+    spec: Spec, case: Case, names: tuple[str, ...], between: tuple[DType, ...], words: Attributes
+) -> Hashable:
+    """Return the same under attribute values; None where the case has not these attributes."""
+    given = dict(case.attributes)
+    if any(name not in given for name, _ in words):
+        return None
+    steps = spec.body_as(Steps)
+    made = CompiledSteps(
+        replace(case, attributes=tuple({**given, **dict(words)}.items())),
+        steps,
+        names,
+        False,
+        (),
+        {},
+    )
+    readings = [(made.arithmetic(r), r.operands, r.once, r.narrow) for r in steps.readings]
+    open_ = [(u.input, u.condition) for u in steps.undefined if u.is_said_of(made.types)]
+    along = steps.along.of(made.case.attributes) if steps.along else None
+    lines = tuple(_bare(spec, line, made, between) for line in steps.lines)
+    return tuple(readings), tuple(open_), along, lines
+
+
+def _bare(spec: Spec, line: StepsLine, made: CompiledSteps, between: tuple[DType, ...]) -> Hashable:
+    """Return a line without its place, and what its rules say of each type."""
+    here = line.only is None or made.output.name in line.only
+    forms = line.be, line.otherwise, line.elsewhere, here, line.needs, line.exact
+    if line.be is not None:
+        return line.name, forms
+    target, given = target_of(line, made.case), asked_by_rules(spec, made.case)
+    sources = (cast(DType, line.taken_as), *between)
+    said = what_is_said(_named(spec, line.rule), sources, target, given)
+    return line.name, line.source, target.name, sources[0].name, said
