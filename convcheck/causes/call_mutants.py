@@ -119,7 +119,7 @@ def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
 def _outputs(given: CallReading | None) -> Outputs | None:
     if given is None or not given.outputs:
         return None
-    arrays = tuple(output.codes.reshape(output.shape) for output in given.outputs)
+    arrays = tuple(output.answer for output in given.outputs)
     return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
 
 

@@ -14,6 +14,8 @@
                                        # their inputs and then their lines, in their order
       lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP]}}
       only: unpaired                   # the lines are edited for some elements alone
+      inputs: {scale: [HOP]}           # what an input goes through first
+      meets: first                     # what element of a scale an element of the data meets
       refuses: unequal-types           # a question whose first two inputs have different types
       in: float32                      # every operation is rounded to that type
       once: [moved]                    # the line is rounded as a whole
@@ -55,6 +57,10 @@ TYPES_AS = (
 REFUSED, ACCEPTED = "refused", "accepted"
 UNEQUAL = "unequal-types"
 UNPAIRED = "unpaired"
+# the first element; the one before; along the last axis; axis 1; the axis before a negative one;
+# elements of blocks in turns; no last part of a block; blocks of equal sizes
+MEETINGS = ("first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
+            "even-blocks")  # fmt: skip
 OPEN = "!"  # refused unless the attributes allow it
 
 
@@ -137,6 +143,11 @@ class StepsEdit:
     #: Of which elements lines are edited: '' for all, or UNPAIRED for those whose byte has no room
     #: for more, or holds elements that meet another one of the second input, or none.
     only: str = ""
+    #: Input -> what it goes through first.
+    inputs: tuple[tuple[str, tuple[Hop, ...]], ...] = ()
+    #: What the first input meets of tensors of several elements, one of MEETINGS; '' for what the
+    #: spec says.
+    meets: str = ""
 
 
 @dataclass(frozen=True)
@@ -228,11 +239,14 @@ def _way(node: Node, names: Sequence[str], types: Types) -> WayEdit:
 
 
 def _steps(node: Node, types: Types) -> StepsEdit:
-    node.only("names", "lines", "only", "in", "once", "narrow", "rounds", "cast", "refuses")
+    node.only("names", "lines", "only", "in", "once", "narrow", "rounds", "cast", "refuses",
+              "inputs", "meets")  # fmt: skip
     refuses, only = node.get("refuses"), node.get("only")
+    inputs, meets = node.get("inputs"), node.get("meets")
     names, within, lines = _names(node), node.get("in"), node.get("lines")
-    if lines:
-        lines.only(*names)
+    for part in (lines, inputs):
+        if part:
+            part.only(*names)
     return StepsEdit(
         names,
         tuple((k, _line(v, names, types)) for k, v in lines.items().items()) if lines else (),
@@ -243,7 +257,14 @@ def _steps(node: Node, types: Types) -> StepsEdit:
         types.types[cast.word(tuple(types.types), "type")] if (cast := node.get("cast")) else None,
         refuses.word((UNEQUAL,), "word") if refuses else "",
         only.word((UNPAIRED,), "word") if only else "",
-    )
+        tuple((name, _hops(hops, types)) for name, hops in inputs.items().items())
+        if inputs else (),
+        meets.word(MEETINGS, "word") if meets else "",
+    )  # fmt: skip
+
+
+def _hops(node: Node, types: Types) -> tuple[Hop, ...]:
+    return tuple(read_hop(entry, types) for entry in node.elements())
 
 
 def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:

@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.format import Bits, Float
 from convcheck.rules.model import DType
-from convcheck.semantics.expected import EXACT, UNDEFINED, Decision
+from convcheck.semantics.expected import ANY_NAN, EXACT, UNDEFINED, Decision
 
 Call = tuple[Bits, ...]  # a tensor of codes for each input, in its shape
 
@@ -30,6 +30,15 @@ class ExpectedOutput:
     shape: tuple[int, ...]
     codes: Bits
     patterns: NDArray[np.uint8]
+
+    @property
+    def answer(self) -> Bits:
+        """Codes that are as expected, in the shape of the output: where any NaN is, one."""
+        fmt = self.dtype.format
+        if not isinstance(fmt, Float) or not (self.patterns == ANY_NAN).any():
+            return self.codes.reshape(self.shape)
+        nan = np.full_like(self.codes, fmt.nan_code)
+        return np.where(self.patterns == ANY_NAN, nan, self.codes).reshape(self.shape)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ SHOWING = {
                   for to in ("int8", "uint8", "int16", "uint16", "int4", "uint4")),
                 (23, "float16-float16-int8", "tensor"), (23, "float32-float16-int8", "tensor"),
                 (23, "float32-float32-int8", "in-float16/precision=10"),
+                (21, "float32-float32-int8", "axis"), (21, "float32-float32-int8", "axis-0/axis=0"),
+                (21, "float32-float32-uint8", "axis-last/axis=-1"),
+                (21, "float32-float32-int8", "blocks/block_size=3"),
                 (25, "float32-float32-int2", "tensor"), (25, "float32-float32-uint2", "tensor"),
             )
         ),
@@ -74,6 +77,10 @@ SHOWING = {
             f"onnx.DequantizeLinear-23/{types}/tensor"
             for types in (
                 "int8-float32-int8-to-float32", "int16-float32-int16-to-float32",
+                "uint8-float32-uint8-to-float32", "uint16-float32-uint16-to-float32",
+                "uint4-float32-uint4-to-float32", "int4-float32-int4-to-float32",
+                *(f"{f}-float32-{f}-to-float32" for f in
+                  ("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz")),
                 "uint8-float16-uint8-to-float16",
             )
         ),
@@ -119,7 +126,7 @@ def _answer(given: CallReading | None) -> Answer | None:
         return None
     if given.pattern == REFUSED:
         return Refused("no")
-    arrays = tuple(output.codes.reshape(output.shape) for output in given.outputs)
+    arrays = tuple(output.answer for output in given.outputs)
     return Outputs(arrays, tuple(output.dtype.name for output in given.outputs))
 
 

@@ -18,13 +18,14 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics import arithmetic
 from convcheck.numerics.arithmetic import rounded, rounded_codes, take
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bits, Codes, Float, Format, Int
-from convcheck.numerics.number import FINITE, NAN, Numbers
+from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute, names_in
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
+from convcheck.semantics.body.meetings import WRONGLY
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
     ANY_NAN,
@@ -77,6 +78,10 @@ class CompiledSteps:
     mode: str = field(default=NEAREST, kw_only=True)
     #: A type that the output goes through on its way to that of the first input.
     through: Float | None = field(default=None, kw_only=True)
+    #: Input -> what it goes through before the first line.
+    first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
+    #: A mistake in what other inputs the elements of the first meet, '' for none.
+    meets: str = field(default="", kw_only=True)
 
     @property
     def data(self) -> DType:
@@ -242,7 +247,10 @@ class CompiledSteps:
     def met(self, index: NDArray[np.intp], shape: tuple[int, ...]) -> NDArray[np.intp]:
         """Return what an element of the first input, of a shape, meets of another tensor."""
         if self.steps.along and index.ndim and index.shape != shape:
-            return met_along(index, shape, *self.steps.along.of(self.case.attributes))
+            along = self.steps.along.of(self.case.attributes)
+            if self.meets:
+                return WRONGLY[self.meets](index, shape, *along)
+            return met_along(index, shape, *along)
         return np.broadcast_to(index, shape)
 
     def open_at(self, inputs: Sequence[Bits]) -> Mask:
@@ -255,12 +263,22 @@ class CompiledSteps:
         for one in self.steps.undefined:
             if one.is_said_of(self.types):
                 run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
+        for name, hops in self.first.items():
+            run.values[name] = self._gone(name, run.values[name], hops)
         kind = self.arithmetic(reading)
         if reading.operands and kind:
             fmt = cast(Float, kind.format)
             for name in reading.operands:
-                run.values[name] = run.rounded(inputs[name], fmt, NEAREST)
+                run.values[name] = run.rounded(run.values[name], fmt, NEAREST)
         return run
+
+    def _gone(self, name: str, x: Numbers, hops: Sequence[Hop]) -> Numbers:
+        """Return what becomes of the values of an input by hops, which may ask for codes."""
+        fmt = self.types[name].format
+        for hop in hops:
+            codes = _encoded(fmt, x)
+            x = gone_through(Points(fmt, self.output.format, codes, x), hop, retyped=False).x
+        return x
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
         """Return what is equal for readings that round alike in this case."""
@@ -424,6 +442,19 @@ _MET: Mapping[str, Callable[[Numbers], Mask]] = {
     "is nan": lambda x: x.kind == NAN,
     "not 0": lambda x: (x.significand != 0) | (x.kind != FINITE),
 }
+
+
+def _encoded(fmt: Format, x: Numbers) -> Codes:
+    """Return the codes of numbers that a type has, of NaNs one."""
+    numeric = cast(Numeric, fmt)
+    codes = encode(numeric, round_to(x, numeric, MODES[NEAREST]).magnitude, x.sign)
+    if isinstance(numeric, Float):
+        if numeric.infinity:
+            codes[x.kind == INFINITY] = numeric.infinity_code
+            codes[(x.kind == INFINITY) & x.sign] |= codes.dtype.type(numeric.sign_bit)
+        if numeric.nan != "none":
+            codes[x.kind == NAN] = numeric.nan_code
+    return codes
 
 
 def _zeros(n: int) -> Numbers:

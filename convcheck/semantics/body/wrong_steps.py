@@ -21,6 +21,7 @@ from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.expression import names_in
+from convcheck.rules.hop import Hop
 from convcheck.rules.model import Attributes, Case, DType, Layout, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
@@ -176,7 +177,7 @@ class WrongSteps:
         self._as_ruled = (), case.attributes
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
-        self._inputs: dict[Attributes, Mapping[str, Numbers]] = {}
+        self._inputs: dict[tuple[Attributes, str], Mapping[str, Numbers]] = {}
         self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired)
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
@@ -264,8 +265,8 @@ class WrongSteps:
         return self._few[wanted]
 
     def _decoded(self, made: CompiledSteps) -> Mapping[str, Numbers]:
-        """Return the values of the inputs of all calls, which only attributes may change."""
-        given = made.case.attributes
+        """Return the values of the inputs of all calls; attributes and meetings change them."""
+        given = made.case.attributes, made.meets
         if given not in self._inputs:
             self._inputs[given] = made.decoded(self.calls)
         return self._inputs[given]
@@ -297,9 +298,12 @@ class WrongSteps:
         """Return the steps with edits, under attributes."""
         steps, mode, through = self.spec.body_as(Steps), NEAREST, None
         rest, readings, data = steps, list(steps.readings), self.case.inputs[0]
+        meets, first = "", dict[str, tuple[Hop, ...]]()
         for edit in edits:
-            if edit.names not in ((), self._names):
+            if not self._fits(edit):
                 return None
+            meets = edit.meets or meets
+            first |= dict(edit.inputs)
             steps = _with_lines(steps, edit)
             rest = rest if edit.only else _with_lines(rest, edit)
             mode = edit.rounds or mode
@@ -309,10 +313,22 @@ class WrongSteps:
             return None
         case = replace(self.case, attributes=attributes)
         names = tuple(name for name, _ in self.layout.shapes)
-        made = CompiledSteps(case, steps, names, False, (), {}, mode=mode, through=through)
+        made = CompiledSteps(
+            case, steps, names, False, (), {},
+            mode=mode, through=through, first=first, meets=meets,
+        )  # fmt: skip
         paired = replace(made, steps=rest) if any(edit.only for edit in edits) else None
         apart = tuple(made.distinct(readings).values())
         return _Edited((edits, attributes), made, paired, apart)
+
+    def _fits(self, edit: StepsEdit) -> bool:
+        """Return whether an edit has a meaning for the case: it has these lines and inputs, and
+        tensors of several elements that may meet the first.
+        """
+        shapes = dict(self.layout.shapes)
+        several = any(dims for dims in [*shapes.values()][1:])
+        known = all(name in shapes for name, _ in edit.inputs)
+        return edit.names in ((), self._names) and known and (several or not edit.meets)
 
     def _outline(
         self, reading: StepsReading, begin: Hashable, touched: Mask, i: int
