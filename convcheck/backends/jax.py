@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
+from convcheck.backends.installed import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits
@@ -76,6 +77,11 @@ class Jax:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
+
+    @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME)
 
     @staticmethod
     def code(variant: str) -> list[Path]:

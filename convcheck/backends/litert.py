@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
+from convcheck.backends.installed import release_of
 from convcheck.backends.packing import is_packed
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.errors import UsageError
@@ -64,6 +65,11 @@ class Litert:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
+
+    @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME, module="ai_edge_litert", package="ai-edge-litert")
 
     @staticmethod
     def code(variant: str) -> list[Path]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
+from convcheck.backends.installed import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits, Bool
@@ -70,6 +71,11 @@ class Mlx:
         return RUNTIME in spec.calls
 
     @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME)
+
+    @staticmethod
     def code(variant: str) -> list[Path]:
         """Return what answers: the folders of packages."""
         return module_paths("mlx")
@@ -108,7 +114,8 @@ class Mlx:
             self._kept = (case, mx.compile(casts) if compiles else casts)
         call = self._kept[1]
         if setting.get("input") == "constant" and compiles:
-            call = mx.compile(lambda _: _casts(case, setting["middle"] == "exposed", array))
+            constant = partial(_casts, case, setting["middle"] == "exposed", array)
+            return cast(Call, mx.compile(constant))()
         return call(array)
 
 

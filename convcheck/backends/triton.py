@@ -16,6 +16,7 @@ import numpy as np
 
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
+from convcheck.backends.installed import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.torch import torch_codes, torch_tensor, torch_type
 from convcheck.errors import UnavailableError, UsageError
@@ -65,6 +66,11 @@ class Triton:
     def takes(spec: Spec) -> bool:
         """Return whether a run without a choice of specs asks this one."""
         return RUNTIME in spec.calls
+
+    @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME)
 
     @staticmethod
     def code(variant: str) -> list[Path]:

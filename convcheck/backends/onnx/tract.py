@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convcheck.backends.binaries import module_paths
+from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import to_answer, to_array
 from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
@@ -46,6 +47,11 @@ class Tract:
         self.version = f"tract {version('tract')}, CPU, {_SAYS[variant]}"
 
     takes = staticmethod(is_of_onnx)
+
+    @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME)
 
     @staticmethod
     def code(variant: str) -> list[Path]:

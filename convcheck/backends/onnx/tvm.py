@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
+from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import plain_bits, to_answer, to_array
 from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
@@ -45,6 +46,11 @@ class Tvm:
         self.version = f"tvm {tvm.__version__}, llvm, {_SAYS[variant]}"
 
     takes = staticmethod(is_of_onnx)
+
+    @staticmethod
+    def available() -> str:
+        """Say which release there is. Raises UnavailableError where there is none."""
+        return release_of(RUNTIME, package="apache-tvm")
 
     @staticmethod
     def code(variant: str) -> list[Path]:
