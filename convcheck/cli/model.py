@@ -93,7 +93,7 @@ def _runs(
 def _conversions(
     loaded: Catalog, file: str, data: str | None
 ) -> tuple[ModelGraph, list[ModelConversion]]:
-    from convcheck.models.conversions import check_data, conversion_of, converting
+    from convcheck.models.conversions import RulesForModel, check_data, converting
     from convcheck.models.data import codes_that_occurred, read_data
     from convcheck.models.graph import read_model
     from convcheck.rules.load import data_dir
@@ -103,11 +103,12 @@ def _conversions(
     corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
     arrays = read_data(data) if data is not None else {}
     check_data(graph, arrays)
-    nodes, seen = converting(graph, loaded), codes_that_occurred(graph, arrays)
+    nodes = converting(graph, loaded)
+    rules = RulesForModel(corpus, graph.opset, codes_that_occurred(graph, arrays))
     found = []
     with progress(len(nodes), "model", "node") as advance:
         for node in nodes:
-            found.append(conversion_of(node, graph.opset, corpus, seen))
+            found.append(rules.of(node))
             advance()
     return graph, found
 

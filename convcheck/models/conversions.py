@@ -9,8 +9,8 @@ declare of themselves, and on the parameters of the formats.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -43,6 +43,7 @@ from convcheck.vectors.model import VectorSet
 InputClass = Literal["exact", "defined", "disputed", "undefined"]
 CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # the best first
 WORLD = "onnx"
+Types = tuple[DType | None, ...]
 
 
 @dataclass(frozen=True)
@@ -136,21 +137,47 @@ def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
     return [node for node in standard_nodes(graph.nodes) if f"{WORLD}.{node.op}" in operators]
 
 
-def conversion_of(
-    node: ModelNode, opset: int, corpus: Corpus, data: Mapping[str, Bits]
-) -> ModelConversion:
-    """Return what the rules say of a node. `data` has codes of tensors that did occur, by name."""
-    spec = _spec_of(node, opset, corpus.catalog)
-    inputs = tuple(node.scope.type_of(name) for name in node.inputs if name)
-    outputs = tuple(node.scope.type_of(name) for name in node.outputs)
-    found = tuple(_cases(spec, node, inputs, outputs)) if spec else ()
-    known, judged, occurred = ANYTHING, None, None
-    if found and not found[0].whole_calls:
-        known = known_values(node.scope, node.inputs[0])
-        judged = _judged(corpus, found[0], known)
-        seen = data.get(node.inputs[0])
-        occurred = _judged_codes(corpus, found[0], seen) if seen is not None else None
-    return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
+@dataclass(frozen=True)
+class RulesForModel:
+    """The rules, asked of one node after another: a model has many that are alike."""
+
+    corpus: Corpus
+    #: The version of ONNX's own operator set that the model has.
+    opset: int
+    #: Codes of tensors that did occur, by name.
+    data: Mapping[str, Bits]
+    #: By spec, types and attributes.
+    _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)
+    #: By the id of a case, and between which numbers its input is.
+    _judged: dict[Hashable, Judged] = field(default_factory=dict)
+
+    def of(self, node: ModelNode) -> ModelConversion:
+        """Return what the rules say of a node."""
+        spec = _spec_of(node, self.opset, self.corpus.catalog)
+        inputs = tuple(node.scope.type_of(name) for name in node.inputs if name)
+        outputs = tuple(node.scope.type_of(name) for name in node.outputs)
+        found = self._cases_of(spec, node, inputs, outputs) if spec else ()
+        known, judged, occurred = ANYTHING, None, None
+        if found and not found[0].whole_calls:
+            known = known_values(node.scope, node.inputs[0])
+            judged = self._judged_of(found[0], known)
+            seen = self.data.get(node.inputs[0])
+            occurred = None if seen is None else _judged_codes(self.corpus, found[0], seen)
+        return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
+
+    def _cases_of(self, spec: Spec, node: ModelNode, *types: Types) -> tuple[Case, ...]:
+        key = (spec.id, *types, *sorted(node.attributes.items()))
+        if key not in self._cases:
+            self._cases[key] = tuple(_cases(spec, node, *types))
+        return self._cases[key]
+
+    def _judged_of(self, case: Case, known: KnownValues) -> Judged:
+        if known.codes is not None:
+            return _judged(self.corpus, case, known)
+        key = (case.id, known.low, known.high)
+        if key not in self._judged:
+            self._judged[key] = _judged(self.corpus, case, known)
+        return self._judged[key]
 
 
 def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
@@ -160,9 +187,7 @@ def _spec_of(node: ModelNode, opset: int, catalog: Catalog) -> Spec | None:
     return max(old, key=lambda spec: spec.version, default=None)
 
 
-def _cases(
-    spec: Spec, node: ModelNode, inputs: Sequence[DType | None], outputs: Sequence[DType | None]
-) -> Iterator[Case]:
+def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterator[Case]:
     """Yield the cases of a node's types and attributes: of one number the first alone."""
     given = {a.name: node.attributes.get(a.name) for a in spec.attributes if not a.by_layout}
     usual = {a.name: a.default for a in spec.attributes}
@@ -173,7 +198,7 @@ def _cases(
         }
         found = [
             case for case in cases(spec)
-            if case.inputs == tuple(inputs) and (case.outputs or ()) == tuple(outputs)
+            if case.inputs == inputs and case.outputs == outputs
             and all(told.get(name, value) == value for name, value in case.attributes)
         ]  # fmt: skip
         if found:

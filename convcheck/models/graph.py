@@ -42,6 +42,8 @@ class Scope:
     makers: dict[str, ModelNode] = field(default_factory=dict)
     #: Inputs that the runtime, or the node around it, gives.
     given: set[str] = field(default_factory=set)
+    #: What was found of the values of tensors, by whoever looked.
+    found: dict[str, Any] = field(default_factory=dict)
 
     def holder(self, name: str) -> Scope | None:
         """Return the innermost graph that has a tensor of this name."""

@@ -59,10 +59,19 @@ ANYTHING = KnownValues()
 
 
 def known_values(scope: Scope, name: str, depth: int = 0) -> KnownValues:
-    """Return what may occur in a tensor."""
-    at, dtype = scope.holder(name), scope.type_of(name)
+    """Return what may occur in a tensor. It is found once, and so in a circle nothing is."""
+    at = scope.holder(name)
     if at is None or depth > _DEPTH:
         return ANYTHING
+    if name not in at.found:
+        at.found[name] = ANYTHING
+        at.found[name] = _known(at, name, depth)
+    found: KnownValues = at.found[name]
+    return found
+
+
+def _known(at: Scope, name: str, depth: int) -> KnownValues:
+    dtype = at.types.get(name)
     if name in at.constants and dtype is not None:
         codes = constant_codes(at.constants[name], dtype)
         return ANYTHING if codes is None else KnownValues(codes=codes, why="constant")

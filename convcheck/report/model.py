@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from convcheck.chains.judgement import ChainJudgement, judge_chain
@@ -13,6 +13,8 @@ from convcheck.models.backends import BackendFacts, differing_rows, facts_of
 from convcheck.models.conversions import ModelConversion, chains_in
 from convcheck.models.graph import ModelGraph
 from convcheck.rules.load import Catalog
+
+_LONGEST = 8  # casts of a chain that is compared
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,14 @@ def model_report(
         )
         for one in found
     )
-    chains = tuple(ModelChain(links, _judged(links, catalog)) for links in chains_in(found))
-    return ModelReport(file, graph, tuple(name for name, _ in runs), told, chains)
+    judged: dict[Hashable, ChainJudgement | None] = {}
+    chains = []
+    for links in chains_in(found):
+        key = tuple(one.cases[0].id for one in links)
+        if key not in judged:
+            judged[key] = _judged(links, catalog)
+        chains.append(ModelChain(links, judged[key]))
+    return ModelReport(file, graph, tuple(name for name, _ in runs), told, tuple(chains))
 
 
 def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgement | None:
@@ -87,7 +95,8 @@ def _judged(links: Sequence[ModelConversion], catalog: Catalog) -> ChainJudgemen
     where = [f"{name}={value}" for name, value in last.attributes]
     inner = {(name, value) for one in links[:-1] for name, value in one.cases[0].attributes}
     spec = links[-1].spec
-    if spec is None or not inner <= set(last.attributes) or any(o.spec != spec for o in links):
+    alike = inner <= set(last.attributes) and all(one.spec == spec for one in links)
+    if spec is None or len(links) > _LONGEST or not alike:
         return None
     names = [*(str(one.inputs[0]) for one in links), str(links[-1].outputs[0])]
     try:

@@ -123,6 +123,18 @@ def test_names_of_branches_are_their_own(tmp_path: Path) -> None:
     assert inputs["else_cast"] == ["int64"]
 
 
+def test_what_meets_again_is_looked_at_once(tmp_path: Path) -> None:
+    """Of 60 doublings there are 2^60 ways back, and of 300 casts a chain that nobody compares."""
+    doubled = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(60)]
+    start = helper.make_node("Relu", ["x"], ["c0"], name="relu")
+    path = saved(tmp_path / "m.onnx", [start, *doubled, cast("in", "c60", "y", U8)], {"x": F32})
+    assert told(path)["in"]["known"]["low"] == 0
+    casts = [cast(f"n{i}", f"t{i}", f"t{i + 1}", (F16, F32)[i % 2]) for i in range(300)]
+    done = convcheck("model", saved(tmp_path / "c.onnx", casts, {"t0": F32}))
+    assert "… 293 more …" in done.stdout
+    assert "not compared with the direct cast: too long" in " ".join(done.stdout.split())
+
+
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     nodes = [helper.make_node("Strange", ["x"], ["s"], domain="own"), cast("cast", "s", "y", F16)]
     assert told(saved(tmp_path / "m.onnx", nodes, {"x": F32}))["cast"]["why_not"] == (

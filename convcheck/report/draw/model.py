@@ -14,7 +14,7 @@ from convcheck.report.examples import shorten
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.wording import number, plural
 
-_NODES, _LONG = 6, 200  # names of nodes, and characters of a way to be wrong
+_NODES, _ENDS, _LONG = 6, 4, 200  # names of nodes, those at the ends of chains; characters
 _STYLES: dict[InputClass, str] = {
     "exact": "green", "defined": "green", "disputed": "yellow", "undefined": "bold red",
 }  # fmt: skip
@@ -129,11 +129,20 @@ def _backend(facts: BackendFacts, width: int) -> Iterator[StyledText]:
             yield from paragraph(said, width, indent=8, hang=2)
 
 
+def _few(names: Sequence[str]) -> list[str]:
+    """Return the first and the last of many names."""
+    left = len(names) - 2 * _ENDS
+    if left <= 1:
+        return [*names]
+    return [*names[:_ENDS], f"… {number(left)} more …", *names[-_ENDS:]]
+
+
 def _chain(chain: ModelChain, width: int) -> Iterator[StyledText]:
-    nodes = ", ".join(clean(one.node.path) for one in chain.links)
-    yield from paragraph(f"chain {' → '.join(chain.types)}: {nodes}", width, 0, 2, "bold")
+    nodes = ", ".join(_few([clean(one.node.path) for one in chain.links]))
+    types = " → ".join(_few(chain.types))
+    yield from paragraph(f"chain {types}: {nodes}", width, 0, 2, "bold")
     direct = f"{chain.types[0]} → {chain.types[-1]}"
     told = f"{chain.verdict}, compared with {direct}" if chain.verdict else \
-        "not compared with the direct cast: of other specs or attributes"  # fmt: skip
+        "not compared with the direct cast: too long, or of other specs or attributes"  # fmt: skip
     proof = f" (proof: {chain.judgement.proof})" if chain.judgement else ""
     yield from paragraph(told + proof, width, hang=2)
