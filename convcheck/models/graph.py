@@ -57,6 +57,11 @@ class Scope:
         at = self.holder(name)
         return at.types.get(name) if at else None
 
+    def shape_of(self, name: str) -> tuple[int | None, ...] | None:
+        """Return the dimensions of a tensor, None where their number is not known."""
+        at = self.holder(name)
+        return at.shapes.get(name) if at else None
+
     def maker_of(self, name: str) -> ModelNode | None:
         """Return the node that a tensor comes from, None for a given one."""
         at = self.holder(name)
@@ -108,7 +113,7 @@ def read_model(path: str, types: Mapping[str, DType]) -> ModelGraph:
     functions, remarks = len(model.functions), list[str]()
     model = _typed(_inlined(model, remarks), remarks)
     opsets = [one.version for one in model.opset_import if one.domain in STANDARD]
-    nodes = _Reader(types).graph(model.graph, Scope("", None))
+    nodes = _Reader(types, model).graph(model.graph, Scope("", None))
     return ModelGraph(tuple(nodes), max(opsets, default=0), functions, tuple(remarks))
 
 
@@ -157,10 +162,10 @@ def _first_line(error: Exception) -> str:
 
 
 class _Reader:
-    def __init__(self, types: Mapping[str, DType]) -> None:
+    def __init__(self, types: Mapping[str, DType], model: ModelProto) -> None:
         from onnx import TensorProto
 
-        names = TensorProto.DataType
+        names, self._model = TensorProto.DataType, model
         self._types = {
             names.Value(name): dtype for dtype in types.values()
             if (name := dtype.name_in("onnx")) in names.keys()  # noqa: SIM118 of protobuf
@@ -206,7 +211,42 @@ class _Reader:
         for attribute in proto.attribute:
             if attribute.type == AttributeProto.GRAPH:
                 path = f"{scope.path}{name}/{attribute.name}/"
-                yield from self.graph(attribute.g, Scope(path, scope))
+                yield from self.graph(self._typed_body(attribute.g, scope), Scope(path, scope))
+
+    def _typed_body(self, body: GraphProto, scope: Scope) -> GraphProto:
+        """Return a body with the types that follow from those of the graph around it: not of every
+        operator's bodies they are inferred with the model.
+        """
+        from onnx import GraphProto, helper
+
+        told = {
+            one.name for one in (*body.value_info, *body.output) if one.type.WhichOneof("value")
+        }
+        made = {name for node in body.node for name in node.output if name}
+        if made <= told:
+            return body
+        numbers = {dtype: number for number, dtype in self._types.items()}
+        outer = [
+            helper.make_tensor_value_info(name, numbers[dtype], scope.shape_of(name))
+            for name in sorted(_names_used(body) - made - {one.name for one in body.input})
+            if (dtype := scope.type_of(name)) is not None
+        ]
+        whole = GraphProto()
+        whole.CopyFrom(body)
+        whole.input.extend(outer)
+        alone = helper.make_model(
+            whole, opset_imports=self._model.opset_import, ir_version=self._model.ir_version
+        )
+        found = _typed(alone, []).graph
+        del found.input[len(body.input) :]
+        return found
+
+
+def _names_used(body: GraphProto) -> set[str]:
+    """Return the names of all tensors that nodes of a body, and of bodies in it, take."""
+    used = {name for node in body.node for name in node.input}
+    inner = (a.g for node in body.node for a in node.attribute if a.HasField("g"))
+    return used.union(*(_names_used(one) for one in inner))
 
 
 def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:

@@ -123,6 +123,20 @@ def test_names_of_branches_are_their_own(tmp_path: Path) -> None:
     assert inputs["else_cast"] == ["int64"]
 
 
+def test_bodies_of_loops(tmp_path: Path) -> None:
+    tensors = [helper.make_tensor_value_info(name, kind, [])
+               for name, kind in (("i", I64), ("go", TensorProto.BOOL), ("a", F32))]  # fmt: skip
+    made = [helper.make_empty_tensor_value_info(name) for name in ("more", "b")]
+    nodes = [helper.make_node("Identity", ["go"], ["more"]), cast("down", "a", "h", F16),
+             cast("up", "h", "b", F32)]  # fmt: skip
+    body = helper.make_graph(nodes, "body", tensors, made)
+    loop = helper.make_node("Loop", ["n", "flag", "x"], ["y"], name="loop", body=body)
+    inputs = {"n": I64, "flag": TensorProto.BOOL, "x": F32}
+    found = told(saved(tmp_path / "m.onnx", [loop], inputs))
+    kinds = {name: one["judged"]["kind"] for name, one in found.items()}
+    assert kinds == {"loop/body/down": "defined", "loop/body/up": "exact"}
+
+
 def test_what_meets_again_is_looked_at_once(tmp_path: Path) -> None:
     """Of 60 doublings there are 2^60 ways back, and of 300 casts a chain that nobody compares."""
     doubled = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(60)]

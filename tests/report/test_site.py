@@ -76,6 +76,7 @@ def answers(query: Query) -> list[list[str]]:
         ("env:/x:y/python:ort", "onnxruntime 1.15.1, CPU", ("onnxruntime", "1.15.1")),
         ("torch", "torch 2.9.0+cpu, CPU", ("torch", "2.9.0+cpu")),
         ("onnx-reference", "onnx 1.23.2 Evaluator", ("onnx Evaluator", "1.23.2")),
+        ("pypto", "pypto 0.2.0 golden (torch 2.13.0, x86-64)", ("pypto golden", "0.2.0")),
         ("process:./a --b:c", "mine v0.3", ("mine", "v0.3")),
         ("mine", "7", ("mine", "7")),
         ("mine", "", ("mine", "")),

@@ -43,10 +43,10 @@ class RunName:
 def run_name(backend: BackendInfo) -> RunName:
     """Return what a backend is called: of 'onnxruntime 1.31.1, CPU …' onnxruntime and 1.31.1.
 
-    What stands before the first comma of its version counts. A variant of the backend's name goes
-    with the runtime: openvino:const. Where the version names nobody, the backend's name does.
+    What stands before the first comma or bracket of its version counts. A variant of the backend's
+    name goes with the runtime: openvino:const. Where the version names nobody, that name does.
     """
-    words = clean(backend.version).partition(",")[0].split()
+    words = re.split("[,(]", clean(backend.version))[0].split()
     at = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), None)
     if at is None:
         return RunName(clean(backend.name), " ".join(words))
