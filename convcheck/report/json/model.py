@@ -116,7 +116,7 @@ class ConversionJson(Shape, frozen=True, kw_only=True):
     judged: JudgedJson | None
     #: What did occur, by --data; absent where there is none.
     occurred: JudgedJson | None = None
-    #: Why nothing is said; empty where something is.
+    #: Why nothing is said; absent where something is.
     why_not: str = ""
     #: One for each report.
     backends: tuple[ModelBackendJson, ...]
