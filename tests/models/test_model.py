@@ -20,7 +20,7 @@ from report_json import held_to_schema
 from report_runs import answered, case, decision, group, run
 
 from convcheck.judge.result import BackendInfo, Verdict
-from convcheck.models.conversions import converting
+from convcheck.models.conversions import Judged, RowOfInputs, converting
 from convcheck.models.graph import codes_of_array, read_model
 from convcheck.models.known import (
     _BOUNDS,
@@ -99,6 +99,13 @@ def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
     wider = ends | {"high": np.array(256, np.int32)}
     path = saved(tmp_path / "m.onnx", [clip, cast("in", "c", "y", U8)], {"x": I32}, wider)
     assert told(path)["in"]["judged"]["kind"] == "defined"
+
+
+def test_inputs_that_stand_for_others_prove_nothing_exact() -> None:
+    rows = (RowOfInputs("rule / else", "exact", "0x00", 9),)
+    kinds = [Judged(rows, every, proven=True, held=held).kind
+             for every, held in ((False, False), (True, False), (False, True))]  # fmt: skip
+    assert kinds == ["defined", "exact", "exact"]
 
 
 def test_a_default_that_may_be_given_is_no_constant(tmp_path: Path) -> None:
