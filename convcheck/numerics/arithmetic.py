@@ -29,7 +29,7 @@ _LEADING = np.uint64(1 << 63)
 
 
 class InexactError(ValueError):
-    """An operand that is not known to its last bit: it is rounded before it is one."""
+    """An operand that has too many bits, or is not known to its last one: it is rounded first."""
 
 
 def add(a: Numbers, b: Numbers) -> Numbers:
@@ -151,7 +151,7 @@ def _check(*operands: Numbers) -> None:
         if x.sticky is not None and x.sticky.any():
             raise InexactError("an operand is not exact: it has a sticky bit")
         if ((x.significand & _SPARE) != 0).any():
-            raise ValueError("an operand has more than 53 significant bits")
+            raise InexactError("an operand has more than 53 significant bits")
 
 
 def _result(

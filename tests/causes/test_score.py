@@ -263,7 +263,10 @@ def test_a_bad_pattern_is_bad_input() -> None:
 SHORT = "onnx.Range-11/int64-int64-int64"
 CALLS = (SHORT, "openvino.Range-4/float32-float32-float32-to-int8",
          "openvino.FakeConvert-13/float16-float16-float16/scalar-shift/destination_type=f8e4m3",
-         "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor")  # fmt: skip
+         "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor",
+         "onnx.QuantizeLinear-13/float32-float32-uint8/tensor",
+         "onnx.QuantizeLinear-23/float32-float32-float8e5m2/tensor/saturate=0",
+         "onnx.DequantizeLinear-13/int8-float32-int8/tensor")  # fmt: skip
 
 
 class Halved(Corpus):

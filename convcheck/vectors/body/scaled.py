@@ -43,6 +43,7 @@ _ENDS = 3  # values on which readings differ, closest to a boundary and farthest
 _COARSE = 6  # bits of mantissa that the type of a division has at least
 _LOOKED_AT = 1 << 9  # boundaries among which they are looked for
 _OPEN, _APART = 1, 3  # values of a set that are undefined; at random, on which readings differ
+_TIMES = 4  # calls of one value under each set, where each input has one
 _LITTLE = 3  # values asked where little is defined
 _SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
 _LANES = 8  # elements of a vector of a kernel
@@ -98,7 +99,7 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     pools = [_pool(asking, tuple(one.items())) for one in sets]
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
-        times = len(sets) if not letters else 2
+        times = 2 if letters else len(sets) * (1 if asking.case.ranks[0] else _TIMES)
         return [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
     calls = [_whole(asking, one, pool.agreed) for one, pool in zip(sets, pools, strict=True)]
     calls += [
