@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command import check_golden, convcheck, convcheck_process
+from command import check_golden, convcheck
 
 from specs import write_spec
 
@@ -70,14 +71,6 @@ def test_specs_of_one_s_own(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[1].split() == [*("acme.Convert-1", "table", "3", "3", "6", "-")]
 
 
-def test_backends() -> None:
-    done = convcheck("list", "backends")
-    assert done.returncode == 0
-    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert {"ort", "reference", "onnx-reference"} <= lines.keys()
-    assert "onnxruntime" in lines["ort"]
-
-
 DEADLY = """
 import os, signal
 class B:
@@ -85,8 +78,19 @@ class B:
 """
 
 
-def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
-    """Backends of another package: one whose runtime is not installed, one that is broken."""
+LISTING = """
+import sys
+from convcheck.__main__ import main
+sys.argv = ["convcheck", "list", "backends"]
+try: main()
+finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} & set(sys.modules)))
+"""
+
+
+def test_backends(tmp_path: Path) -> None:
+    """Ours, and those of another package: one whose runtime is not installed, two that are broken.
+    None is loaded: in one process, runtimes may get into each other's way.
+    """
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
     (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")
     facts = tmp_path / "elsewhere-1.dist-info"
@@ -97,25 +101,18 @@ def test_a_missing_runtime_is_named(tmp_path: Path) -> None:
         "deadly = deadly:B\n"
     )
     (tmp_path / "deadly.py").write_text(DEADLY)
-    done = convcheck_process("list", "backends", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 0
+    paths = os.pathsep.join((str(tmp_path), os.environ["PYTHONPATH"]))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LISTING], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "80", "NO_COLOR": "1"},
+    )  # fmt: skip
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert {"ort", "reference", "onnx-reference"} <= lines.keys()
+    assert "onnxruntime" in lines["ort"]
     wanted = "not available: No module named 'no_such_runtime'; pip install no_such_runtime"
     assert wanted in done.stdout
     assert "not available: RuntimeError: driver too old" in done.stdout
     assert "not available: backend 'deadly': died of SIGSEGV while it was starting" in done.stdout
-
-
-def test_no_runtime_is_loaded_to_list_backends() -> None:
-    """In one process, runtimes may get into each other's way."""
-    program = (
-        "import sys; from convcheck.cli import group\n"
-        "try: group.main(['list', 'backends'], standalone_mode=False)\n"
-        "finally: print(sorted({'onnx', 'onnxruntime', 'openvino', 'torch', 'ml_dtypes'} & "
-        "set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
