@@ -25,6 +25,7 @@ from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import Expression, compute, names_in
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
+from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.meetings import WRONGLY
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
@@ -104,6 +105,26 @@ class CompiledSteps:
     def lines(self) -> tuple[StepsLine, ...]:
         """The lines as they are for this case."""
         return lines_for(self.steps, self.case, self.names)
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """What is equal for cases that expect the same of elements that meet, however these lie in
+        tensors: without where the lines stand and what they rest on.
+        """
+        steps, case = self.steps, self.case
+        lines = (
+            (x.name, x.be, x.source, x.exact, x.taken_as, x.through,
+             None if x.be else target_of(x, case))
+            for x in self.lines
+        )  # fmt: skip
+        open_ = ((x.input, x.condition) for x in steps.undefined if x.is_said_of(self.types))
+        programs = ((key, program.meaning) for key, program in self.programs.items())
+        types = (self.names, case.inputs, self.output, self.mode, self.through, self.outside)
+        ends = (steps.back, steps.free_zero, steps.free_rest)
+        begins = ((name, tuple(hops)) for name, hops in self.first.items())
+        rounds = map(self.rounds_as, steps.readings)
+        parts = map(frozenset, (begins, programs))
+        return Meaning((types, ends, *map(tuple, (lines, open_, rounds)), *parts))
 
     def size(self, inputs: Sequence[Bits]) -> int:
         """Return the number of elements of the output: those of the first input."""

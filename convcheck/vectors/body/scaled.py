@@ -27,6 +27,7 @@ from convcheck.numerics.number import FINITE, Numbers, from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
+from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
@@ -54,8 +55,7 @@ _FAR = (31,)  # powers of two near which a machine's integers end
 class _Asking:
     """What is asked; of two that are equal the same data is worth asking."""
 
-    spec: Spec
-    case: Case
+    meaning: Meaning
     tier: Tier
     seed: int
     compiled: CompiledSteps = field(compare=False)
@@ -87,7 +87,7 @@ def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
     The same arguments give the same calls everywhere.
     """
     compiled, layout = compile_steps(spec, case), layout_of(spec, case)
-    asking = _Asking(spec, case, tier, seed, compiled, layout)
+    asking = _Asking(compiled.meaning, tier, seed, compiled, layout)
     return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
 
 
@@ -150,7 +150,7 @@ def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
 # The data to ask under a set of the other inputs ---------------------------------------------
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1 << 11)  # layouts and versions share them
 def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
