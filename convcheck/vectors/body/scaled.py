@@ -99,7 +99,7 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     pools = [_pool(asking, tuple(one.items())) for one in sets]
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
-        times = 2 if letters else len(sets) * (1 if asking.case.ranks[0] else _TIMES)
+        times = 2 if letters else len(sets) * (1 if asking.compiled.case.ranks[0] else _TIMES)
         return [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
     calls = [_whole(asking, one, pool.agreed) for one, pool in zip(sets, pools, strict=True)]
     calls += [
