@@ -58,7 +58,9 @@ class Search:
     every: bool = False
     #: What was asked and answered -> what explains it.
     found: dict[Key, Found] = field(default_factory=dict)
-    #: The same of whole calls.
+    #: What was asked, and what gives all answers -> what to ask further.
+    further: dict[Key, Bits] = field(default_factory=dict)
+    #: What was asked and answered of whole calls -> what explains it.
     of_calls: FoundOfCalls = field(default_factory=dict)
 
     @cached_property
@@ -218,9 +220,12 @@ def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
     programs = [program for program in made if program]
     if not programs:
         return trial.points.bits[:0]
-    telling = telling_inputs(trial.spec, trial.case, programs)
-    unseen = unseen_inputs(trial.spec, trial.case, programs[0], trial.points.bits)
-    return np.unique(np.concatenate([telling, unseen]))
+    key = search.tries.inputs_key(trial), tuple(program.meaning for program in programs)
+    if key not in search.further:
+        telling = telling_inputs(trial.spec, trial.case, programs)
+        unseen = unseen_inputs(trial.spec, trial.case, programs[0], trial.points.bits)
+        search.further[key] = np.unique(np.concatenate([telling, unseen]))
+    return search.further[key]
 
 
 def _near(

@@ -20,7 +20,14 @@ from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.vocabulary import Points
-from convcheck.semantics.wrong import acted_on, compile_wrong, needs_of, readings_at, what_decides
+from convcheck.semantics.wrong import (
+    acted_on_in,
+    compile_wrong,
+    needs_of,
+    readings_at,
+    right_program,
+    what_decides,
+)
 from convcheck.vectors.model import VectorSet
 
 Key = tuple[Hashable, ...]
@@ -122,6 +129,8 @@ class _Inputs:
     points: Points
     #: A cause with what decides of all that it needs -> what it says; None: it has no meaning.
     said: dict[Key, list[Reading] | None]
+    #: The same with answers -> whether it gives all of them.
+    fitting: dict[Key, bool]
 
 
 class Tries:
@@ -156,16 +165,13 @@ class Tries:
             wrong[np.linspace(0, len(wrong) - 1, _PROBES).astype(np.intp)] if len(wrong) else wrong
         )
         probe, found = trial.at(np.unique(few)), list[Cause]()
-        of_texts = isinstance(trial.points.target, Text)  # their spelling is judged all together
-        for cause in self._causes_of(trial.case):
-            acts = None if of_texts else acted_on(cause, trial.spec, trial.points)
-            if acts is not None and not acts[wrong].all():
-                continue
-            program = compile_wrong(trial.spec, trial.case, (cause,))
-            if program is None:
-                continue
-            if of_texts or probe.is_given_by(program):
-                found += [cause] if trial.is_given_by(program) else []
+        known = self._inputs_of(trial.case, trial.points.bits).fitting
+        answered = tuple(map(_content, (trial.got, trial.refused, trial.right)))
+        for cause, decides in self._decided(trial):
+            key = cause, decides, answered
+            if key not in known:
+                known[key] = _is_left(trial, cause, wrong) and _fits(trial, probe, cause)
+            found += [cause] if known[key] else []
         return found
 
     def key(self, trial: Trial) -> Key:
@@ -173,6 +179,11 @@ class Tries:
         arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
         decides = what_decides(trial.spec, trial.case, needs_of(self.causes))
         return (*_types_of(trial.case), decides, *map(_content, arrays))
+
+    def inputs_key(self, trial: Trial) -> Key:
+        """Return what trials of the same inputs have in common, by the same rules."""
+        right = right_program(trial.spec, trial.case).meaning
+        return (*_types_of(trial.case), right, _content(trial.points.bits))
 
     def of(self, trial: Trial) -> list[Tried]:
         """Return the causes that may be that of a case, with the answers that each gives."""
@@ -182,15 +193,19 @@ class Tries:
     def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
         """Yield what each cause that applies makes of the points, None where it has no meaning."""
         said = self._inputs_of(trial.case, trial.points.bits).said
+        for key in self._decided(trial):
+            if key not in said:
+                said[key] = trial.said_by(key[:1])
+            yield said[key]
+
+    def _decided(self, trial: Trial) -> Iterator[tuple[Cause, Hashable]]:
+        """Yield each cause that applies, with what decides of all that it needs."""
         decides = dict[Key, Hashable]()
         for cause in self._causes_of(trial.case):
             needs = needs_of((cause,))
             if needs not in decides:
                 decides[needs] = what_decides(trial.spec, trial.case, needs)
-            key = cause, decides[needs]
-            if key not in said:
-                said[key] = trial.said_by((cause,))
-            yield said[key]
+            yield cause, decides[needs]
 
     def _causes_of(self, case: Case) -> tuple[Cause, ...]:
         """Return the causes that apply to the types of a case."""
@@ -206,8 +221,25 @@ class Tries:
             self._types, self._inputs = types, {}
         content = _content(bits)
         if content not in self._inputs:
-            self._inputs[content] = _Inputs(points_of(case, bits), {})
+            self._inputs[content] = _Inputs(points_of(case, bits), {}, {})
         return self._inputs[content]
+
+
+def _is_left(trial: Trial, cause: Cause, wrong: NDArray[np.intp]) -> bool:
+    """Return whether a cause may act on all of some wrong answers."""
+    if isinstance(trial.points.target, Text):
+        return True
+    acts = acted_on_in(cause, trial.spec, trial.case, trial.points)
+    return acts is None or bool(acts[wrong].all())
+
+
+def _fits(trial: Trial, probe: Trial, cause: Cause) -> bool:
+    """Return whether a cause gives all answers, first asked those of a probe."""
+    program = compile_wrong(trial.spec, trial.case, (cause,))
+    if program is None:
+        return False
+    of_texts = isinstance(trial.points.target, Text)  # their spelling is judged all together
+    return (of_texts or probe.is_given_by(program)) and trial.is_given_by(program)
 
 
 def _types_of(case: Case) -> Key:

@@ -10,16 +10,21 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
+from convcheck.numerics.format import Text
+from convcheck.numerics.number import NAN
 from convcheck.rules.causes import Cause, hops_of
+from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import uncovered_by
-from convcheck.semantics.alike import Meaning, alike
+from convcheck.semantics.alike import Meaning, alike, alike_of
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
+from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import CompiledRow, Program, compile_untold
 from convcheck.semantics.vocabulary import (
     ROUNDING_WORDS,
@@ -100,11 +105,20 @@ def _acts(entry: CompiledRow, ends: Points) -> bool:
     return bool(of_word(ends, entry.test, entry.mode).any())
 
 
-def acted_on(cause: Cause, spec: Spec, points: Points) -> Mask | None:
-    """Return which points some row of a cause names: the others it leaves to the rules. None of one
-    that is more than a table of such rows.
+def acted_on(
+    cause: Cause, spec: Spec, ends: tuple[DType, DType], given: Words, points: Points
+) -> Mask | None:
+    """Return which points of a conversion, between two types under attribute values, a cause may
+    act on: the others it leaves to the rules. None of one that is more than a table of rows, or a
+    type that x goes through.
     """
-    rows = _rows_of(cause, spec)
+    rows, hop = _rows_of(cause, spec), _hop_of(cause)
+    if hop:
+        retyped = isinstance(hop.type, DType) and not hop.normal_only
+        retyped = retyped and not isinstance(points.source, Text)
+        if retyped and not _said_alike(spec, cast(DType, hop.type), *ends, given):
+            return None
+        return points.kept((_moved, hop, retyped), lambda: _moved(points, hop, retyped))
     if rows is None:
         return None
     held = np.zeros(len(points.bits), bool)
@@ -112,6 +126,43 @@ def acted_on(cause: Cause, spec: Spec, points: Points) -> Mask | None:
         if possible(label, points.source, points.target):
             held |= of_word(points, test, mode)
     return held
+
+
+def acted_on_in(cause: Cause, spec: Spec, case: Case, points: Points) -> Mask | None:
+    """Return the same of the points of a case."""
+    if cause.under and not (cause.rules or cause.rounds):
+        known = {attribute.name for attribute in spec.attributes}
+        idle = known.isdisjoint(name for name, _ in cause.under)
+        return np.zeros(len(points.bits), bool) if idle else None
+    ends = case.inputs[0], case.outputs[0]
+    return acted_on(cause, _asked(spec, case), ends, _given(spec, case), points)
+
+
+@lru_cache(_KEPT)
+def _hop_of(cause: Cause) -> Hop | None:
+    """Return what x goes through by a cause, None where it is not this alone."""
+    hops = hops_of(cause.rules)
+    alone = len(hops) == len(cause.rules) == 1 and not cause.rounds and not cause.under
+    return hops[0] if alone else None
+
+
+def _moved(points: Points, hop: Hop, retyped: bool) -> Mask:
+    """Return which points are, or may be, other ones once they have gone through something."""
+    x, there = points.x, gone_through(points, hop, retyped).x
+    same = (x.kind == there.kind) & (x.sign == there.sign) & (x.kind != NAN)
+    same &= (x.significand == there.significand) & (x.sticky is None)
+    same &= (x.significand == 0) | (x.exponent == there.exponent)
+    return np.asarray(~same)
+
+
+@lru_cache(_KEPT)
+def _said_alike(spec: Spec, between: DType, source: DType, target: DType, given: Words) -> bool:
+    """Return whether rules say of a source's numbers what they say of those of another type."""
+    with suppress(SpecError):
+        there = compile_untold(spec, between, target, given)
+        here = compile_untold(spec, source, target, given)
+        return alike_of(there, here, source.format, target.format)
+    return False
 
 
 @lru_cache(_KEPT)

@@ -230,7 +230,11 @@ class WrongSteps:
         if edited.key != self._as_ruled or len(converting) != 1:
             return False
         points = self._at(wanted).first_converted(edited.made, reading, begin)
-        named = [acted_on(cause, self.spec, points) for cause in causes]
+        [line] = converting
+        ends, rules = _ends(edited.made, line, reading), _named(self.spec, line.rule)
+        given = asked_by_rules(self.spec, edited.made.case)
+        acting = _converting(tuple(causes), *ends)
+        named = [acted_on(cause, rules, ends, given, points) for cause in acting]
         known = [mask for mask in named if mask is not None]
         return len(known) == len(named) and not np.logical_or.reduce(known).all()
 
