@@ -1,13 +1,13 @@
 /* A program that convcheck can ask: Cast of float32 to float8e4m3fn and to bfloat16, and of int32
- * to int8, in C99 (or C++) and with convcheck.h alone.
+ * to int8; QuantizeLinear of float32 to int8. In C99 (or C++) and with convcheck.h alone.
  *
  *     convcheck example c > cast.c
  *     convcheck example c-header > convcheck.h
  *     cc -O2 -o mine cast.c -lm
  *     convcheck probe --backend process:./mine
- *     convcheck run --backend process:./mine onnx.Cast-21
+ *     convcheck run --backend process:./mine onnx.Cast-21 onnx.QuantizeLinear-13
  *
- * Put your kernels in the place of these three.
+ * Put your kernels in the place of these.
  */
 #include <math.h>
 #include <stdint.h>
@@ -63,10 +63,35 @@ static const char *to_int8(const char *request, const void *input, void *output,
     return NULL;
 }
 
+static const char *quantize_to_int8(const char *request, const void *input, void *output,
+                                    size_t count)
+{
+    const float *x = (const float *)input;
+    int8_t *y = (int8_t *)output;
+    size_t bytes;
+    float scale;
+    const void *at = convcheck_input(request, input, "y_scale", &bytes);
+    long precision = convcheck_number(request, "precision", 1);
+    if (bytes != sizeof scale || precision != 1) /* scales along an axis, another type */
+        return convcheck_declined;
+    memcpy(&scale, at, sizeof scale);
+    at = convcheck_input(request, input, "y_zero_point", &bytes);
+    for (size_t i = 0; i < count; i++) {
+        float whole = rintf(x[i] / scale); /* ties to even */
+        int sum = at ? *(const int8_t *)at : 0;
+        if (whole > 1000) whole = 1000;       /* far outside, whatever is added */
+        if (!(whole > -1000)) whole = -1000;  /* a NaN, too */
+        sum += (int)whole;
+        y[i] = (int8_t)(sum > 127 ? 127 : sum < -128 ? -128 : sum);
+    }
+    return NULL;
+}
+
 static const convcheck_kernel kernels[] = {
     {"Cast", "float32", "float8e4m3fn", to_float8e4m3fn},
     {"Cast", "float32", "bfloat16", to_bfloat16},
     {"Cast", "int32", "int8", to_int8},
+    {"QuantizeLinear", "float32", "int8", quantize_to_int8},
 };
 
 int main(void)

@@ -1,9 +1,9 @@
 """A program that convcheck can ask, by the process protocol, in Python and nothing else.
 
-It casts float32 to float8e4m3fn and int32 to int8, as cast.c does:
+It casts float32 to float8e4m3fn and int32 to int8, and quantises float32 to int8, as cast.c does:
 
     convcheck probe --backend 'process:python cast.py'
-    convcheck run --backend 'process:python cast.py' onnx.Cast-21
+    convcheck run --backend 'process:python cast.py' onnx.Cast-21 onnx.QuantizeLinear-13
 
 Requests come on stdin, answers go to stdout: a line of JSON, then the bytes of the tensors.
 """
@@ -27,9 +27,42 @@ def to_float8e4m3fn(x, saturate):
     return sign | (steps + (exponent + 6) * 8)
 
 
-def kernel(request):
+def to_int8(x, scale, zero_point):
+    """Give the code of a quantised number: rounded to even, then the zero point, then saturated."""
+    if math.isnan(x) or not scale > 0:
+        return 0  # nothing is due
+    quotient = float32(x / scale) if math.isfinite(x) else x
+    whole = round(quotient) if math.isfinite(quotient) else math.copysign(1000, quotient)
+    return int(min(max(whole + zero_point, -128), 127)) & 0xFF
+
+
+def float32(x):
+    """Give the nearest float32."""
+    try:
+        return struct.unpack("f", struct.pack("f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def quantizer(request, payload):
+    """Give the function of a QuantizeLinear; None where a scale goes along an axis, or where it or
+    the type of the division is another one.
+    """
+    sizes = {tensor["name"]: tensor["bytes"] for tensor in request["inputs"]}
+    types = [tensor["type"] for tensor in request["inputs"][:2]] + request["outputs"]
+    if types != ["float32", "float32", "int8"] or sizes["y_scale"] != 4:
+        return None
+    if request["attributes"].get("precision", 1) != 1:
+        return None
+    _, scale, *zero = struct.unpack(f"<{sizes['x']}sf" + "b" * ("y_zero_point" in sizes), payload)
+    return "int8", "f", lambda x: to_int8(x, scale, zero[0] if zero else 0)
+
+
+def kernel(request, payload):
     """Give the type that comes of a request, and the function; None where there is none."""
     source, targets = request["inputs"][0]["type"], request["outputs"]
+    if request["op"] == "QuantizeLinear":
+        return quantizer(request, payload)
     if request["op"] != "Cast":
         return None
     if (source, targets) == ("float32", ["float8e4m3fn"]):
@@ -42,11 +75,12 @@ def kernel(request):
 
 def answer(request, payload):
     """Give the header and the payload of an answer."""
-    found = kernel(request)
+    found = kernel(request, payload)
     if found is None:
         return {"run": request["run"], "declined": "no such kernel", "missing": True}, b""
     name, letter, function = found
-    values = struct.unpack(f"<{len(payload) // 4}{letter}", payload)  # < is little-endian
+    first = payload[: request["inputs"][0]["bytes"]]
+    values = struct.unpack(f"<{len(first) // 4}{letter}", first)  # < is little-endian
     codes = bytes(map(function, values))
     output = {"type": name, "shape": request["inputs"][0]["shape"], "bytes": len(codes)}
     return {"run": request["run"], "outputs": [output]}, codes

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kernel: converts `count` elements, and returns NULL; or it refuses them and returns why, in
+/* A kernel: converts the `count` elements of the first input, and returns NULL; or it refuses them and returns why, in
  * words without quotation marks. Types narrower than a byte have an element a byte, in its low
- * bits. `request` is for convcheck_number and convcheck_is.
+ * bits. `request` is for convcheck_number, convcheck_is and convcheck_input.
  */
 typedef const char *(*convcheck_function)(const char *request, const void *input, void *output,
                                           size_t count);
@@ -56,6 +56,26 @@ static inline int convcheck_is(const char *request, const char *attribute, const
     return convcheck_equal(convcheck_value(convcheck_value(request, "attributes"), attribute), word);
 }
 
+/* What a kernel returns that has no answer to such a request, which counts as unsupported. */
+static const char convcheck_declined[] = "no such kernel";
+
+/* The bytes of an input of a request, by its name; NULL where it is left out. `input` is what the
+ * kernel gets: the inputs stand there one after the other, the first one at its beginning. Those
+ * after it need not be aligned.
+ */
+static inline const void *convcheck_input(const char *request, const void *input,
+                                          const char *name, size_t *bytes)
+{
+    const char *at = convcheck_value(request, "inputs"), *place = (const char *)input;
+    while ((at = convcheck_value(at, "name")) != NULL) {
+        *bytes = strtoul(convcheck_value(at, "bytes"), NULL, 10);
+        if (convcheck_equal(at, name)) return place;
+        place += *bytes;
+    }
+    *bytes = 0;
+    return NULL;
+}
+
 /* The bytes of an element. The first number in a type's name are its bits; bool has none. */
 static inline size_t convcheck_bytes(const char *type)
 {
@@ -90,7 +110,9 @@ static inline void convcheck_answer(const char *line, const convcheck_kernel *ke
     output = (char *)calloc(bytes + 1, 1);
     if (!output) exit(1);
     why = kernels->convert(line, input, output, count);
-    if (why)
+    if (why == convcheck_declined)
+        printf("{\"run\": %ld, \"declined\": \"%s\", \"missing\": true}\n", run, why);
+    else if (why)
         printf("{\"run\": %ld, \"refused\": \"%s\"}\n", run, why);
     else {
         printf("{\"run\": %ld, \"outputs\": [{\"type\": \"%s\", \"shape\": %.*s], \"bytes\": %lu}]}\n",

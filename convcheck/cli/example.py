@@ -19,7 +19,7 @@ Examples:
 def command(which: str) -> int:
     """Print a program that speaks the process protocol, to put your kernels in.
 
-    `c` has three kernels, a function each, and includes what `c-header` prints: convcheck.h, one
+    `c` has four kernels, a function each, and includes what `c-header` prints: convcheck.h, one
     file for C99 and C++. `python` needs nothing but Python.
     """
     from convcheck.files import write_text
