@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from math import gcd
 
 from convcheck.causes.call_mutants import is_wrong
@@ -17,20 +18,31 @@ from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet
 
 _CALLS = 32  # of a case, at least if it has so many
+_FEW = 8  # cases of a spec that are looked at before all cases of others
 
 
 def unseen_in_calls(catalog: Catalog, causes: Sequence[Cause]) -> list[Cause]:
-    """Return the causes of whole calls that no call of any case shows."""
+    """Return the causes of whole calls that no call of any case shows.
+
+    A few cases of each spec come first: what another spec shows is not looked for in all of them.
+    """
     left = list(causes)
-    for spec in sorted(catalog.specs.values(), key=count_cases):
-        mine = [cause for cause in left if spec.body.whole_calls and _is_of(cause, spec)]
-        for case in _scattered(list(cases(spec))) if mine else ():
-            seen = _seen(_some_calls(spec, case), spec, mine)
-            mine = [cause for cause in mine if cause not in seen]
-            left = [cause for cause in left if cause not in seen]
-            if not mine:
-                break
+    specs = [spec for spec in catalog.specs.values() if spec.body.whole_calls]
+    for first, last in ((0, _FEW), (_FEW, None)):
+        for spec in sorted(specs, key=count_cases):
+            scattered = islice(_scattered(list(cases(spec))), first, last)
+            mine = [cause for cause in left if _is_of(cause, spec)]
+            hidden = _hidden(spec, scattered, mine)
+            left = [cause for cause in left if cause in hidden or cause not in mine]
     return left
+
+
+def _hidden(spec: Spec, cases: Iterator[Case], causes: list[Cause]) -> list[Cause]:
+    """Return the causes that no call of cases shows."""
+    while causes and (case := next(cases, None)):
+        seen = _seen(_some_calls(spec, case), spec, causes)
+        causes = [cause for cause in causes if cause not in seen]
+    return causes
 
 
 def _is_of(cause: Cause, spec: Spec) -> bool:
