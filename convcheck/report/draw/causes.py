@@ -139,7 +139,9 @@ def _command(finding: Finding) -> str:
 
 def _together(causes: Sequence[ToldCause], width: int) -> Iterator[StyledText]:
     """Yield the causes that are at work together and stand above, each with its cases."""
-    told = (f"{one.label} {plural(len(one.cases), 'case')}" for one in causes)
+    sizes = [len(one.cases) for one in causes]
+    counts = [plural(size, "case") if i == 0 else number(size) for i, size in enumerate(sizes)]
+    told = (f"{one.label} {count}" for one, count in zip(causes, counts, strict=True))
     if said := ", ".join(told):
         glued = said.replace(" with ", f"{GLUE}with{GLUE}").replace(" case", f"{GLUE}case")
         yield from labelled("together", "bold red", f"{glued} (-v)", width)

@@ -100,7 +100,10 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
         times = 2 if letters else len(sets) * (1 if asking.compiled.case.ranks[0] else _TIMES)
-        return [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
+        calls = [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
+        if letters and steps.back is not None:
+            calls.append(_call(asking, sets, _beyond(asking, pools), 0, _SIZES))
+        return calls
     calls = [_whole(asking, one, pool.agreed) for one, pool in zip(sets, pools, strict=True)]
     calls += [
         _whole(asking, one, pool.apart)
@@ -110,6 +113,18 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     little = _sets(asking, steps.ask_little, defined=False)
     calls += [_whole(asking, one, pools[0].agreed[:_LITTLE]) for one in little]
     return [*calls, _whole(asking, sets[0], pools[0].agreed[:0])]
+
+
+def _beyond(asking: _Asking, pools: Sequence[_Pool]) -> list[_Pool]:
+    """Return of each pool the largest number: some kernels treat elements apart by their places,
+    and what one of them does beyond the range shows wherever it is.
+    """
+    found = []
+    for codes in (pool.agreed for pool in pools):
+        x = decode(asking.data, codes)
+        place = int(np.argmax(np.where(x.kind == FINITE, _as_floats(x), -np.inf)))
+        found.append(_Pool(codes[place : place + 1], codes[:0]))
+    return found
 
 
 def _letters(layout: Layout) -> list[str]:
