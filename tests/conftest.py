@@ -32,10 +32,10 @@ def _own_environment() -> Iterator[None]:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two processes more than there are cores: tests wait for a third of their time, for
-    what they started, for a time-out or for a browser.
+    """Return one process more than there are cores: tests wait for a third of their time, for what
+    they started, for a time-out or for a browser.
     """
-    return (os.cpu_count() or 1) + 2
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)  # of the tests that are left

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def eventually(ask: Callable[[], T], seconds: float = 20.0) -> T:
+def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
     """Return what is asked for as soon as it is true, what there is by the end where not."""
     deadline = time.monotonic() + seconds
     while not (answer := ask()) and time.monotonic() < deadline:
