@@ -17,10 +17,11 @@ import numpy as np
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import to_answer, to_array
-from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
+from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
+from convcheck.backends.onnx.model import build_ranked, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.format import Bits
 from convcheck.rules.model import Case
 
 RUNTIME = "iree"
@@ -53,7 +54,7 @@ class Iree:
 
         self._config = iree.runtime.Config("local-sync")
         self._variant = variant
-        self._kept: tuple[Case, dict[tuple[int, ...], Module | Declined]] | None = None
+        self._made_by_ranks = MadeByRanks(self._made)
         self.name = _address(variant)
         releases = version("iree-base-compiler"), version("iree-base-runtime")
         self.version = f"iree compiler {releases[0]}, runtime {releases[1]}, {_SAYS[variant]}"
@@ -71,12 +72,8 @@ class Iree:
         return module_paths("iree")
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say, and texts, which IREE has not."""
-        if any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs)):
-            return Declined("iree has no texts", missing=True)
-        if ("input", "fed") in case.setting and self._variant == "const":
-            return Declined(f"{self.name} has constants as inputs")
-        return cannot_ask(case)
+        """Decline what no ONNX model can say, and texts."""
+        return cannot_import(case, self.name, constants=self._variant == "const")
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run the case's graph on the inputs, whose shapes may differ from call to call.
@@ -84,7 +81,7 @@ class Iree:
         A graph that is not imported or compiled is Declined, an exception of a run Refused.
         """
         constant = self._variant == "const" or ("input", "constant") in case.setting
-        module = self._made(case, inputs) if constant else self._module(case, inputs)
+        module = self._made(case, (), inputs) if constant else self._made_by_ranks.of(case, inputs)
         if isinstance(module, Declined):
             return module
         import iree.runtime as runtime
@@ -105,27 +102,17 @@ class Iree:
         arrays = [np.array(result.to_host()) for result in results]
         return to_answer(case, arrays, inputs, signless=True)
 
-    def _module(self, case: Case, inputs: Sequence[Bits]) -> Module | Declined:
-        """Find or make the module for the ranks of a call; those of the last case are kept."""
-        ranks = tuple(bits.ndim for bits in inputs)
-        if self._kept is None or self._kept[0] != case:
-            self._kept = (case, {})
-        known = self._kept[1]
-        if ranks not in known:
-            known[ranks] = self._made(case, inputs, ranks)
-        return known[ranks]
-
     def _made(
-        self, case: Case, inputs: Sequence[Bits], ranks: tuple[int, ...] | None = None
+        self, case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()
     ) -> Module | Declined:
-        """Compile a case, its inputs as constants where no ranks are given."""
+        """Compile a case for inputs of some ranks, or with constants."""
         import iree.runtime as runtime
         from iree.compiler.tools import CompilerToolError, compile_str
 
         target = "vmvx" if self._variant == "vmvx" else "llvm-cpu"
         arguments = [*_KEEPS_TYPES, *([] if target == "vmvx" else [_HOST])]
         try:
-            text = _imported(case, ranks or (), () if ranks is not None else inputs)
+            text = _imported(case, ranks, constants)
             code = compile_str(
                 text, target_backends=[target], input_type="onnx", extra_args=arguments
             )

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import to_answer, to_array
-from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
+from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
+from convcheck.backends.onnx.model import build_ranked, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.format import Bits
 from convcheck.rules.model import Case
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Tract:
         import tract  # noqa: F401 it may be missing
 
         self._constant = bool(variant)
-        self._kept: tuple[Case, dict[tuple[int, ...], Runnable | Declined]] | None = None
+        self._made_by_ranks = MadeByRanks(_made)
         self.name = f"{RUNTIME}:{variant}" if variant else RUNTIME
         self.version = f"tract {version('tract')}, CPU, {_SAYS[variant]}"
 
@@ -59,12 +60,8 @@ class Tract:
         return module_paths("tract")
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say, and texts, which its bindings have not."""
-        if any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs)):
-            return Declined("tract's bindings for Python have no texts", missing=True)
-        if ("input", "fed") in case.setting and self._constant:
-            return Declined(f"{self.name} has constants as inputs")
-        return cannot_ask(case)
+        """Decline what no ONNX model can say, and texts."""
+        return cannot_import(case, self.name, constants=self._constant)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run the case's graph on the inputs, whose shapes may differ from call to call.
@@ -75,7 +72,7 @@ class Tract:
         import tract
 
         constant = self._constant or ("input", "constant") in case.setting
-        model = _made(case, (), inputs) if constant else self._model(case, inputs)
+        model = _made(case, (), inputs) if constant else self._made_by_ranks.of(case, inputs)
         if isinstance(model, Declined):
             return model
         fed = []
@@ -94,18 +91,8 @@ class Tract:
             return Declined(_words(error), missing=True)
         return to_answer(case, results, inputs)
 
-    def _model(self, case: Case, inputs: Sequence[Bits]) -> Runnable | Declined:
-        """Find or make the model for the ranks of a call; those of the last case are kept."""
-        ranks = tuple(bits.ndim for bits in inputs)
-        if self._kept is None or self._kept[0] != case:
-            self._kept = (case, {})
-        known = self._kept[1]
-        if ranks not in known:
-            known[ranks] = _made(case, ranks, ())
-        return known[ranks]
 
-
-def _made(case: Case, ranks: Sequence[int], constants: Sequence[Bits]) -> Runnable | Declined:
+def _made(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> Runnable | Declined:
     """Load a case's model, for inputs of some ranks or with constants: from a file, as it wants."""
     import tract
 

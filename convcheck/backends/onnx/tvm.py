@@ -15,10 +15,11 @@ import numpy as np
 from convcheck.backends.binaries import module_paths
 from convcheck.backends.installed import release_of
 from convcheck.backends.onnx.arrays import plain_bits, to_answer, to_array
-from convcheck.backends.onnx.model import build_ranked, cannot_ask, is_of_onnx
+from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
+from convcheck.backends.onnx.model import build_ranked, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.format import Bits
 from convcheck.rules.model import Case
 
 RUNTIME = "tvm"
@@ -41,7 +42,7 @@ class Tvm:
         import tvm
 
         self._constant = bool(variant)
-        self._kept: tuple[Case, dict[tuple[int, ...], Function | Declined]] | None = None
+        self._made_by_ranks = MadeByRanks(_made)
         self.name = f"{RUNTIME}:{variant}" if variant else RUNTIME
         self.version = f"tvm {tvm.__version__}, llvm, {_SAYS[variant]}"
 
@@ -58,12 +59,8 @@ class Tvm:
         return module_paths("tvm")
 
     def support(self, case: Case) -> Declined | None:
-        """Decline what no ONNX model can say, and texts, which TVM has not."""
-        if any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs)):
-            return Declined("tvm has no texts", missing=True)
-        if ("input", "fed") in case.setting and self._constant:
-            return Declined(f"{self.name} has constants as inputs")
-        return cannot_ask(case)
+        """Decline what no ONNX model can say, and texts."""
+        return cannot_import(case, self.name, constants=self._constant)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Run the case's graph on the inputs, whose shapes may differ from call to call.
@@ -73,7 +70,7 @@ class Tvm:
         import tvm
 
         constant = self._constant or ("input", "constant") in case.setting
-        function = _made(case, (), inputs) if constant else self._function(case, inputs)
+        function = _made(case, (), inputs) if constant else self._made_by_ranks.of(case, inputs)
         if isinstance(function, Declined):
             return function
         fed = []
@@ -90,16 +87,6 @@ class Tvm:
         results = [made] if hasattr(made, "numpy") else list(made)
         return to_answer(case, [result.numpy() for result in results], inputs)
 
-    def _function(self, case: Case, inputs: Sequence[Bits]) -> Function | Declined:
-        """Find or make the function for the ranks of a call; those of the last case are kept."""
-        ranks = tuple(bits.ndim for bits in inputs)
-        if self._kept is None or self._kept[0] != case:
-            self._kept = (case, {})
-        known = self._kept[1]
-        if ranks not in known:
-            known[ranks] = _made(case, ranks, ())
-        return known[ranks]
-
 
 def _answers_plain(case: Case, function: Function, inputs: Sequence[Bits]) -> bool:
     """Return whether a function answers at all: on plain values of the shapes."""
@@ -114,7 +101,7 @@ def _answers_plain(case: Case, function: Function, inputs: Sequence[Bits]) -> bo
     return True
 
 
-def _made(case: Case, ranks: Sequence[int], constants: Sequence[Bits]) -> Function | Declined:
+def _made(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> Function | Declined:
     """Compile a case for inputs of some ranks, or with constants."""
     import tvm
     from tvm import relax
