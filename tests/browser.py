@@ -45,7 +45,7 @@ def opened(
     said: list[str] = []
     asked: list[str] = []
     own = browser.new_context(**context)
-    own.set_default_timeout(10_000)
+    own.set_default_timeout(60_000)
     try:
         page = own.new_page()
         page.on("console", lambda message: said.append(message.text))
@@ -62,3 +62,17 @@ def opened(
         assert others <= {f"{path.as_uri()}#{view}", path.as_uri()}
     finally:
         own.close()
+
+
+def reloaded(page: Page, script: str, value: str) -> None:
+    """Load a page anew until a script gives `value` there.
+
+    Another process of the browser keeps what a page stores, and a page that is loaded at once may
+    be handed what was kept before.
+    """
+    for _ in range(20):
+        page.reload()
+        page.wait_for_selector("html[data-ready]", state="attached")
+        if page.evaluate(script) == value:
+            return
+    pytest.fail(f"{script} is {page.evaluate(script)!r}, not {value!r}")

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 from places import ROOT, TESTS
 
+SEVERAL_PROCESSES = {"browser", "local"}  # fixtures: a browser, a cluster
+
 # Whatever process a test starts finds the planted backends, under both their names, and the helpers
 # that they share.
 _before = os.environ.get("PYTHONPATH")
@@ -40,11 +42,19 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)  # of the tests that are left
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with long tests: at the end, one process would wait for another.
+    """Run what needs a browser or a cluster once more where it fails, and begin with long tests.
+
+    A browser and a cluster are several processes each, which a busy machine can keep from being in
+    time for each other. A fault of this project fails both times.
+
+    At the end, one process would wait for another that has a long test.
 
     xdist gives each process a stretch of the list, and takes from the end of the longest one for
     a process that has nothing left. So each stretch begins with its share of the long tests.
     """
+    for item in items:
+        if SEVERAL_PROCESSES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     long = [item for item in items if item.get_closest_marker("long")]
     others = (item for item in list(items) if not item.get_closest_marker("long"))

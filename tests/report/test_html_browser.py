@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from browser import opened, started
+from browser import opened, reloaded, started
 from drawn import in_html
 from playwright.sync_api import Browser, Page, expect
 from report_runs import (
@@ -321,9 +321,7 @@ def test_dark_and_light(browser: Browser, pages: dict[str, Path]) -> None:
         assert page.evaluate(paper) == dark
         page.click("#theme")
         assert page.evaluate(paper) == light
-        page.reload()
-        page.wait_for_selector("html[data-ready]", state="attached")
-        assert page.evaluate(paper) == light
+        reloaded(page, paper, light)
         page.click("#theme")
         assert page.evaluate(paper) == dark
     with opened(browser, pages["failing"], color_scheme="light") as page:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import opened, started
+from browser import opened, reloaded, started
 from playwright.sync_api import Browser, expect
 from report_runs import HOSTILE
 
@@ -53,9 +53,7 @@ def test_colours_are_chosen_and_kept(browser: Browser, built_site: Path) -> None
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.click("#theme")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
-        page.reload()
-        page.wait_for_selector("html[data-ready]", state="attached")
-        assert page.inner_text("#theme") == "Light"
+        reloaded(page, "document.querySelector('#theme').innerText", "Light")
 
 
 def test_search_by_keys(browser: Browser, built_site: Path) -> None:
