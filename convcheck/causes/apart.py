@@ -1,7 +1,7 @@
 """Causes that fit -> a few inputs on which they differ, and some more, to be put to the backend.
 
-What the first do not tell apart, no input of the boundary tier tells apart, nor any code of a
-source of up to 16 bits.
+What the first do not tell apart, no input of the boundary tier tells apart, nor a code half-way
+between two of the edge tier, nor any code of a source of up to 16 bits.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import cast
 import numpy as np
 
 from convcheck.judge.matching import Mask, matching
-from convcheck.numerics.format import Bits, Codes, Numeric, Text
+from convcheck.numerics.format import Bits, Codes, Format, Numeric, Text
 from convcheck.rules.model import Case, Spec
+from convcheck.semantics.answers_at import deciding
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.program import Program
@@ -28,8 +29,8 @@ _CHUNK = 1 << 14  # inputs that are looked at together
 _KEPT = 8  # pairs of types of which these are kept
 _EACH = 3  # inputs that are asked for two causes
 _SPELLED = 1 << 10  # inputs that are looked at where each has to be spelled
-_LOOKED = 1 << 9  # inputs of which some are asked that no vector is
-_UNSEEN = 8  # of them that are asked: so many that are converted wrongly, so many that are not
+_LOOKED = 1 << 9  # inputs at boundaries, of which some are asked that no vector is
+_UNSEEN = 8  # asked of what one row decides: so many converted wrongly, so many that are not
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
@@ -52,18 +53,22 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
 
 def unseen_inputs(spec: Spec, case: Case, program: Program, seen: Bits) -> Bits:
     """Return a few inputs that are none of the `seen` ones, and of which a rule and a wrong
-    conversion both say what becomes: some that are converted wrongly, and some that are not.
+    conversion both say what becomes: of what each row of this decides some that are converted
+    wrongly, and some that are not.
     """
-    every = spread(np.concatenate([seen[:0], *_chunks(case)]), _LOOKED)
-    codes = every[~np.isin(every, seen)]
+    every = np.concatenate([seen[:0], *_chunks(case)])
+    some = np.unique(np.concatenate([spread(every, _LOOKED), _amid_of(case, seen)]))
+    codes = some[~np.isin(some, seen)]
     if not len(codes):
         return codes
-    given = readings_at(program, points_of(case, codes))[0]
+    points = points_of(case, codes)
+    given, row = readings_at(program, points)[0], deciding(program, points)
     due = evaluate(spec, case, codes).readings
     said = _decides(given) & np.logical_and.reduce([_decides(each) for each in due])
     wrong = np.logical_and.reduce([_differ(case, codes, given, each) for each in due])
-    parts = [spread(codes[said & wrong], _UNSEEN), spread(codes[said & ~wrong], _UNSEEN)]
-    return cast(Bits, np.concatenate(parts))
+    sorts = 2 * row[said] + wrong[said]
+    parts = [spread(codes[said][sorts == each], _UNSEEN) for each in np.unique(sorts)]
+    return cast(Bits, np.concatenate([codes[:0], *parts]))
 
 
 def _chunks(case: Case) -> Iterator[Bits]:
@@ -76,8 +81,17 @@ def _chunks(case: Case) -> Iterator[Bits]:
     elif isinstance(target, Text):
         every = spread(numeric_inputs(source, target, "boundary", 0)[0], _SPELLED)
     else:
-        every = _every(source, target)
+        every = np.concatenate([_every(source, target), _amid(source, target)])
     yield from (every[i : i + _CHUNK] for i in range(0, len(every), _CHUNK))
+
+
+def _amid_of(case: Case, none: Bits) -> Bits:
+    """Return the codes of a case half-way between two of the edge tier; on the way from or to a
+    text none.
+    """
+    source, target = case.inputs[0].format, case.outputs[0].format
+    of_texts = isinstance(source, Text) or isinstance(target, Text)
+    return none[:0] if case.outside or of_texts else _amid(source, target)
 
 
 def spread(bits: Bits, most: int) -> Bits:
@@ -93,6 +107,17 @@ def _every(source: Numeric, target: Numeric) -> Codes:
     if source.bits > _WHOLE:
         return numeric_inputs(source, target, "boundary", 0)[0]
     return np.arange(1 << source.bits, dtype=source.storage)
+
+
+@lru_cache(_KEPT)
+def _amid(source: Numeric, target: Format) -> Codes:
+    """Return, of a wide source, the codes half-way between neighbours of the edge tier: vectors are
+    at boundaries and next to them, and a cause may be wrong of what lies between.
+    """
+    if source.bits <= _WHOLE:
+        return np.zeros(0, source.storage)
+    codes = np.unique(numeric_inputs(source, target, "edge", 0)[0])
+    return np.setdiff1d(codes[:-1] + np.diff(codes) // codes.dtype.type(2), codes)
 
 
 def _decided(spec: Spec, case: Case, codes: Bits) -> Mask:

@@ -144,8 +144,7 @@ def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) 
     if left := _left(search, more, told.fits):
         return replace(told, fits=left)
     tried = search.tries.of(trial)
-    alone = told.fits and len(told.fits[0]) == 1
-    fits = _left(search, more, _together(trial, tried)) if alone else ()
+    fits = _together(trial, tried, more) if told.fits else ()
     return replace(told, fits=fits, near=_near(search, trial, tried, fits))
 
 
@@ -188,29 +187,32 @@ def _promising(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:
     return sorted(some, key=lambda each: -np.count_nonzero(each[1]))
 
 
-def _together(trial: Trial, tried: Sequence[Tried]) -> tuple[Names, ...]:
-    """Return the first few pairs of causes that give all answers together.
+def _together(trial: Trial, tried: Sequence[Tried], *more: Trial) -> tuple[Names, ...]:
+    """Return the first few pairs of causes that give all answers together, of all trials.
 
     First those are tried of which each gives what the other does not; then, since one may change
     what the other does, the most promising ones with every other. The plainer one comes first,
     unless they explain the answers only the other way round.
     """
     for most, partners in ((_PAIRED, _PAIRED), (CLOSEST, len(tried))):
-        found = dict.fromkeys(islice(_pairs(trial, tried, most, partners), _PAIRS))
+        found = dict.fromkeys(islice(_pairs((trial, *more), tried, most, partners), _PAIRS))
         if found:
             return tuple(found)
     return ()
 
 
-def _pairs(trial: Trial, tried: Sequence[Tried], most: int, partners: int) -> Iterator[Names]:
+def _pairs(
+    trials: Sequence[Trial], tried: Sequence[Tried], most: int, partners: int
+) -> Iterator[Names]:
     """Yield pairs that give all answers: each of the most promising causes with so many others."""
     place = {cause: n for n, (cause, _) in enumerate(tried)}
-    for first, given in _promising(trial, tried)[:most]:
+    for first, given in _promising(trials[0], tried)[:most]:
         rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
         for other, _ in rest[:partners]:
             if other is not first:
                 pair = sorted((first, other), key=place.__getitem__)
-                orders = (order for order in (pair, pair[::-1]) if _explained(trial, order))
+                both = (pair, pair[::-1])
+                orders = (order for order in both if all(_explained(t, order) for t in trials))
                 yield from (tuple(cause.name for cause in order) for order in islice(orders, 1))
 
 

@@ -167,7 +167,8 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     assert not np.isin(codes, vectors.inputs[0]).any()
     assert (np.abs(values) < 129).all()  # beyond them nothing is due
     differs = np.rint(values) != np.trunc(values)
-    assert 0 < np.count_nonzero(differs) < len(codes) <= 16
+    assert 0 < np.count_nonzero(differs) < len(codes) <= 128
+    assert (np.abs(values % 1 - 0.5) > 1e-3).any()  # some lie at no boundary
 
 
 def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
@@ -177,3 +178,17 @@ def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
     assert PAIR in alone
     assert PAIR in told(vectors, wrong, wrong)
     assert told(vectors, wrong, converting(vectors)) == ()
+
+
+def test_pairs_are_told_apart_between_boundaries() -> None:
+    """Of float64, vectors beyond the largest value lie next to it or next to the midpoint above it:
+    what compares x with it, and what compares the rounded x, both give them through float32.
+    """
+    vectors = vectors_of("openvino.Convert-1/float64-to-float8e5m2")
+    true = ("through-float32", "overflows-to-infinity")
+    false = ("through-float32", "compares-x-infinity")
+    wrong = converting(vectors, *true)
+    assert false in told(vectors, wrong, None)
+    found = told(vectors, wrong, wrong)
+    assert true in found
+    assert false not in found
