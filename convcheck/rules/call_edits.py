@@ -37,6 +37,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from convcheck.numerics.format import Float
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.body.formula import EXACT, OUTPUT, PRODUCT, RECURRENCE
 from convcheck.rules.body.matrix import RANKS
@@ -114,6 +115,8 @@ class LineEdit:
     otherwise: Expression | None
     #: What its result goes through.
     through: tuple[Hop, ...] = ()
+    #: The float types that the expressions convert to.
+    conversions: tuple[DType, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,13 +273,15 @@ def _hops(node: Node, types: Types) -> tuple[Hop, ...]:
 def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:
     node.only("be", "without", "through")
     hops = tuple(read_hop(entry, types) for entry in node.listed("through"))
+    floats = [name for name, dtype in types.types.items() if isinstance(dtype.format, Float)]
     be, without = (
-        parse_expression(part, names) if (part := node.get(key)) else None
+        parse_expression(part, names, floats) if (part := node.get(key)) else None
         for key in ("be", "without")
     )
     if be is None and without is None and not hops:
         raise node.error("nothing differs from the rules", "be: EXPRESSION, or through: TYPE")
-    return LineEdit(be, without, hops)
+    converted = {name for part in (be, without) if part for name in conversions_in(part)}
+    return LineEdit(be, without, hops, tuple(types.types[name] for name in sorted(converted)))
 
 
 def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None:

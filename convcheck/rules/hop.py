@@ -20,10 +20,11 @@ MAGNITUDE = "magnitude"  # goes on without its sign
 NEGATED = "negated"  # goes on with the other sign
 ALIGNED = "aligned"  # loses what is shifted out before it is rounded
 BYTES = "reversed-bytes"  # its code has the other byte order
-SCALE, MODULO, BITS, GUARD = "scale", "modulo", "bits", "guard"  # words with a number
+# words with a number
+SCALE, MODULO, BITS, GUARD, LEAST = "scale", "modulo", "bits", "guard", "least"
 TEXTS, CODE = "texts", "code"  # another text; a code of another type
 _BARE = (WHOLE, MAGNITUDE, NEGATED, ALIGNED, BYTES)
-_NUMBERED = (SCALE, MODULO, BITS, GUARD)
+_NUMBERED = (SCALE, MODULO, BITS, GUARD, LEAST)
 _OF_A_TYPE = ("type", "round", "beyond", "subnormals", "specials", "only")
 
 

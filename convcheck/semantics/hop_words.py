@@ -19,6 +19,7 @@ from convcheck.rules.hop import (
     BITS,
     BYTES,
     GUARD,
+    LEAST,
     MAGNITUDE,
     MODULO,
     NEGATED,
@@ -117,6 +118,20 @@ def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
     return points.with_numbers(cut)
 
 
+def _with_least(points: Points, hop: Hop) -> Points:
+    """Return numbers with +0 in the place of those below a power of two, and of -0."""
+    x = points.x
+    little = (x.kind == FINITE) & ((x.significand == 0) | (x.exponent < hop.number))
+    flushed = replace(
+        x,
+        sign=x.sign & ~little,
+        exponent=np.where(little, -FAR, x.exponent),
+        significand=np.where(little, np.uint64(0), x.significand),
+        sticky=None if x.sticky is None else x.sticky & ~little,
+    )
+    return points.with_numbers(flushed)
+
+
 def _reversed_bytes(points: Points, hop: Hop) -> Points:
     """Return codes of the source in the other byte order."""
     codes = cast(Codes, points.bits).byteswap()
@@ -149,6 +164,7 @@ BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
     MODULO: _shifted_modulo,
     BITS: _short,
     GUARD: _guarded,
+    LEAST: _with_least,
     TEXTS: _retold,
 }
 
@@ -191,5 +207,6 @@ KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     MODULO: _modulo_keeps,
     BITS: lambda hop, source, target: _significant(source) <= hop.number,
     GUARD: _guard_keeps,
+    LEAST: lambda hop, source, target: isinstance(source, Int | Bool) and hop.number <= 0,
     TEXTS: lambda hop, source, target: not isinstance(source, Text),
 }

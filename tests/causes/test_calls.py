@@ -60,6 +60,7 @@ SHOWING = {
             for types, shift in (("float32-float32-float32", "-shift"), ("float16-float16", ""))
             for to in ("f8e4m3", "f8e5m2")
         ),
+        "openvino.FakeConvert-13/bfloat16-bfloat16-bfloat16/scalar-shift/destination_type=f8e4m3",
         *(
             f"onnx.QuantizeLinear-{version}/{types}/{layout}"
             for version, types, layout in (
@@ -346,3 +347,16 @@ def test_what_is_known_of_another_version_is_found_again() -> None:
         found = diagnose_calls(tuple(CAUSES.values()), CATALOG, calls, answers, known)
         assert found == told(calls, answers)
         assert len(known) == searches
+
+
+def test_a_line_of_a_cause_rounds_a_part_of_it() -> None:
+    """OpenVINO 2026.4.1 on a CPU: 1 / 3 becomes 0x3eab in bfloat16, and all else is in float32."""
+    name = "bfloat16-bfloat16-bfloat16/per-tensor-shift/destination_type=f8e5m2"
+    case = find_case(CATALOG, f"openvino.FakeConvert-13/{name}", None, None, ())
+    words = [0xC6A0, 0xC696, 0xC269, 0xC1EB], [0x4040], [0x3E9A]  # data, scale, shift
+    call = tuple(np.array(tensor, np.uint16) for tensor in words)
+    cause = CAUSES["reciprocal-as-bfloat16-through-float16"]
+    [made, *_] = wrong_calls(CATALOG.specs[case.spec], case, [call])((cause,))
+    found = made.answer(0)
+    assert found is not None
+    assert found.outputs[0].codes.tolist() == [0xC696, 0xC696, 0xC255, 0xC200]

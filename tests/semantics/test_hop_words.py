@@ -48,6 +48,10 @@ BY_HAND = [
     ("aligned", "float32", "float16", 0x38800001, 0x38800001),  # 2^-14 and an ulp is normal
     ("{modulo: 32}", "float32", "float16", 0x28800000, 0x38800000),  # 2^-46 is 32 below 2^-14
     ("{modulo: 32}", "float32", "float16", 0x29000000, 0x29000000),  # 2^-45 is 31 below it
+    ("{least: -9}", "float32", "float8e4m3fn", 0xBAFFFFFF, 0x00000000),  # no sign is left
+    ("{least: -9}", "float32", "float8e4m3fn", 0xBB000000, 0xBB000000),  # 2^-9
+    ("{least: -9}", "float32", "float8e4m3fn", 0x80000000, 0x00000000),
+    ("{least: -9}", "float32", "float8e4m3fn", 0xFF800000, 0xFF800000),
     ("reversed-bytes", "float32", "float16", 0x0000803F, 0x3F800000),
     ("{type: float16, only: normal}", "float32", "float8e5m2", 0x3F801001, 0x3F802000),
     ("{type: float16, only: normal}", "float32", "float8e5m2", 0x38001001, 0x38001001),
@@ -96,6 +100,7 @@ def test_what_changes_nothing_is_known_beforehand() -> None:
         ("{modulo: 64}", "float16", "float8e5m2"),
         ("{guard: 3}", "float16", "float32"),
         ("{bits: 21}", "bfloat16", "float16"),
+        ("{least: 0}", "int8", "float16"),
         ("reversed-bytes", "uint8", "float16"),
         ("{texts: {a: b}}", "float32", "float16"),
     ):

@@ -95,6 +95,8 @@ class StepsLine:
     taken_as: DType | None = field(default=None, metadata=LATER)
     #: What its result goes through, by a cause alone.
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)
+    #: The types that its expression converts to, by a cause alone.
+    conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
 
     def for_output(self, output: DType, *, given: bool) -> StepsLine:
         """Return the line of a question: for one type of the output, and with the input that it

@@ -22,7 +22,7 @@ from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
-from convcheck.rules.expression import Expression, compute, names_in
+from convcheck.rules.expression import CONVERT, Expression, compute, names_in
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
@@ -360,7 +360,13 @@ class CompiledSteps:
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
         expression, kind = cast(Expression, line.be), self.arithmetic(reading)
-        operations: dict[str, Operation] = {**OPERATIONS, **_WHOLE, "number": run.number}
+        types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
+        operations: dict[str, Operation] = {
+            **OPERATIONS,
+            **_WHOLE,
+            "number": run.number,
+            CONVERT: lambda name, x: rounded(x, types[name]),
+        }
         if kind is None or line.exact:
             result = compute(expression, run.values, operations)
         else:

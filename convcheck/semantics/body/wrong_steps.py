@@ -421,6 +421,7 @@ def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
     return replace(
         line,
         through=found.through or line.through,
+        conversions=found.conversions or line.conversions,
         be=found.be if found.be and line.be else line.be,
         otherwise=found.otherwise if found.otherwise and line.otherwise else line.otherwise,
     )
