@@ -25,6 +25,7 @@
     matrix:
       ranks: swapped                   # as if the inputs had these ranks
       cells: [{of: [TYPES, TYPES], ranks: [scalar, dimensioned], gives: WORD}]
+      flushes: with-zeros              # in an output with a subnormal number, it and zeros are +0
 
 What an edit leaves out is as the spec has it; cells are of two types that differ. In integer types
 sums wrap round, and division drops the rest. `gives` is a type, a word for one (`first`, `wider`,
@@ -62,6 +63,7 @@ UNPAIRED = "unpaired"
 # elements of blocks in turns; no last part of a block; blocks of equal sizes
 MEETINGS = ("first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
             "even-blocks")  # fmt: skip
+WITH_ZEROS = "with-zeros"
 OPEN = "!"  # refused unless the attributes allow it
 
 
@@ -180,6 +182,8 @@ class MatrixEdit:
     ranks: str
     #: The first that has a pair rules it.
     cells: tuple[CellEdit, ...]
+    #: Whether an output that has a subnormal number has +0 in its place, and in that of zeros.
+    flushes: bool = False
 
 
 CallEdit = FormulaEdit | StepsEdit | MatrixEdit
@@ -290,12 +294,13 @@ def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None
 
 
 def _matrix(node: Node, types: Types) -> MatrixEdit:
-    node.only("ranks", "cells")
-    ranks, cells = node.get("ranks"), node.listed("cells")
-    if ranks is None and not cells:
+    node.only("ranks", "cells", "flushes")
+    ranks, cells, flushes = node.get("ranks"), node.listed("cells"), node.get("flushes")
+    if ranks is None and not cells and flushes is None:
         raise node.error("nothing differs from the rules", "ranks: swapped, or cells: […]")
     word = ranks.word(RANKS_AS, "word") if ranks else ""
-    return MatrixEdit(word, tuple(_cell(entry, types) for entry in cells))
+    flushed = flushes is not None and bool(flushes.word((WITH_ZEROS,), "word"))
+    return MatrixEdit(word, tuple(_cell(entry, types) for entry in cells), flushed)
 
 
 def _cell(node: Node, types: Types) -> CellEdit:

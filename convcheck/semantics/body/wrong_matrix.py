@@ -8,19 +8,20 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from typing import cast
 
 import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Int, Text
+from convcheck.numerics.format import Codes, Float, Int, Text
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import CellEdit, MatrixEdit
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.matrix import FoundCell, find
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected import EXACT, REFUSED
 from convcheck.semantics.expected_calls import (
     Call,
     CallReading,
@@ -56,15 +57,17 @@ class WrongMatrices:
             found = self._found(causes)
             sources = self.case.inputs
             applied = tuple(_applied(causes, source, found.target) for source in sources)
-            if found is self.right and not any(applied):
+            flushed = tuple(_flushes(causes, source, found.target) for source in sources)
+            if found is self.right and not any(applied) and not any(flushed):
                 return
             programs = _programs(self.spec, self.case, found, applied)
             said = tuple(each.meaning for each in programs)
-            if found is self.right and said == self._said:
+            if found is self.right and said == self._said and not any(flushed):
                 return
             for reading in found.answer.readings:
-                key = reading.refused or (found.target, said)
-                yield WrongCall(key, partial(self._answer, key, found.target, programs))
+                key = reading.refused or (found.target, said, flushed)
+                answer = partial(self._answer, key, found.target, programs, flushed)
+                yield WrongCall(key, answer)
 
     @cached_property
     def _said(self) -> tuple[Meaning, ...]:
@@ -94,14 +97,21 @@ class WrongMatrices:
         return self.right if _alike(self.right, found) else found
 
     def _answer(
-        self, key: Hashable, target: DType, programs: Sequence[Program], i: int
+        self,
+        key: Hashable,
+        target: DType,
+        programs: Sequence[Program],
+        flushed: Sequence[bool],
+        i: int,
     ) -> CallReading:
         """Return what a call gives; `key` is True where it is refused."""
         if key is True:
             return CallReading("", pattern=REFUSED)
         if (key, i) not in self._given:
-            outputs = (self._output(target, each, i, place) for place, each in enumerate(programs))
-            self._given[key, i] = CallReading("", tuple(outputs))
+            outputs = [self._output(target, each, i, place) for place, each in enumerate(programs)]
+            pairs = zip(outputs, flushed, strict=True)
+            given = tuple(_with_zeros(each) if some else each for each, some in pairs)
+            self._given[key, i] = CallReading("", given)
         return self._given[key, i]
 
     def _output(self, target: DType, program: Program, i: int, place: int) -> ExpectedOutput:
@@ -110,6 +120,26 @@ class WrongMatrices:
         became = readings_at(program, points)[0]
         shape = self.calls[i][place].shape
         return ExpectedOutput(target, shape, became.codes[part], became.patterns[part])
+
+
+def _flushes(causes: Sequence[Cause], source: DType, target: DType) -> bool:
+    """Return whether causes flush what comes of a type."""
+    some = (cause for cause in causes if isinstance(cause.call, MatrixEdit) and cause.call.flushes)
+    floats = isinstance(target.format, Float)
+    return floats and any(cause.converts(source, target) for cause in some)
+
+
+def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
+    """Return an output with +0 in the place of subnormal numbers and zeros, if it has any of the
+    former.
+    """
+    fmt = cast(Float, output.dtype.format)
+    magnitude = output.codes & output.codes.dtype.type(fmt.magnitude_mask)
+    little = (output.patterns == EXACT) & (magnitude >> fmt.mantissa == 0)
+    if not (little & (magnitude != 0)).any():
+        return output
+    codes = np.where(little, output.codes.dtype.type(0), output.codes)
+    return replace(output, codes=cast(Codes, codes))
 
 
 @lru_cache(_SHARED)
