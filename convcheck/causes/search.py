@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import FoundOfCalls, diagnose_calls
 from convcheck.causes.trial import Key, Trial, Tried, Tries
-from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, Answers, CallAnswers
+from convcheck.judge.answers import (
+    ANSWERED,
+    CRASHED,
+    NOT_ASKED,
+    REFUSED,
+    Answers,
+    CallAnswers,
+    Elsewhere,
+)
+from convcheck.judge.matching import matching
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.format import Bits
@@ -88,7 +97,7 @@ def diagnose(
         calls = cast(CallAnswers, answers)
         return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls)
     spec = search.catalog.specs[vectors.case.spec]
-    trial = _trial(search, spec, vectors, cast(Answers, answers))
+    trial = _trial(search, spec, *with_elsewhere(vectors, cast(Answers, answers)))
     if trial is None:
         return None
     key = search.tries.key(trial)
@@ -104,6 +113,7 @@ def fits_of(
     readings under which it does; None where no cause is tried.
     """
     found = diagnose(search, vectors, answers, ask)
+    vectors, answers = with_elsewhere(vectors, answers)
     index = judged_ones(vectors, answers)
     if found is None or index is None:
         return None
@@ -157,6 +167,30 @@ def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> 
         return None
     trial = search.tries.trial(spec, vectors, answers, index)
     return None if trial.right.all() else trial
+
+
+def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers]:
+    """Return vectors and answers with those of other placements behind them, as far as these are
+    right: two answers are right of a NaN, and a cause has to give both.
+    """
+    kept = [other for other in answers.elsewhere if _is_right(vectors, other)]
+    if not kept:
+        return vectors, answers
+    index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
+    taken = tuple(bits[index] for bits in vectors.inputs)
+    got = np.concatenate([answers.got, *(other.got for other in kept)])
+    left = tuple(other for other in answers.elsewhere if other not in kept)
+    state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
+    more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
+    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more
+
+
+def _is_right(vectors: VectorSet, other: Elsewhere) -> bool:
+    """Return whether another placement answered something else that is right, under one reading."""
+    case, bits = vectors.case, vectors.inputs[0][other.index]
+    ends = case.outputs[0].format, case.inputs[0].format
+    due = vectors.expected.take(other.index).readings
+    return any(bool(matching(each, other.got, *ends, bits).all()) for each in due)
 
 
 def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:

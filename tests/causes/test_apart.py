@@ -17,7 +17,7 @@ from places import ROOT
 from convcheck.causes.apart import telling_inputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
@@ -192,3 +192,26 @@ def test_pairs_are_told_apart_between_boundaries() -> None:
     found = told(vectors, wrong, wrong)
     assert true in found
     assert false not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "elsewhere", "explained"),
+    [
+        ("ties-away", {0x7FC00000: 0x7E01}, True),  # another NaN
+        ("ties-away", {0x7FC00000: 0x7C00}, False),  # infinity
+        ("ties-away", {0x3F800000: 0x3C01}, False),
+        ("nan-is-+inf", {0x7FC00000: 0x7E01}, False),  # no conversion gives both
+    ],
+)
+def test_another_placement_may_give_another_nan(
+    name: str, elsewhere: dict[int, int], explained: bool
+) -> None:
+    vectors = vectors_of("onnx.Cast-21/float32-to-float16")
+    bits = cast(Codes, vectors.inputs[0])
+    index = np.flatnonzero(np.isin(bits, list(elsewhere)))
+    assert len(index) == len(elsewhere)
+    other = Elsewhere("alone", index, np.array(list(elsewhere.values()), np.uint16))
+    state = np.full(len(bits), ANSWERED, np.uint8)
+    answers = Answers(converting(vectors, name)(bits), state, {}, elsewhere=(other,))
+    found = diagnose(Search(tuple(CAUSES.values()), CATALOG), vectors, answers)
+    assert (found is not None and (name,) in found.fits) == explained
