@@ -33,7 +33,8 @@ _LANE = (1 << 64) - 1
 _LANES = 2
 _BITS = 12
 _BLOCK = 1 << _BITS
-_FEW = 1 << 13  # pairs that are hashed at a time: arrays stay in the cache, and in the heap
+_FEW = 1 << 12  # pairs for which sums by place are not worth their weights
+_PIECE = 1 << 15  # pairs that are added at a time: arrays stay in the cache, and in the heap
 _WORD = 4  # bytes
 _WORD_MASK = 0xFFFFFFFF
 _TOGETHER = 1 << 12  # blocks whose weights are made at once, and kept while they are needed
@@ -49,18 +50,54 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
     if inputs.dtype.hasobject or got.dtype.hasobject:
         texts = zip(cast(Texts, inputs), cast(Texts, got), strict=True)
         return added(digest_of_words(tuple(map(str, pair))) for pair in texts)
-    pieces = (slice(at, at + _FEW) for at in range(0, len(inputs), _FEW))
-    return added(_of_few(cast(Codes, inputs[piece]), cast(Codes, got[piece])) for piece in pieces)
+    codes, answers = cast(Codes, inputs), cast(Codes, got)
+    if len(codes) <= _FEW:
+        return _of_few(codes, answers)
+    pairs = Pairs(answers.dtype.itemsize)
+    pairs.add(codes, answers)
+    return pairs.digest()
+
+
+class Pairs:
+    """Pairs of codes and answers of one item size, of which the digest is wanted in the end.
+
+    Of all pairs whose codes have one place i, the weights m(b) are summed, and m(b) * a_k; only the
+    sums are multiplied by the weights of the place.
+    """
+
+    def __init__(self, itemsize: int) -> None:
+        self._itemsize = itemsize
+        self._sums = np.zeros((1 + max(itemsize // _WORD, 1), _BLOCK), np.uint64)
+
+    def add(self, inputs: Codes, got: Codes) -> None:
+        """Add inputs, of shape (n,), with the answers to them."""
+        for at in range(0, len(inputs), _PIECE):
+            self._add(inputs[at : at + _PIECE], got[at : at + _PIECE])
+
+    def _add(self, inputs: Codes, got: Codes) -> None:
+        codes, first = inputs.astype(np.uint64, copy=False), self._sums[0]
+        place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
+        block = _block_weight(codes >> np.uint64(_BITS))
+        np.add.at(first, place, block)
+        for sums, word in zip(self._sums[1:], _words_of(got), strict=True):
+            word *= block
+            np.add.at(sums, place, word)
+
+    def digest(self) -> int:
+        """Return the digest of all that were added."""
+        weights = _weights(self._itemsize)
+        every = (weights.place, *weights.word)
+        return added(
+            _joined([np.dot(sums, each[lane]) for lane in range(_LANES)])
+            for sums, each in zip(self._sums, every, strict=True)
+        )
 
 
 def _of_few(inputs: Codes, got: Codes) -> int:
-    """Return the digest of so few codes with their answers that the arrays stay in the cache."""
-    codes, answers = inputs.astype(np.uint64, copy=False), got.astype(np.uint64)
+    """Return the digest of so few codes with their answers, which are multiplied one by one."""
+    codes, words = inputs.astype(np.uint64, copy=False), _words_of(got)
     place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
     block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
-    words = [answers]
-    if len(weights.word) > 1:
-        words = [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
     lanes = []
     for lane in range(_LANES):
         sums = weights.place[lane].take(place)
@@ -188,7 +225,7 @@ def _running(weights: _Lanes) -> _Lanes:
 
 
 def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return m(b) of each block: odd, so that no bit of a sum is lost."""
+    """Put m(b) in the place of each block: odd, so that no bit of a sum is lost."""
     weights = _mix(blocks)
     weights |= np.uint64(1)
     return weights
@@ -209,8 +246,8 @@ def _weights_of(number: int) -> NDArray[np.uint64]:
 
 
 def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return splitmix64's number for each state (Steele, Lea and Flood, 2014)."""
-    z = z + np.uint64(0x9E3779B97F4A7C15)
+    """Put splitmix64's number in the place of each state (Steele, Lea and Flood, 2014)."""
+    z += np.uint64(0x9E3779B97F4A7C15)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
         z ^= high
@@ -218,6 +255,14 @@ def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
         np.right_shift(z, np.uint64(shift), out=high)
     z ^= high
     return z
+
+
+def _words_of(got: Codes) -> list[NDArray[np.uint64]]:
+    """Return the words of each answer, the low one first."""
+    answers = got.astype(np.uint64)
+    if got.dtype.itemsize <= _WORD:
+        return [answers]
+    return [answers & np.uint64(_WORD_MASK), answers >> np.uint64(32)]
 
 
 def _words(got: Codes) -> NDArray[np.uint32]:

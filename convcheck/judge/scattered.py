@@ -1,7 +1,7 @@
 """Judge the answers to chunk after chunk of scattered codes against a chart.
 
-Answers that are what is due are counted, a sort of slot at a time; all others are tallied as
-elements.
+Answers that are what is due, or free, are counted and put to their digest, a sort of slot at a
+time; all others are tallied as elements.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.digest import digest_of_pairs
+from convcheck.judge.digest import Pairs
 from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.matching import matching
-from convcheck.judge.result import Example, entry_word
+from convcheck.judge.result import Example
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, merge, named
 from convcheck.numerics.format import Codes, Numeric
 from convcheck.numerics.order import lowest, position_of
@@ -29,6 +29,7 @@ from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 
 _BLOCK = 1 << 15  # elements that are judged at a time: what the work needs stays in the cache
+_ENOUGH, _WAITING = 1 << 12, 32  # answers that are put to a digest at a time; fewer, so many times
 _MANY = 1 << 16  # wrong answers that are judged at a time: some of each kind
 Mask = NDArray[np.bool_]
 _Asked = tuple[Codes, Slots, Codes]  # codes, their slots, the answers
@@ -42,6 +43,8 @@ class _Sort:
 
     row: int
     patterns: tuple[int, ...]
+    #: Whether what is due is the same code under each reading.
+    agreed: bool
 
     @property
     def is_counted(self) -> bool:
@@ -51,17 +54,27 @@ class _Sort:
     @property
     def is_even(self) -> bool:
         """Whether no right answer is farther off than another, so that the first one tells all."""
+        if len(self.patterns) > 1 and set(self.patterns) == {EXACT} and not self.agreed:
+            return False  # there is none
         return self.is_counted or set(self.patterns) <= {EXACT, UNDEFINED}
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no answer is wrong."""
+        return set(self.patterns) == {UNDEFINED}
 
 
 @dataclass(frozen=True)
 class _Sorts:
-    """The sorts of a chart's slots; the first `counted` are those of which the code that is due is
-    right, and is counted.
+    """The sorts of a chart's slots: first those of which the code that is due is right under every
+    reading, last those of which every code is.
     """
 
     sorts: tuple[_Sort, ...]
-    counted: int
+    #: How many are of the first kind.
+    told: int
+    #: The first one of the last kind.
+    free: int
     #: The number of each slot's sort.
     numbers: NDArray[np.uint8]
 
@@ -90,6 +103,53 @@ def _taken(asked: _Asked, index: Slots) -> _Asked:
     return codes.take(index), slots.take(index), got.take(index)
 
 
+class _AsDue:
+    """Answers of one sort that are right, or free: how many, their digest, the lowest code."""
+
+    def __init__(self, source: Numeric, itemsize: int) -> None:
+        self.source, self.count = source, 0
+        self.pairs = Pairs(itemsize)
+        self.waiting: list[tuple[Codes, Codes]] = []
+        self.lowest: tuple[int, int, int] | None = None  # its position, the code, the answer
+
+    def add(self, codes: Codes, got: Codes) -> None:
+        """Add codes, one at the least, with their answers; few wait for more."""
+        if len(codes) >= _ENOUGH:
+            self._sum(codes, got)
+            return
+        self.waiting.append((codes, got))
+        if len(self.waiting) >= _WAITING:
+            self._sum_waiting()
+
+    def _sum_waiting(self) -> None:
+        if self.waiting:
+            codes, got = map(np.concatenate, zip(*self.waiting, strict=True))
+            self.waiting = []
+            self._sum(codes, got)
+
+    def _sum(self, codes: Codes, got: Codes) -> None:
+        self.pairs.add(codes, got)
+        self.count += len(codes)
+        least = lowest(self.source, codes)
+        code = int(codes[least])
+        here = position_of(self.source, code), code, int(got[least])
+        self.lowest = min(self.lowest or here, here)
+
+    def tally(self, sort: _Sort, program: Program) -> Tally:
+        """Return what was found, if anything was."""
+        self._sum_waiting()
+        if self.lowest is None:
+            return Tally({}, {})
+        entries, (at, code, got), digest = {}, self.lowest, self.pairs.digest()
+        for reading, pattern in enumerate(sort.patterns):
+            free = pattern == UNDEFINED
+            due = f"<{PATTERNS[UNDEFINED]}>" if free else got
+            first = PlacedExample(at, 0.0, Example((code,), due, got))
+            key = Key(sort.row, reading, "undefined" if free else RIGHT)
+            entries[key] = TallyEntry(self.count, digest, first=first, extreme=first)
+        return Tally({sort.row: self.count}, entries, decisions=named(program.decisions, entries))
+
+
 class Comparing:
     """What was found of the chunks so far."""
 
@@ -98,11 +158,12 @@ class Comparing:
         self.source = cast(Numeric, case.inputs[0].format)
         self.due = np.asarray(chart.expected.readings[0].codes)
         self.sorts = _sorts_of(chart)
-        self.right = np.zeros(len(self.sorts.sorts), np.int64)  # elements of each sort
+        sorts = self.sorts.sorts
+        self.right = np.zeros(len(sorts), np.int64)  # elements of each sort that are but counted
+        self.as_due = [_AsDue(self.source, self.due.itemsize) for _ in sorts]
         self.found: list[Tally] = []
-        # of each sort, what is looked at closer, and what of that is judged one by one
-        self.noted = [_Pile() for _ in self.sorts.sorts]
-        self.left = [_Pile() for _ in self.sorts.sorts]
+        self.noted = _Pile()  # what is looked at closer
+        self.left = _Pile()  # what of that is judged one by one
 
     def chunk(self, codes: Codes, got: Codes) -> None:
         """Judge the answers to codes, all of them codes of the destination."""
@@ -111,37 +172,50 @@ class Comparing:
             self._block(codes[part], got[part])
 
     def _block(self, codes: Codes, got: Codes) -> None:
-        block = codes, self.chart.slots(codes), got
-        sorts, counted = self.sorts.numbers.take(block[1]), self.sorts.counted
-        for number in range(counted, len(self.right)):  # more is noted of them than their number
-            self._note(number, block, np.flatnonzero(sorts == np.uint8(number)))
-        if not counted:
-            return
-        wrong = self.due.take(block[1]) != got
-        wrong &= sorts < np.uint8(counted)
-        for number in range(counted):  # there are few: quicker than bincount
-            self.right[number] += np.count_nonzero(sorts == np.uint8(number))
-        index = np.flatnonzero(wrong)
-        of = sorts.take(index)
-        for number in np.flatnonzero(np.bincount(of)).tolist():
-            here = index.take(np.flatnonzero(of == np.uint8(number)))
-            self.right[number] -= len(here)
-            self._note(number, block, here)
+        slots = self.chart.slots(codes)
+        numbers = self.sorts.numbers.take(slots)
+        closer = self._closer(slots, numbers, got)
+        index = np.flatnonzero(closer)
+        self._note(codes.take(index), slots.take(index), got.take(index))
+        numbers[index] = len(self.right)
+        for number, sort in enumerate(self.sorts.sorts):
+            if self.sorts.told <= number < self.sorts.free:
+                continue
+            here = numbers == np.uint8(number)
+            if sort.is_counted:  # there are few: quicker than bincount
+                self.right[number] += np.count_nonzero(here)
+            else:
+                self._add(number, codes, got, np.flatnonzero(here))
 
-    def _note(self, number: int, block: _Asked, index: Slots) -> None:
-        """Keep answers of a sort to be looked at closer."""
-        if not len(index):
-            return
-        self.noted[number].add(_taken(block, index))
-        if self.noted[number].size >= _BLOCK:
-            self._settle(number)
+    def _closer(self, slots: Slots, numbers: NDArray[np.uint8], got: Codes) -> Mask:
+        """Return which answers are looked at closer: they are not free, and not what is due."""
+        closer: Mask = self.due.take(slots) != got
+        closer |= numbers >= np.uint8(self.sorts.told)
+        closer &= numbers < np.uint8(self.sorts.free)
+        return closer
+
+    def _note(self, *asked: *_Asked) -> None:
+        """Keep answers to be looked at closer."""
+        self.noted.add(asked)
+        if self.noted.size >= _BLOCK:
+            self._settle()
+
+    def _add(self, number: int, codes: Codes, got: Codes, index: Slots) -> None:
+        """Note answers of one sort that are right, or free."""
+        if self.sorts.sorts[number].is_counted:
+            self.right[number] += len(index)
+        elif len(index):
+            self.as_due[number].add(codes.take(index), got.take(index))
 
     def tally(self) -> Tally:
         """Put together what was found in the chunks, and what is right."""
-        for number in range(len(self.right)):
-            self._settle(number)
-            self._otherwise(number)
-        return merge([self._counted(), *self.found])
+        self._settle()
+        self._otherwise()
+        as_due = (
+            found.tally(sort, self.program)
+            for sort, found in zip(self.sorts.sorts, self.as_due, strict=True)
+        )
+        return merge([self._counted(), *as_due, *self.found])
 
     def _counted(self) -> Tally:
         asked: dict[int, int] = {}
@@ -151,56 +225,37 @@ class Comparing:
         entries = {Key(row, 0, RIGHT): TallyEntry(count) for row, count in asked.items()}
         return Tally(asked, entries, decisions=named(self.program.decisions, entries))
 
-    def _settle(self, number: int) -> None:
-        """Look closer at what was noted of a sort."""
-        if not self.noted[number].size:
+    def _settle(self) -> None:
+        """Look closer at what was noted."""
+        if not self.noted.size:
             return
-        noted = self.noted[number].all()
-        _, slots, got = noted
-        right = self._right(self.sorts.sorts[number], slots, got)
-        if not right.all():
-            self.left[number].add(_taken(noted, np.flatnonzero(~right)))
-            noted = _taken(noted, np.flatnonzero(right))
-        if len(noted[0]):
-            self._as_due(number, noted[0], noted[2])
-        if self.left[number].size >= _MANY:
-            self._otherwise(number)
+        noted = self.noted.all()
+        codes, slots, got = noted
+        numbers = self.sorts.numbers.take(slots)
+        right = self._right(slots, numbers, got)
+        numbers[~right] = len(self.right)
+        for number in np.flatnonzero(np.bincount(numbers)[: len(self.right)]).tolist():
+            self._add(number, codes, got, np.flatnonzero(numbers == np.uint8(number)))
+        self.left.add(_taken(noted, np.flatnonzero(~right)))
+        if self.left.size >= _MANY:
+            self._otherwise()
 
-    def _right(self, sort: _Sort, slots: Slots, got: Codes) -> Mask:
+    def _right(self, slots: Slots, numbers: NDArray[np.uint8], got: Codes) -> Mask:
         """Return which answers are right, or free, under every reading of their sort."""
-        right = np.full(len(got), sort.row >= 0 and sort.is_even)
-        for pattern, reading in zip(sort.patterns, self.chart.expected.readings, strict=False):
-            if pattern != UNDEFINED and right.any():
-                codes, patterns = reading.codes.take(slots), np.full(len(got), pattern, np.uint8)
-                due, target = Reading(codes, patterns), self.case.outputs[0].format
+        even = np.array([sort.row >= 0 and sort.is_even for sort in self.sorts.sorts])
+        right: Mask = even.take(numbers)
+        for reading in self.chart.expected.readings:
+            if right.any():
+                due = Reading(reading.codes.take(slots), reading.patterns.take(slots))
                 # of numbers, it does not matter what they come from
-                right &= matching(due, got, target, self.source, got)
+                right &= matching(due, got, self.case.outputs[0].format, self.source, got)
         return right
 
-    def _as_due(self, number: int, codes: Codes, got: Codes) -> None:
-        """Note answers of one sort that are right, or free."""
-        sort = self.sorts.sorts[number]
-        if sort.is_counted:
-            self.right[number] += len(got)
+    def _otherwise(self) -> None:
+        """Judge answers one by one."""
+        if not self.left.size:
             return
-        least, digest = lowest(self.source, codes), digest_of_pairs(codes, got)
-        at = position_of(self.source, int(codes[least]))
-        entries = {}
-        for reading, pattern in enumerate(sort.patterns):
-            free = pattern == UNDEFINED
-            due = f"<{PATTERNS[UNDEFINED]}>" if free else entry_word(got[least])
-            example = Example((entry_word(codes[least]),), due, entry_word(got[least]))
-            first = PlacedExample(at, 0.0, example)
-            key = Key(sort.row, reading, "undefined" if free else RIGHT)
-            entries[key] = TallyEntry(len(got), digest, first=first, extreme=first)
-        decisions = named(self.program.decisions, entries)
-        self.found.append(Tally({sort.row: len(got)}, entries, decisions=decisions))
-
-    def _otherwise(self, number: int) -> None:
-        """Judge answers of a sort one by one."""
-        if not self.left[number].size:
-            return
-        codes, slots, got = self.left[number].all()
+        codes, slots, got = self.left.all()
         expected = self.chart.expected.take(slots)
         unknown = np.flatnonzero(expected.rows < 0)
         if len(unknown):
@@ -212,22 +267,32 @@ class Comparing:
 
 @lru_cache(maxsize=4)
 def _sorts_of(chart: Chart) -> _Sorts:
-    """Sort a chart's slots, those first of which the code that is due is counted."""
+    """Sort a chart's slots."""
     expected, under = chart.expected, chart.expected.readings[0]
-    names = expected.rows.astype(np.int64)
+    agreed = np.ones(len(expected), bool)
+    for reading in expected.readings:
+        agreed &= np.asarray(reading.codes == under.codes, bool)
+    names = expected.rows.astype(np.int64) * 2 + agreed
     for reading in expected.readings:
         names = names * len(PATTERNS) + reading.patterns
     _, firsts, groups = np.unique(names, return_index=True, return_inverse=True)
-    sorts = [_sort_of(chart, int(first)) for first in firsts]
+    sorts = [_sort_of(chart, int(first), bool(agreed[first])) for first in firsts]
     strange = ~matching(under, under.codes, chart.target, chart.source, under.codes)
     told = np.bincount(groups[strange], minlength=len(sorts)) == 0
-    told &= [sort.row >= 0 and sort.is_counted for sort in sorts]
-    order = np.argsort(~told, kind="stable")
+    told &= [sort.row >= 0 and _is_told(sort) for sort in sorts]
+    kinds = np.where(told, 0, [2 if sort.is_free else 1 for sort in sorts])
+    order = np.argsort(kinds, kind="stable")
     numbers = np.argsort(order).astype(np.uint8)[groups]
-    return _Sorts(tuple(sorts[i] for i in order), int(told.sum()), numbers)
+    free = int((kinds < 2).sum())
+    return _Sorts(tuple(sorts[i] for i in order), int(told.sum()), free, numbers)
 
 
-def _sort_of(chart: Chart, slot: int) -> _Sort:
+def _is_told(sort: _Sort) -> bool:
+    """Return whether one code, if it is that which is due, is right under every reading."""
+    return sort.is_counted or (sort.agreed and set(sort.patterns) == {EXACT})
+
+
+def _sort_of(chart: Chart, slot: int, agreed: bool) -> _Sort:
     expected, row = chart.expected, int(chart.expected.rows[slot])
     readings = expected.readings[: len(expected.decisions[row].readings) if row >= 0 else 0]
-    return _Sort(row, tuple(int(reading.patterns[slot]) for reading in readings))
+    return _Sort(row, tuple(int(reading.patterns[slot]) for reading in readings), agreed)

@@ -19,7 +19,8 @@ one power of two for all tiles of a binade, and codes on both sides of every pow
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,44 @@ class Chart:
         """
         codes = codes.astype(np.uint64, copy=False)
         number = _binade(self.source, codes).view(np.intp)
+        found = self._of_float if isinstance(self.source, Float) else self._of_integer
+        slots, rest = found(codes, number)
+        if self.near is None:
+            slots += rest != 0
+            return slots
+        near = self.near.take(number)
+        part = (rest != 0).view(np.uint8)
+        part += rest > near
+        part += rest >= np.negative(near, out=near)
+        slots += part
+        return slots
+
+    def _of_float(self, codes: U64, number: Slots) -> tuple[Slots, U64]:
+        """Return the first slot of each code's tile, and the code's place in the tile, times the
+        power of two that makes 2^64 of all codes of it.
+        """
+        slots = self._tiles.take(number)
+        shift = (slots & 63).view(np.uint64)
+        tile = (codes >> shift).view(np.intp)
+        rest = np.left_shift(codes, np.subtract(np.uint64(64), shift, out=shift), out=shift)
+        tile <<= _EVEN if self.near is None else _NEAR
+        slots >>= 6
+        slots += tile
+        return slots, rest
+
+    @cached_property
+    def _tiles(self) -> Slots:
+        """Of each binade of a float, how many bits of a code are its place in a tile, and, six bits
+        up, what is added to the others, which are the numbers of binade and tile.
+        """
+        depth = (self.binades & _FIELD).view(np.intp)
+        first = (self.binades >> _FIRST).view(np.intp)
+        number = np.arange(len(depth)) << depth
+        apart = first - (number << (_EVEN if self.near is None else _NEAR))
+        return (apart << 6) | (cast(Float, self.source).mantissa - depth)
+
+    def _of_integer(self, codes: U64, number: Slots) -> tuple[Slots, U64]:
+        """Return the same, of an integer, of which the bits above a binade's own say nothing."""
         slots = self.binades.take(number)
         depth = slots & _FIELD
         above = slots >> _ABOVE
@@ -76,13 +115,7 @@ class Chart:
         own <<= np.uint64(_EVEN if self.near is None else _NEAR)
         slots >>= _FIRST
         slots += own
-        part = (rest != 0).view(np.uint8)
-        if self.near is not None:
-            near = self.near.take(number)
-            part += rest > near
-            part += rest >= np.negative(near, out=near)
-        slots += part
-        return slots.view(np.intp)
+        return slots.view(np.intp), rest
 
     def in_order(self) -> tuple[U64, Slots] | None:
         """Return all slots of a float source in the order of the codes: the first code of each, and

@@ -90,13 +90,16 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
     while at < len(codes):
         begin = (first + at) % len(rows.masks)
         end = min(begin + min(_BLOCK, len(codes) - at), len(rows.masks))
-        words = _words(key, first + at, end - begin)
+        here = codes[at : at + end - begin]
+        words = here if here.dtype == np.uint64 else np.empty(len(here), np.uint64)
+        _put_words(words, key, first + at)
         words &= rows.masks[begin:end]
         words += rows.starts[begin:end]
         if source.bits < 8 * words.itemsize:  # a sum below zero is the code of a negative number
             words &= np.uint64((1 << source.bits) - 1)
-        codes[at : at + end - begin] = words
-        at += end - begin
+        if words is not here:
+            here[:] = words
+        at += len(here)
 
 
 # Random words that depend on nothing but a key and an index -----------------------------------
@@ -107,18 +110,15 @@ def _key(source: Numeric, target: Format, seed: int) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 
-def _words(key: int, index: int, n: int) -> U64:
-    """The outputs from `index` on of splitmix64 (Steele, Lea and Flood, 2014)."""
-    z = _states()[:n] + np.uint64((key + _GOLDEN * (index + 1)) & _WORD)
+def _put_words(z: U64, key: int, index: int) -> None:
+    """Put the outputs from `index` on of splitmix64 (Steele, Lea and Flood, 2014) into z."""
+    np.add(_states()[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
     high = z >> np.uint64(30)
+    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
+        z ^= high
+        z *= np.uint64(factor)
+        np.right_shift(z, np.uint64(shift), out=high)
     z ^= high
-    z *= np.uint64(0xBF58476D1CE4E5B9)
-    np.right_shift(z, np.uint64(27), out=high)
-    z ^= high
-    z *= np.uint64(0x94D049BB133111EB)
-    np.right_shift(z, np.uint64(31), out=high)
-    z ^= high
-    return z
 
 
 @cache
