@@ -53,12 +53,12 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
     codes, answers = cast(Codes, inputs), cast(Codes, got)
     if len(codes) <= _FEW:
         return _of_few(codes, answers)
-    pairs = Pairs(answers.dtype.itemsize)
-    pairs.add(codes, answers)
-    return pairs.digest()
+    sums = PairSums(answers.dtype.itemsize)
+    sums.add(codes, answers)
+    return sums.digest()
 
 
-class Pairs:
+class PairSums:
     """Pairs of codes and answers of one item size, of which the digest is wanted in the end.
 
     Of all pairs whose codes have one place i, the weights m(b) are summed, and m(b) * a_k; only the

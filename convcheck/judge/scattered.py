@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.digest import Pairs
+from convcheck.judge.digest import PairSums
 from convcheck.judge.elements import tally_of_elements
 from convcheck.judge.matching import matching
 from convcheck.judge.result import Example
@@ -108,7 +108,7 @@ class _AsDue:
 
     def __init__(self, source: Numeric, itemsize: int) -> None:
         self.source, self.count = source, 0
-        self.pairs = Pairs(itemsize)
+        self.sums = PairSums(itemsize)
         self.waiting: list[tuple[Codes, Codes]] = []
         self.lowest: tuple[int, int, int] | None = None  # its position, the code, the answer
 
@@ -128,7 +128,7 @@ class _AsDue:
             self._sum(codes, got)
 
     def _sum(self, codes: Codes, got: Codes) -> None:
-        self.pairs.add(codes, got)
+        self.sums.add(codes, got)
         self.count += len(codes)
         least = lowest(self.source, codes)
         code = int(codes[least])
@@ -140,7 +140,7 @@ class _AsDue:
         self._sum_waiting()
         if self.lowest is None:
             return Tally({}, {})
-        entries, (at, code, got), digest = {}, self.lowest, self.pairs.digest()
+        entries, (at, code, got), digest = {}, self.lowest, self.sums.digest()
         for reading, pattern in enumerate(sort.patterns):
             free = pattern == UNDEFINED
             due = f"<{PATTERNS[UNDEFINED]}>" if free else got

@@ -21,8 +21,8 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
     """Return the positions of codes, shape (n,)."""
     wide = codes.astype(np.uint64)
     if isinstance(fmt, Float) and fmt.signed:
-        flips: U64 = np.negative(wide >> np.uint64(fmt.bits - 1))  # all bits of what is negative
-        flips &= np.uint64(fmt.magnitude_mask)
+        flips: U64 = wide >> np.uint64(fmt.bits - 1)
+        flips *= np.uint64(fmt.magnitude_mask)  # of what is negative
         flips |= np.uint64(fmt.sign_bit)
         flips ^= wide
         return flips

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convcheck.judge.digest import (
+    PairSums,
     added,
     digest_of_consecutive,
     digest_of_constant,
@@ -92,6 +93,17 @@ def test_one_answer_to_all_is_summed_by_blocks(
     one = int(got[0]) if count else 0
     constant = digest_of_constant(first, count, one, got.dtype.itemsize)
     assert constant == digest_of_pairs(codes_from(first, count), got)
+
+
+@pytest.mark.parametrize("storage", STORAGE)
+def test_many_scattered_codes_are_summed_by_place(storage: type) -> None:
+    """More than are added at a time, in two parts, against the few that are multiplied at a time."""
+    codes, got = random(np.uint64, 70_001), random(storage, 70_001, seed=1)
+    sums = PairSums(got.dtype.itemsize)
+    for part in (slice(0, 40_000), slice(40_000, None)):
+        sums.add(codes[part], got[part])
+    few = (digest_of_pairs(codes[i : i + 4000], got[i : i + 4000]) for i in range(0, 70_001, 4000))
+    assert sums.digest() == added(few) == digest_of_pairs(codes, got)
 
 
 def test_constant_answers_to_many_codes_add_up() -> None:
