@@ -97,7 +97,7 @@ def test_one_answer_to_all_is_summed_by_blocks(
 
 @pytest.mark.parametrize("storage", STORAGE)
 def test_many_scattered_codes_are_summed_by_place(storage: type) -> None:
-    """More than are added at a time, in two parts, against the few that are multiplied at a time."""
+    """More than are added at a time, in two parts, against few at a time."""
     codes, got = random(np.uint64, 70_001), random(storage, 70_001, seed=1)
     sums = PairSums(got.dtype.itemsize)
     for part in (slice(0, 40_000), slice(40_000, None)):
