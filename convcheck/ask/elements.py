@@ -42,6 +42,7 @@ from convcheck.judge.answers import (
 )
 from convcheck.judge.form import form_complaint, loose_form, strangers
 from convcheck.numerics.format import Bits, Codes, Text
+from convcheck.rules.fixed import fixed_tensors
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -102,6 +103,8 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
     if isinstance(vectors, CallSet):
         return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
     tensors = [tensor[index.reshape(-1)].reshape(index.shape) for tensor in vectors.inputs]
+    if vectors.case.fixed:
+        return [*tensors, *fixed_tensors(vectors.case)]
     others = vectors.case.inputs[len(tensors) :]
     return [*tensors, *(companion(dtype, index, len(vectors)) for dtype in others)]
 

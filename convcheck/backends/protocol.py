@@ -59,6 +59,7 @@ import numpy as np
 from convcheck.backends.binaries import module_paths
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.numerics.format import Bits, Codes
+from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, Spec
 from convcheck.wording import meant
 
@@ -208,20 +209,23 @@ Bound = Callable[[], Answer | None]
 def bound(backend: Backend, case: Case, codes: Codes, out: Codes) -> Bound:
     """Return a function that converts the codes in one buffer into another, again and again.
 
-    The case has one input, and `out` has the shape of `codes` and the output's storage type. The
-    function returns None if a well-formed answer is in `out`, and any other answer as it is. A
-    backend may have `bind(case, codes, out)`, which returns such a function, or None if it has
-    none for the case or the buffers. In that case, and without `bind`, `answer` is called each
-    time.
+    The case has one input that is not fixed, and `out` has the shape of `codes` and the output's
+    storage type. The function returns None if a well-formed answer is in `out`, and any other
+    answer as it is. A backend may have `bind(case, codes, out)`, which returns such a function, or
+    None if it has none for the case or the buffers. In that case, without `bind`, and where inputs
+    are fixed, `answer` is called each time.
     """
-    bind = getattr(backend, "bind", None)
+    bind = None if case.fixed else getattr(backend, "bind", None)
     made = cast(Bound | None, bind(case, codes, out)) if callable(bind) else None
-    return partial(_answered_into, backend, case, codes, out) if made is None else made
+    inputs = [codes, *fixed_tensors(case)]
+    return partial(_answered_into, backend, case.call, inputs, out) if made is None else made
 
 
-def _answered_into(backend: Backend, case: Case, codes: Codes, out: Codes) -> Answer | None:
+def _answered_into(
+    backend: Backend, case: Case, inputs: Sequence[Bits], out: Codes
+) -> Answer | None:
     """Copy an answer that is fine at first sight; what else comes back is for others to judge."""
-    answer = backend.answer(case, [codes])
+    answer = backend.answer(case, inputs)
     if answer is None:  # which here would say that it is in `out`
         raise TypeError("answer() returned None")
     if not isinstance(answer, Outputs) or answer.types != (case.outputs[0].name,):

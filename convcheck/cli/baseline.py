@@ -144,7 +144,7 @@ def _result(
     from convcheck.cli.turns import selected
 
     assert backend is not None  # noqa: S101
-    cases = selected(loaded, selection, [backend])
+    cases = selected(loaded, selection, [backend], options.tier)
     return ask_run(backend, cases, corpus_of_run(loaded, options, cases), options)
 
 

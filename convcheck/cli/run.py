@@ -142,7 +142,7 @@ def _asked_of(
     if chains:
         graphs, of_chains = chains_of_run(loaded, selection, backends, options)
         return _applying(claims, graphs), of_chains, len(graphs)
-    found = selected(loaded, selection, backends)
+    found = selected(loaded, selection, backends, options.tier)
     cases = _applying(claims, found)
     return cases, corpus_of_run(loaded, options, cases), len(found)
 
@@ -231,18 +231,17 @@ def _journal(
 def _dry_run(cases: Sequence[Case], corpus: Corpus, part: tuple[int, int] | None) -> int:
     from convcheck.plan.units import units
 
-    counts: dict[str, list[int]] = {}
-    whole: dict[str, bool] = {}  # a question is a call, not a value
+    # a question is a call, or a value
+    counts: dict[tuple[str, bool], list[int]] = {}
     plan, _ = shared(units(cases, corpus.spans), part)
     for case, number in _asked(plan, corpus):
-        counts.setdefault(case.spec, []).append(number)
-        whole[case.spec] = case.whole_calls
-    width = max(map(len, [*counts, "would ask"]))
-    for spec, asked in counts.items():
+        counts.setdefault((case.spec, case.whole_calls), []).append(number)
+    width = max(map(len, [*(spec for spec, _ in counts), "would ask"]))
+    for (spec, whole), asked in counts.items():
         cases_of = plural(len(asked), "case")
-        values = plural(sum(asked), "call" if whole[spec] else "value")
+        values = plural(sum(asked), "call" if whole else "value")
         say(f"{spec:<{width}}  {cases_of:>12}  {values:>17}")
-    sums = {w: sum(sum(c) for spec, c in counts.items() if whole[spec] == w) for w in (False, True)}
+    sums = {w: sum(sum(c) for (_, whole), c in counts.items() if whole == w) for w in (False, True)}
     parts = ((sums[False], "value"), (sums[True], "call"))
     total = " and ".join(plural(number, what) for number, what in parts if number)
     say(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
+    from convcheck.vectors.model import Tier
 
 T = TypeVar("T")
 
@@ -66,9 +67,11 @@ def _check(address: str) -> None:
         open_backend(address)  # says what names there are
 
 
-def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> list[Case]:
-    """Select cases; without a choice of specs, of those that any of the backends has to do with,
-    unless the choice of cases is among the others.
+def selected(
+    loaded: Catalog, selection: Selection, backends: Sequence[str], tier: Tier = "edge"
+) -> list[Case]:
+    """Select cases of a tier; without a choice of specs, of those that any of the backends has to
+    do with, unless the choice of cases is among the others.
     """
     from dataclasses import replace
 
@@ -76,9 +79,9 @@ def selected(loaded: Catalog, selection: Selection, backends: Sequence[str]) -> 
     from convcheck.plan.select import select
 
     if selection.specs:
-        return select(loaded, selection)
+        return select(loaded, selection, tier)
     own = tuple(s.id for s in loaded.specs.values() if any(takes(b, s) for b in backends))
     if own:
         with contextlib.suppress(UsageError):
-            return select(loaded, replace(selection, specs=own))
-    return select(loaded, selection)
+            return select(loaded, replace(selection, specs=own), tier)
+    return select(loaded, selection, tier)

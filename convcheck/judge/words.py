@@ -103,7 +103,7 @@ def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
     """Return the arguments of `convcheck explain` for an example, quoted for a shell."""
     words = explain_values(case, example)
     dashes = ["--"] if any(word.startswith("-") for word in words) else []
-    return [*dashes, shlex.quote(case.id), *map(shell_word, words)]
+    return [*dashes, shlex.quote(case.call.id), *map(shell_word, words)]
 
 
 def explain_values(case: Case, example: Example | CallExample) -> list[str]:
@@ -112,7 +112,8 @@ def explain_values(case: Case, example: Example | CallExample) -> list[str]:
 
     # of an input that only gives a type there is no word, and of a call there may be none
     given = example.arguments if isinstance(example, CallExample) else example.inputs
-    return [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
+    words = [code_text(t.format, w) for t, w in zip(case.inputs, given, strict=False)]
+    return [*words, *(word for _, word in case.fixed)]
 
 
 def shell_word(text: str) -> str:

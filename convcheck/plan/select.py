@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from convcheck.errors import UsageError
 from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, Spec, Value
 from convcheck.rules.source import read_all
+from convcheck.vectors.model import Tier
 from convcheck.wording import meant
 
 
-def select(catalog: Catalog, selection: Selection) -> list[Case]:
-    """Return the selected cases in order. Raises UsageError for a pattern that matches nothing."""
-    found = [case for spec in select_specs(catalog, selection.specs) for case in cases(spec)]
+def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[Case]:
+    """Return the selected cases in order; in the exhaustive tier also whole calls as conversions of
+    their first input. Raises UsageError for a pattern that matches nothing.
+    """
+    every = cases_of_tier if tier == "exhaustive" else cases
+    found = [case for spec in select_specs(catalog, selection.specs) for case in every(spec)]
     return select_of(catalog, found, selection)
+
+
+def cases_of_tier(spec: Spec) -> Iterator[Case]:
+    """Yield the cases of a spec in the exhaustive tier."""
+    from convcheck.vectors.body.scaled import fixed_cases
+
+    for case in cases(spec):
+        yield case
+        yield from fixed_cases(spec, case)
 
 
 def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
@@ -28,7 +41,7 @@ def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
     tests += [("--to", w, _has_target(names)) for w, names in targets.items()]
-    tests += [("--where", w, _has_value(catalog, w)) for w in selection.where]
+    tests += [("--where", w, _has_value(catalog, found, w)) for w in selection.where]
     tests += [("--case", w, _is_like(w)) for w in selection.globs]
     for option, word, test in tests:
         if not any(map(test, found)):
@@ -82,14 +95,20 @@ def _is_like(pattern: str) -> Callable[[Case], bool]:
     return lambda case: fnmatchcase(case.id, pattern) or fnmatchcase(case.name, pattern)
 
 
-def _has_value(catalog: Catalog, word: str) -> Callable[[Case], bool]:
+def _has_value(catalog: Catalog, found: Sequence[Case], word: str) -> Callable[[Case], bool]:
     name, equals, value = word.partition("=")
-    known = sorted({a.name for s in catalog.specs.values() for a in s.attributes if not a.carries})
+    own = {a.name for s in catalog.specs.values() for a in s.attributes if not a.carries}
+    known = sorted(own.union(name for case in found for name, _ in case.fixed))
     if name not in known:
         raise UsageError(f"--where {word}: unknown attribute {name!r}", hint=meant(name, known))
     if not equals:
         raise UsageError(f"--where {word}: it has no value", hint=f"write --where {name}=VALUE")
-    return lambda case: str(case.attribute(name)) == value
+    return lambda case: str(_values(case).get(name)) == value
+
+
+def _values(case: Case) -> dict[str, Value]:
+    """Return the values of a case's attributes and of its inputs that are fixed."""
+    return {**dict(case.attributes), **dict(case.fixed)}
 
 
 def _where(case: Case, where: Sequence[str]) -> bool:
@@ -98,7 +117,7 @@ def _where(case: Case, where: Sequence[str]) -> bool:
     for word in where:
         name, _, value = word.partition("=")
         wanted.setdefault(name, set()).add(value)
-    return all(str(case.attribute(name)) in values for name, values in wanted.items())
+    return all(str(_values(case).get(name)) in values for name, values in wanted.items())
 
 
 def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]) -> UsageError:
@@ -107,5 +126,6 @@ def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]
     hint = f"see `convcheck list cases`{example}"
     if option == "--where":
         name, _, value = word.partition("=")
-        hint = meant(value, (str(v) for case in found for n, v in case.attributes if n == name))
+        known = (_values(case) for case in found)
+        hint = meant(value, (str(values[name]) for values in known if name in values))
     return UsageError(f"{option} {word} matches no case of {specs}", hint=hint)

@@ -212,7 +212,7 @@ class _Watched:
     def support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
         with self:
-            each = case.hops if case.hops and not self._takes_graphs else (case,)
+            each = case.hops if case.hops and not self._takes_graphs else (case.call,)
             found = next(filter(None, map(self._backend.support, each)), None)
         return checked_support(found)
 
@@ -221,12 +221,12 @@ class _Watched:
             if case.hops and not self._takes_graphs:
                 answer = in_sequence(self._backend, case, inputs)
             else:
-                answer = self._backend.answer(case, inputs)
+                answer = self._backend.answer(case.call, inputs)
         self._look()
         return checked_answer(answer, case)
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
-        found = answers_of(self._backend, case, questions)
+        found = answers_of(self._backend, case.call, questions)
         while True:
             with self:
                 answer = next(found, _END)
@@ -341,8 +341,10 @@ class _Worker:
         if job.case.hops:
             return self.chained(job, vectors)
         thorough = partial(self.is_latest, job, vectors)
-        suspected = self.siblings.refused(vectors)
-        answers = ask(self.backend, vectors, self.begin, job.skip, job.avoid, thorough, suspected)
+        suspected, avoid = self.siblings.refused(vectors), job.avoid
+        if job.case.fixed:  # which has one shape; its other layouts are asked as whole calls
+            avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
+        answers = ask(self.backend, vectors, self.begin, job.skip, avoid, thorough, suspected)
         self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
         self.siblings.add(vectors, answers)
         if job.before is not None:
@@ -422,7 +424,7 @@ class _Worker:
         self, tally: Tally, vectors: Vectors, answers: Answers | CallAnswers, job: Job
     ) -> Tally:
         """Return the tally of a case with what explains it, if it fails and stays so."""
-        if not (self.causes and self.catalog and tally.whole and tally.failing):
+        if not (self.causes_of(job.case) and self.catalog and tally.whole and tally.failing):
             return tally
         if self.siblings.doubt is not None and job.before is None:
             return tally
@@ -434,6 +436,12 @@ class _Worker:
         except Exception as error:  # costs the case its causes, not its verdict
             found = CaseDiagnosis(0, 0, fault=in_a_line(error))
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
+
+    def causes_of(self, case: Case) -> bool:
+        """Return whether causes are tried on a case. Of one whose inputs are fixed they are told of
+        its whole calls.
+        """
+        return bool(self.causes) and not case.fixed
 
     def diagnosis(
         self, search: Search, vectors: Vectors, answers: Answers | CallAnswers, job: Job
@@ -464,7 +472,7 @@ class _Worker:
         all answers to them; without where nothing is wrong with them, or no cause is tried.
         """
         found, fault = None, ""
-        if self.causes and self.catalog and tally.failing:
+        if self.causes_of(job.case) and self.catalog and tally.failing:
             from convcheck.causes.search import fits_of
 
             search = self.searching(self.catalog)
@@ -481,7 +489,7 @@ class _Worker:
         """Return the causes to be held against a span: what gives all answers to the vectors of its
         case. These are asked here if this process was not asked them last.
         """
-        if not (self.causes and self.catalog) or TELLING in job.avoid.placements:
+        if not (self.causes_of(job.case) and self.catalog) or TELLING in job.avoid.placements:
             return None
         if self.fits[0] != job.case.id:
             vectors = cast(VectorSet, self.corpus.vectors(job.case))

@@ -61,6 +61,11 @@ def _listed(spec: Spec, name: str) -> Case:
     """Return the case of an id; what is left out of it is as in the first case with the rest."""
     parts = name.split("/")
     known = list(cases(spec))
+    inputs = tuple(f"{name}=" for name, _ in spec.inputs[1:])
+    if fixed := [part.partition("=")[2] for part in parts if part.startswith(inputs)]:
+        call = "/".join(part for part in parts if not part.startswith(inputs))
+        hint = f"convcheck explain {call} X {' '.join(fixed)}"
+        raise UsageError(f"{name} is a part of the exhaustive tier", hint=hint)
     found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
     if found is None or found.id.split("/")[1] != parts[1]:
         hint = meant(name, (c.id for c in known), f"`convcheck list cases {spec.id}`")

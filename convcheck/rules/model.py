@@ -354,6 +354,9 @@ class Case:
     hops: tuple[Case, ...] = ()
     #: How that graph is built, and options of the backend: input=constant, middle=hidden.
     setting: tuple[tuple[str, str], ...] = ()
+    #: Of a whole call that is asked as a conversion of its first input: the others by name, and
+    #: their one element as it is written.
+    fixed: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def name(self) -> str:
@@ -370,18 +373,24 @@ class Case:
         types += "".join(f"-to-{hop.outputs[0].name}" for hop in self.hops[:-1])
         if self.outputs and not bound:
             types += f"-to-{self.outputs[0].name}"
-        attributes = (f"{k}={v}" for k, v in (*self.attributes, *self.setting))
+        values = (*self.attributes, *self.fixed, *self.setting)
+        attributes = (f"{k}={v}" for k, v in values)
         return "/".join([types, *filter(None, [self.layout]), *attributes])
 
     @property
     def sources(self) -> tuple[DType, ...]:
         """The types of the inputs whose values count: one may be there for its type alone."""
-        return self.inputs[:1] if self.bound and not self.whole_calls else self.inputs
+        return self.inputs[:1] if self.bound and not self.ranks else self.inputs
 
     @property
     def whole_calls(self) -> bool:
         """Whether the question is a whole call, not one element: then the ranks are stated."""
-        return bool(self.ranks)
+        return bool(self.ranks) and not self.fixed
+
+    @cached_property
+    def call(self) -> Case:
+        """The case as a backend is asked it: with values for the inputs that are fixed here."""
+        return replace(self, fixed=()) if self.fixed else self
 
     @cached_property
     def id(self) -> str:

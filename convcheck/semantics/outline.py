@@ -96,6 +96,8 @@ def outline(
 
     The stretches stand in the order of the codes, and leave none out.
     """
+    if program.computed:
+        return program.computed.outline(first, count)
     natures = natures_of(program)
     if not natures <= SHOWN:
         return [Literal(first, first + count)]

@@ -10,10 +10,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.format import Float, Format, Text
+from convcheck.numerics.format import Codes, Float, Format, Text
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.hop import Hop, Through
 from convcheck.rules.model import (
@@ -36,7 +37,7 @@ from convcheck.rules.outside import uncovered_by
 from convcheck.rules.rule import ELSE, OTHER, PAIR
 from convcheck.semantics.alike import Meaning, alike_of, meaning_of
 from convcheck.semantics.answers_at import differs_through
-from convcheck.semantics.expected import EXACT, Decision, decision_of
+from convcheck.semantics.expected import EXACT, Decision, Expected, decision_of
 from convcheck.semantics.row_words import row_in_words
 from convcheck.semantics.vocabulary import (
     AS,
@@ -61,6 +62,9 @@ from convcheck.semantics.vocabulary import (
     saying,
 )
 from convcheck.wording import meant
+
+if TYPE_CHECKING:
+    from convcheck.semantics.outline import Stretch
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,18 @@ class CompiledRow:
         return 1 if more or first.program is None else first.program.rows
 
 
+class Computed(Protocol):
+    """What computes expectations otherwise than by rows."""
+
+    def expect(self, codes: Codes) -> Expected:
+        """Return what is expected of codes of shape (n,)."""
+        ...
+
+    def outline(self, first: int, count: int) -> list[Stretch]:
+        """Return what is expected of so many codes of one sign from `first` on."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Entries in order, the last one `else`; decisions of all rows, handed-on ones flattened.
@@ -116,6 +132,8 @@ class Program:
     decisions: tuple[Decision, ...]
     #: The largest number of readings of any row.
     readings: int
+    #: What computes the expectations where no rows do: then there are no entries.
+    computed: Computed | None = None
 
     @cached_property
     def rows(self) -> int:
@@ -174,6 +192,10 @@ def compile_case(spec: Spec, case: Case) -> Program:
     """Return the program of a case. Raises SpecError with the place of an unknown word, an outcome
     that the destination cannot hold, or a point that no rule decides.
     """
+    if case.fixed:
+        from convcheck.semantics.body.fixed_steps import compile_fixed  # which imports this
+
+        return compile_fixed(spec, case)
     attributes = tuple((name, str(value)) for name, value in case.attributes)
     if entry := uncovered_by(spec, case):
         return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)

@@ -9,6 +9,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.body import calls_of
+from convcheck.vectors.body.scaled import fixed_inputs
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.inputs import few_inputs, numeric_inputs
@@ -22,8 +23,14 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
     """Return a case's vectors. A source too wide to be asked whole gets the boundary tier instead
     of the exhaustive one, and its coverage says so.
     """
-    bits, coverage = inputs_of(case, tier, seed)
+    bits, coverage = _inputs(spec, case, tier, seed)
     return VectorSet(case, (bits,), evaluate(spec, case, bits), coverage, form_decision(spec))
+
+
+def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Coverage]:
+    if case.fixed:
+        return fixed_inputs(spec, case, tier, seed)
+    return inputs_of(case, tier, seed)
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
@@ -38,15 +45,15 @@ def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:
 
 def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
     """Return a case's vectors: elements, or whole calls."""
-    make = call_set if spec.body.whole_calls else vector_set
+    make = call_set if case.whole_calls else vector_set
     return make(spec, case, tier, seed)
 
 
 def count_vectors(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
     """Return the number of a case's vectors, without evaluating what is expected of them."""
-    if spec.body.whole_calls:
+    if case.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])
-    return len(inputs_of(case, tier, seed)[0])
+    return len(_inputs(spec, case, tier, seed)[0])
 
 
 def vector_sets(spec: Spec, tier: Tier, seed: int = 0) -> Iterator[Vectors]:

@@ -188,7 +188,9 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
     """
     named = head.id.split("/")
     op, version = op_and_version(head.spec)
-    attributes, setting = tuple(head.attributes.items()), tuple(head.setting.items())
+    attributes = tuple(head.attributes.items())
+    setting, fixed = tuple(head.setting.items()), tuple(head.fixed.items())
+    values = len(attributes) + len(setting) + len(fixed)
     number = next(iter(version_key(version)), 0)
     inputs, middles, outputs = (
         tuple(_type(name, types) for name in names)
@@ -202,11 +204,12 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
         inputs,
         outputs,
         attributes,
-        layout="/".join(named[2 : len(named) - len(attributes) - len(setting)]),
+        layout="/".join(named[2 : len(named) - values]),
         ranks=head.ranks or (),
         bound="-to-" not in "".join(named[1:2]),
         hops=tuple(Case(head.spec, op, number, (a,), (b,), ()) for a, b in ends),
         setting=setting,
+        fixed=fixed,
     )
     if case.id != head.id or not case.inputs:
         raise ValueError(f"the case {head.id} is not what it says")

@@ -136,10 +136,11 @@ def case_head(case: Case) -> form.CaseHeadJson:
         spec=case.spec,
         inputs=tuple(t.name for t in case.inputs),
         outputs=tuple(t.name for t in case.outputs),
-        ranks=case.ranks if case.whole_calls else None,
+        ranks=case.ranks or None,
         attributes=dict(case.attributes),
         middles=tuple(hop.outputs[0].name for hop in case.hops[:-1]),
         setting=dict(case.setting),
+        fixed=dict(case.fixed),
     )
 
 

@@ -324,6 +324,9 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     middles: tuple[str, ...] = ()
     #: How the graph of a chain is built, and options of the backend; absent for none.
     setting: dict[str, str] = field(default_factory=dict)
+    #: Of a whole call that is asked as a conversion of its first input, the values of the others,
+    #: as they are written; absent for none.
+    fixed: dict[str, str] = field(default_factory=dict)
 
 
 class CaseJson(CaseHeadJson, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ from convcheck.semantics.vocabulary import Points
 from convcheck.wording import meant
 
 Mask = NDArray[np.bool_]
+Rows = NDArray[np.int16]
 Operation = Callable[..., Numbers]
 OPERATIONS: Mapping[str, Operation] = {
     "add": arithmetic.add,
@@ -197,8 +198,16 @@ class CompiledSteps:
 
     def answers(self, inputs: Sequence[Bits]) -> list[ExpectedOutput]:
         """Return what each reading expects of a call."""
-        due, _ = self._due([inputs])
-        return [ExpectedOutput(self.output, inputs[0].shape, *one) for one in due]
+        return self.followed(inputs)[0]
+
+    def followed(self, inputs: Sequence[Bits]) -> tuple[list[ExpectedOutput], list[Rows]]:
+        """Return what each reading expects of a call; and of those that round differently, the rows
+        by which the last line converts each element, () where it converts nothing.
+        """
+        due, runs = self._due([inputs])
+        last = self.lines[-1].name
+        rows = [run.decided[last] for run in runs if last in run.decided]
+        return [ExpectedOutput(self.output, inputs[0].shape, *one) for one in due], rows
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
@@ -394,7 +403,9 @@ class CompiledSteps:
         source = self.taken_as(line, reading).format
         target = target_of(line, self.case).format
         program, bits = self.program(line, reading), self.reached(line, reading, run)
-        run.convert(line, target, run_conversion(program, source, target, bits).readings[0])
+        found = run_conversion(program, source, target, bits)
+        run.decided[line.name] = found.rows
+        run.convert(line, target, found.readings[0])
 
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
         """Return the type from which a line converts: what is exact has to say one."""
@@ -428,6 +439,8 @@ class Run:
     inexact: Mask
     #: What conversions gave, by the names of their lines.
     converted: dict[str, Reading] = field(default_factory=dict)
+    #: By which rows these did, likewise.
+    decided: dict[str, Rows] = field(default_factory=dict)
 
     @staticmethod
     def of(inputs: Mapping[str, Numbers]) -> Run:
@@ -437,7 +450,8 @@ class Run:
 
     def copy(self) -> Run:
         """Return the same, to which more lines may be added."""
-        return replace(self, values=dict(self.values), converted=dict(self.converted))
+        converted, decided = dict(self.converted), dict(self.decided)
+        return replace(self, values=dict(self.values), converted=converted, decided=decided)
 
     def convert(self, line: StepsLine, target: Format, answer: Reading) -> None:
         """Take what a conversion gives."""

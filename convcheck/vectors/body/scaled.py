@@ -9,8 +9,8 @@ in the simplest layouts; other layouts are asked few values, a set of the other 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -28,6 +28,7 @@ from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
 from convcheck.semantics.alike import Meaning
+from convcheck.semantics.body.fixed_steps import can_fix
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
@@ -37,8 +38,9 @@ from convcheck.vectors.model import Coverage, Tier
 
 Mask = NDArray[np.bool_]
 Set = Mapping[str, int]  # input after the first -> a code of its type
-_SOME = {"edge": 3, "boundary": 1 << 12}  # boundaries of each set that are chosen at random
-_CODES = {"edge": 20, "boundary": 1 << 12}  # codes of a set, where nothing is converted
+# boundaries of each set that are chosen at random; codes of one, where nothing is converted
+_SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
+_CODES: Mapping[Tier, int] = {"edge": 20, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _SHARP = 4  # values closest to a boundary, on each side of it
 _ENDS = 3  # values on which readings differ, closest to a boundary and farthest from it
 _COARSE = 6  # bits of mantissa that the type of a division has at least
@@ -91,6 +93,35 @@ def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
     return _chosen(asking, spec.body_as(Steps)), "edge" if tier == "edge" else "sampled"
 
 
+def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
+    """Yield a case of whole calls as conversions of its first input: under each set of values of
+    the others that the spec names; nothing of a case that is none under any.
+    """
+    if not can_fix(spec, case):
+        return
+    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
+    asking = _Asking(compiled.meaning, "edge", 0, compiled, layout)
+    if compiled.outside:
+        return
+    for words in _words(asking, spec.body_as(Steps).ask):
+        yield replace(case, fixed=words)
+
+
+def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
+    """Return the codes worth asking of a conversion of a first input, in the order of values; all
+    of a narrow one in the exhaustive tier.
+    """
+    compiled, layout = compile_steps(spec, case.call), layout_of(spec, case)
+    asking = _Asking(compiled.meaning, tier, seed, compiled, layout)
+    if tier == "exhaustive":
+        every = np.arange(1 << asking.data.bits).astype(asking.data.storage)
+        return in_order(asking.data, every), "exhaustive"
+    one = tuple((name, code_of(asking.format_of(name), word)[0]) for name, word in case.fixed)
+    pool = _pool(asking, one)
+    codes = np.unique(np.concatenate([pool.agreed, pool.apart]))
+    return in_order(asking.data, codes), "edge" if tier == "edge" else "sampled"
+
+
 def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     sets = _sets(asking, steps.ask)
     if asking.compiled.outside:
@@ -136,19 +167,27 @@ def _sets(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> l
     """Return the distinct sets of codes of the other inputs that are in the question, and that
     their types hold; where `defined`, those under which something is.
     """
-    found: list[Set] = []
+    return [_codes_of(asking, words) for words in _words(asking, asked, defined=defined)]
+
+
+def _words(asking: _Asking, asked: Sequence[Words], *, defined: bool = True) -> list[Words]:
+    """Return these sets in words, in the order of the inputs."""
+    found: dict[tuple[int, ...], Words] = {}
     for words in asked:
+        given = dict(words)
+        kept = tuple((name, given[name]) for name in asking.compiled.names[1:] if name in given)
         try:
-            one = {
-                name: code_of(asking.format_of(name), word)[0]
-                for name, word in words
-                if name in asking.compiled.names[1:]
-            }
+            one = _codes_of(asking, kept)
         except OutsideFormatError:
             continue
-        if one not in found and not (defined and _is_open(asking, one)):
-            found.append(one)
-    return found
+        if not (defined and _is_open(asking, one)):
+            found.setdefault(tuple(one.values()), kept)
+    return list(found.values())
+
+
+def _codes_of(asking: _Asking, words: Words) -> Set:
+    """Return the codes of a set. Raises OutsideFormatError for what a type does not hold."""
+    return {name: code_of(asking.format_of(name), word)[0] for name, word in words}
 
 
 def _is_open(asking: _Asking, one: Set) -> bool:

@@ -1,0 +1,206 @@
+"""A case of steps in which all inputs but the first are fixed, as a program of the first.
+
+What is expected of many codes in a row is found by bisection. Where every line rises or falls with
+the first input, and the conversion at the end is by rows that ask on which side of a number a value
+is, the codes of one row are next to each other, and so are those among them of which the same is
+expected: of two codes of one sign that agree in row and result, all between them do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.number import FINITE, Numbers
+from convcheck.rules.body.steps import Steps, StepsLine
+from convcheck.rules.expression import NAME, NUMBER, Expression
+from convcheck.rules.fixed import fixed_tensors, fixes_all
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.steps import (
+    AGREE,
+    DIFFER,
+    OPEN,
+    CompiledSteps,
+    compile_steps,
+    layout_of,
+)
+from convcheck.semantics.expected import UNDEFINED, Expected, Reading
+from convcheck.semantics.outline import Flat, Literal, Stretch
+from convcheck.semantics.program import CompiledOutcome, Program
+from convcheck.semantics.vocabulary import COMPUTATIONS
+
+Facts = NDArray[np.int64]  # [code, fact]: what is equal where the same is expected for one reason
+_RISING = COMPUTATIONS["[x]"][0]
+_KEPT = 64  # programs
+
+
+@dataclass(frozen=True)
+class _Trend:
+    """How a value goes with the first input."""
+
+    #: 1 where it rises or stays, -1 where it falls or stays, 0 where it stays, None for neither.
+    slope: int | None
+    #: The sign of what stays, and is finite and not 0; else 0.
+    sign: int = 0
+
+
+_UNKNOWN = _Trend(None)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSteps:
+    """What computes the expectations of the first input."""
+
+    #: The whole call.
+    compiled: CompiledSteps
+    #: The other inputs, each of one code.
+    others: tuple[Bits, ...]
+
+    def expect(self, codes: Codes) -> Expected:
+        """Return what is expected of codes of shape (n,). A reading holds for all of them."""
+        due, _ = self.compiled.followed([codes, *self.others])
+        readings = tuple(Reading(one.codes, one.patterns) for one in due)
+        agree, opened = np.ones(len(codes), bool), np.ones(len(codes), bool)
+        for one in due:
+            agree &= (one.codes == due[0].codes) & (one.patterns == due[0].patterns)
+            opened &= one.patterns == UNDEFINED
+        rows = np.where(opened, OPEN, np.where(agree, AGREE, DIFFER)).astype(np.int16)
+        return Expected(rows, self.compiled.decisions, readings)
+
+    def outline(self, first: int, count: int) -> list[Stretch]:
+        """Return what is expected of so many codes of one sign from `first` on: that of each code,
+        where it is not known that the same is expected of what is between two.
+        """
+        if not self.rises:
+            return [Literal(first, first + count)]
+        starts = self._starts(first, first + count - 1)
+        found = self.expect(starts.astype(self._storage))
+        ends = [*starts[1:].tolist(), first + count]
+        pairs = [zip(r.codes.tolist(), r.patterns.tolist(), strict=True) for r in found.readings]
+        outcomes = zip(*pairs, strict=True)
+        return list(map(Flat, starts.tolist(), ends, found.rows.tolist(), outcomes))
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether every line rises or falls with the first input, up to a conversion at the end by
+        rows of which each holds of numbers next to each other, and gives one code or rounds.
+        """
+        trends = {self.compiled.names[0]: _Trend(1)}
+        for name, tensor in zip(self.compiled.names[1:], self.others, strict=True):
+            fmt = self.compiled.types[name].format
+            trends[name] = _Trend(0, _sign_of(decode(fmt, tensor.reshape(-1))))
+        *lines, last = self.compiled.lines
+        for line in lines:
+            trends[line.name] = _trend(line.be, trends) if line.be else _UNKNOWN
+        slope = trends[last.source].slope if last.source in trends else None
+        return slope is not None and all(map(_rises, self._conversions(last)))
+
+    def _conversions(self, line: StepsLine) -> list[Program]:
+        """Return the programs by which readings convert by a line."""
+        return [self.compiled.program(line, one) for one in self.compiled.steps.readings]
+
+    def _starts(self, first: int, last: int) -> NDArray[np.int64]:
+        """Return the first code of each run of codes of which the same is expected, in order."""
+        low, high = np.array([first]), np.array([last])
+        facts, others = self._facts(low), self._facts(high)
+        starts = [low]
+        while len(low):
+            differ = (facts != others).any(axis=1)
+            next_ = high - low == 1
+            starts.append(high[differ & next_])
+            left = differ & ~next_
+            low, high, facts, others = low[left], high[left], facts[left], others[left]
+            middle = (low + high) // 2
+            between = self._facts(middle)
+            low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+            facts, others = np.concatenate([facts, between]), np.concatenate([between, others])
+        return np.sort(np.concatenate(starts))
+
+    def _facts(self, codes: NDArray[np.int64]) -> Facts:
+        due, rows = self.compiled.followed([codes.astype(self._storage), *self.others])
+        columns = [*rows, *(one.codes for one in due), *(one.patterns for one in due)]
+        return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
+
+    @property
+    def _storage(self) -> np.dtype[np.unsignedinteger]:
+        return self.compiled.data.format.storage
+
+
+def can_fix(spec: Spec, case: Case) -> bool:
+    """Return whether a case can be asked as a conversion of its first input: it has one value of
+    each other input, and ends in a conversion.
+    """
+    steps = spec.body
+    if not isinstance(steps, Steps) or not steps.back or steps.lines[-1].be is not None:
+        return False
+    return fixes_all(layout_of(spec, case))
+
+
+def compile_fixed(spec: Spec, case: Case) -> Program:
+    """Return the program of a case of which the inputs after the first are fixed. Raises SpecError
+    as `compile_steps` does.
+    """
+    return _compiled(spec, case)
+
+
+@lru_cache(_KEPT)
+def _compiled(spec: Spec, case: Case) -> Program:
+    compiled = compile_steps(spec, case.call)
+    computed = FixedSteps(compiled, tuple(fixed_tensors(case)))
+    return Program((), compiled.decisions, len(compiled.steps.readings), computed)
+
+
+def _sign_of(x: Numbers) -> int:
+    """Return the sign of a number that is finite and not 0; else 0."""
+    if x.kind[0] != FINITE or x.significand[0] == 0:
+        return 0
+    return -1 if x.sign[0] else 1
+
+
+def _trend(expression: Expression, trends: Mapping[str, _Trend]) -> _Trend:
+    """Return how an expression goes with the first input, given how its names do."""
+    operation, parts = expression.operation, [_trend(p, trends) for p in expression.parts]
+    if operation == NAME:
+        return trends.get(expression.name, _UNKNOWN)
+    if operation == NUMBER:
+        return _Trend(0, int(expression.number > 0))
+    if any(part.slope is None for part in parts):
+        return _UNKNOWN
+    if operation in ("round", "ceil", "floor"):
+        return _Trend(parts[0].slope)
+    if operation == "negate":
+        return _scaled(parts[0], -1)
+    if operation in ("add", "subtract"):
+        return _sum(parts[0], _scaled(parts[1], -1) if operation == "subtract" else parts[1])
+    if operation in ("multiply", "divide"):
+        one, other = parts if operation == "divide" or parts[1].slope == 0 else parts[::-1]
+        return _scaled(one, other.sign) if other.slope == 0 and other.sign else _UNKNOWN
+    return _UNKNOWN
+
+
+def _scaled(one: _Trend, sign: int) -> _Trend:
+    return _Trend(cast(int, one.slope) * sign, one.sign * sign)
+
+
+def _sum(one: _Trend, other: _Trend) -> _Trend:
+    """Return how a sum goes: of two that go the same way, or one of which stays."""
+    slopes = {cast(int, one.slope), cast(int, other.slope)}
+    return _UNKNOWN if slopes == {1, -1} else _Trend(sum(slopes))
+
+
+def _rises(program: Program) -> bool:
+    """Return whether each row holds of numbers next to each other, and gives one code or rounds."""
+    natures = {entry.test.nature for entry in program.entries if entry.test}
+    steps = (step for entry in program.entries for step in entry.steps)
+    return natures <= {"special", "threshold"} and all(map(_is_plain, steps))
+
+
+def _is_plain(step: CompiledOutcome) -> bool:
+    return step.program is None and step.compute in (None, _RISING)

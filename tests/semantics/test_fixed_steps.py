@@ -1,0 +1,154 @@
+"""Quantisation with one scale as a conversion of x: what is expected of many codes in a row, found
+with few evaluations, held to the oracle where it changes and to the evaluator code by code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, compiled
+from oracle.quantize import NAN, UNDEFINED, ZERO, Result, quantize
+
+from convcheck.numerics.words import code_of
+from convcheck.plan.select import cases_of_tier
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.expression import parse_expression
+from convcheck.rules.model import Case
+from convcheck.semantics import expected as pattern
+from convcheck.semantics.body.fixed_steps import FixedSteps
+from convcheck.semantics.evaluate import run_program
+from convcheck.semantics.expected import Expected
+from convcheck.semantics.outline import Flat, Literal, outline
+from convcheck.semantics.program import Program
+from convcheck.vectors.span import WHOLE_SPAN, is_swept
+
+FIXED = [case for name, spec in CATALOG.specs.items() if "QuantizeLinear-" in name
+         for case in cases_of_tier(spec) if case.fixed]  # fmt: skip
+WORDS = {pattern.UNDEFINED: UNDEFINED, pattern.ANY_NAN: NAN, pattern.ANY_ZERO: ZERO}
+
+
+def of(spec: str, start: str) -> list[Case]:
+    return [case for case in FIXED if case.id.startswith(f"onnx.{spec}/{start}")]
+
+
+def due(case: Case, code: int) -> set[Result]:
+    """What the oracle says of a code of x."""
+    [x, scale, *_], y = (t.name for t in case.inputs), case.outputs[0].name
+    words = dict(case.fixed)
+    zero = code_of(case.outputs[0].format, words["y_zero_point"])[0] if len(words) > 1 else None
+    of_scale = code_of(case.inputs[1].format, words["y_scale"])[0]
+    named, saturate = case.attribute("precision"), case.attribute("saturate")
+    return quantize(
+        case.version, (x, scale, y), (code, of_scale, zero), None if named is None else int(named),
+        saturate=saturate in (None, 1),
+    )  # fmt: skip
+
+
+def told(flat: Flat) -> set[Result]:
+    return {WORDS.get(kind, code) for code, kind in flat.outcomes}
+
+
+def flats(case: Case, first: int = 0, count: int = 0) -> list[Flat]:
+    """The runs of a source, or of a part of it."""
+    program, source, size = compiled(case), case.inputs[0].format, count or WHOLE_SPAN
+    firsts = [first] if count else range(0, 1 << 32, WHOLE_SPAN)
+    found = [each for one in firsts
+             for each in outline(program, source, case.outputs[0].format, one, size)]  # fmt: skip
+    assert all(isinstance(each, Flat) for each in found)
+    return found
+
+
+@pytest.mark.parametrize("name", ["int8/tensor", "float8e4m3fn/tensor/saturate=1"])
+def test_all_runs_of_a_scale_against_the_oracle(name: str) -> None:
+    """The first and the last code of each: between them x / scale is between theirs, so y is."""
+    target = name.split("/")[0]
+    [case, *_] = of("QuantizeLinear-21", f"float32-float32-{target}/{name.split('/', 1)[1]}")
+    runs = flats(case)
+    assert [runs[0].first, *(run.end for run in runs)] == [*(run.first for run in runs), 1 << 32]
+    for run in runs:
+        for code in {run.first, run.end - 1, (run.first + run.end) // 2}:
+            assert told(run) == due(case, code), (case.id, hex(code))
+    assert 600 < len(runs) < 700
+
+
+@pytest.mark.parametrize("case", of("QuantizeLinear-25", "float16-float16-uint8/tensor")[:4]
+                         + of("QuantizeLinear-21", "bfloat16-bfloat16-float8e5m2/tensor/sat")[:4]
+                         + of("QuantizeLinear-19", "float16-float16-float8e4m3fnuz/tensor/")[-4:],
+                         ids=lambda case: case.id)  # fmt: skip
+def test_runs_are_what_the_evaluator_says_of_each_code(case: Case) -> None:
+    for first in (0, 1 << 15):
+        codes = np.arange(first, first + (1 << 15)).astype(np.uint16)
+        expected = run_program(compiled(case), case, codes)
+        for run in flats(case, first, 1 << 15):
+            part = slice(run.first - first, run.end - first)
+            assert (expected.rows[part] == run.row).all()
+            for reading, (code, kind) in zip(expected.readings, run.outcomes, strict=True):
+                assert (reading.patterns[part] == kind).all()
+                assert (reading.codes[part] == code).all()
+
+
+def test_a_sample_of_every_case_against_the_oracle() -> None:
+    """Codes at random, and those next to where what is due changes."""
+    rng, defined = np.random.default_rng(0), 0
+    for case in FIXED[::23]:
+        if case.op != "onnx.QuantizeLinear":
+            continue
+        bits = case.inputs[0].format.bits
+        codes = rng.integers(0, 1 << bits, 40).astype(case.inputs[0].format.storage)
+        expected = run_program(compiled(case), case, codes)
+        for i, code in enumerate(codes.tolist()):
+            assert _said(expected, i) == due(case, code), (case.id, hex(code))
+            defined += _said(expected, i) != {UNDEFINED}
+    assert defined > 1_000
+
+
+def _said(expected: Expected, i: int) -> set[Result]:
+    return {WORDS.get(int(r.patterns[i]), int(r.codes[i])) for r in expected.readings}
+
+
+def test_what_is_swept_is_known_by_runs() -> None:
+    """Else each of 2^32 codes would be evaluated, which takes hours."""
+    swept = [case for case in FIXED if is_swept(case)]
+    assert len(swept) > 500
+    assert all(_computed(compiled(case)).rises for case in swept)
+
+
+def _computed(program: Program) -> FixedSteps:
+    assert isinstance(program.computed, FixedSteps)
+    return program.computed
+
+
+@pytest.mark.parametrize(("text", "rises"), [
+    ("x / y_scale", True), ("-x / y_scale", True), ("3 - x * y_scale", True),
+    ("round(x) + y_zero_point", True),
+    ("y_scale / x", False), ("x * x", False), ("x / y_scale - x", False), ("abs(x)", False),
+    ("x / y_zero_point", False),
+])  # fmt: skip
+def test_only_of_what_rises_or_falls_runs_are_told(text: str, rises: bool) -> None:
+    """A zero point of 0 has no sign, so that nothing is known of what is divided by it."""
+    computed = _computed(compiled(of("QuantizeLinear-21", "float32-float32-int8/tensor/")[0]))
+    steps = computed.compiled.steps
+    assert isinstance(steps, Steps)
+    first, *others = steps.lines
+    line = replace(first, be=parse_expression(text, ("x", "y_scale", "y_zero_point")))
+    edited = replace(computed.compiled, steps=replace(steps, lines=(line, *others)))
+    changed = FixedSteps(edited, computed.others)
+    assert changed.rises is rises
+    assert isinstance(changed.outline(0x3F800000, 1 << 13)[0], Flat if rises else Literal)
+
+
+def test_a_table_that_wraps_tells_no_runs() -> None:
+    """Its results fall where they wrap round: of two equal ones other results are in between."""
+    [case, *_] = of("QuantizeLinear-21", "float32-float32-int8/tensor/")
+    computed = _computed(compiled(case))
+    wraps = next(p for p in _wrapping() if p.entries)
+    programs = dict.fromkeys(computed.compiled.programs, wraps)
+    assert not FixedSteps(replace(computed.compiled, programs=programs), computed.others).rises
+
+
+def _wrapping() -> list[Program]:
+    from convcheck.rules.find import find_case
+
+    case = find_case(CATALOG, "onnx.Cast-21", "int32", "int8", ())
+    return [compiled(case)]
