@@ -178,6 +178,13 @@ def shrunk_block(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) ->
     return tensor.take(places, axis)
 
 
+def per_axis(tensor: Bits, shape: tuple[int, ...], axis: int, block: int) -> Bits:
+    """Blocks of a vector are taken for a scale an element; behind the last one there are zeros."""
+    if not block or len(shape) != 1:
+        return met(tensor, shape, axis, block)
+    return np.concatenate([tensor, np.zeros(shape[0], tensor.dtype)])[: shape[0]]
+
+
 # The steps of quantising -------------------------------------------------------------------------
 
 
@@ -562,5 +569,6 @@ BUGS = (
     _placed("blocks interleaved", Way(meet=interleaved)),
     _placed("a last block with the scale of the one before", Way(meet=last_block)),
     _placed("the size of blocks from the shapes", Way(meet=shrunk_block)),
+    _placed("blocks of a vector taken for an axis", Way(meet=per_axis, meet_zero=per_axis)),
     _placed("the tail not written", Way(after=tail)),
 )  # fmt: skip

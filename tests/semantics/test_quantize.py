@@ -29,11 +29,11 @@ def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
     axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
     for place in product(*map(range, x.shape)):
         met: tuple[int, ...] = ()
-        if scale.ndim == 1:
-            met = (place[axis],)
-        elif scale.ndim:
+        if scale.ndim and block:
             at = axis % x.ndim
             met = (*place[:at], place[at] // block, *place[at + 1 :])
+        elif scale.ndim:
+            met = (place[axis],)
         yield int(x[place]), int(scale[met]), int(zero[0][met]) if zero else None
 
 

@@ -302,10 +302,10 @@ def _meets(layout: Layout, at: Node, along: Along | None) -> None:
     axis, block = along.of(layout.attributes)
     for name, dims in others:
         wanted: tuple[str, ...] = ()
-        if len(dims) == 1 and -len(shape) <= axis < len(shape):
-            wanted = (shape[axis],)
-        elif block and len(dims) == len(shape):
+        if block and len(dims) == len(shape):
             wanted = (*shape[:axis], _blocks(shape[axis], block), *shape[axis % len(shape) + 1 :])
+        elif len(dims) == 1 and -len(shape) <= axis < len(shape):
+            wanted = (shape[axis],)
         if dims != wanted:
             raise at.need(name).error(
                 f"{name} does not meet {first} along axis {axis}", f"[{', '.join(wanted)}]"

@@ -19,6 +19,7 @@ from planted.quantize_bugs import (
     interleaved,
     magnitude,
     narrowed,
+    per_axis,
     rounded_sum,
     saturated,
     symmetric,
@@ -170,6 +171,17 @@ BUGS = (
         Example(
             [9] * 8, [1, 2, 3, 4], [1, 2, 3, 4], [8, 14, 8, 14, 18, 20, 18, 20],
             ((2, 4), (2, 2)), {"block_size": 2},
+        ),
+    ),
+    QuantizationBug(
+        "blocks of a vector are taken for an axis",
+        BACK.format(21, "blocks-1d/axis=0/block_size=3"),
+        GITHUB + "microsoft/onnxruntime/issues/32730",
+        "Where x has one dimension, element i met scale i; behind the last scale 0 was read.",
+        Way(meet=per_axis, meet_zero=per_axis),
+        Example(
+            [10, 20, 30, 40, 50, 60, 70, 80], [0.5, 2], [0, 10], [5, 20, 0, 0, 0, 0, 0, 0],
+            ((8,), (2,)), {"block_size": 4},
         ),
     ),
     QuantizationBug(
