@@ -29,7 +29,8 @@ The life of a backend, and who calls what when:
    everything else is asked as before.
 8. *Restarted.* This happens after a death, after an exception, if limits of the process were
    lowered, if `spoiled` is true at the end of a case, or if the answers to a case are those to one
-   with other attribute values, which came before and is not to be taken for it. After 64 deaths,
+   with other attribute values, which came before and is not to be taken for it. A keeper that has
+   imported the modules in `imports`, if the class has them, forks such a worker. After 64 deaths,
    the case is given up and the next one begins; likewise if the calls of a case, deadly or not,
    have taken 8 times `--timeout`. (The calls of a sweep have no such limit.)
 9. *Closed.* The parent closes its pipe, and the worker process ends; there is no method for it.

@@ -37,6 +37,7 @@ class Torch:
     name = RUNTIME
     #: What may be asked of it, and with which values.
     options: Mapping[str, tuple[str, ...]] = {"threads": ("1", "2", "4")}
+    imports = ("torch",)
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Take the specs' `calls` from a catalogue; without one, read the built-in and the user's.

@@ -6,7 +6,9 @@
 
 The keeper is a process of its own with one thread. It has imported what every worker needs: a
 Python that starts anew takes half a second of CPU time for that, a fork milliseconds. No backend is
-opened in it, so what is forked is as fresh as what is started, and the keeper can be trusted.
+opened in it, so what is forked is as fresh as what is started, and the keeper can be trusted. What
+a backend names in `imports`, a keeper of its own imports besides, for the workers that come in the
+place of others.
 
 Each worker has a line, a socket between this process and the keeper. When its end here is shut,
 since the worker is to end or since this process is gone, however it went, or when the worker has
@@ -22,6 +24,7 @@ import atexit
 import contextlib
 import ctypes
 import gc
+import importlib
 import os
 import resource
 import select
@@ -31,14 +34,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 ENDING = 1.0  # seconds that processes have to be gone in once they were killed
 LOOKING = 1.0  # seconds between two looks at how long a log is
 LONGEST_LOG = 1 << 26  # bytes
 PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; del sys.argv[1:]; "
-    "from convcheck.pool.keeper import keep; descriptors = keep(); "
+    "import sys; imports = sys.argv[1]; sys.path[:] = sys.argv[2:]; del sys.argv[1:]; "
+    "from convcheck.pool.keeper import keep; descriptors = keep(imports.split()); "
     "from convcheck.pool.worker import serve_parent; serve_parent(*descriptors)"
 )
 _PARENTS_DEATH, _ADOPT = 1, 36  # of Linux, PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER
@@ -50,7 +54,7 @@ _STDIN, _STDOUT, _STDERR = range(3)
 
 @dataclass(frozen=True)
 class _Started:
-    """The keeper of a process, and the socket on which workers are asked of it."""
+    """A keeper of a process, and the socket on which workers are asked of it."""
 
     owner: int
     process: subprocess.Popen[bytes]
@@ -69,7 +73,7 @@ class _Started:
 
 
 _lock = threading.Lock()
-_started: _Started | None = None
+_started: dict[tuple[str, ...], _Started] = {}  # by what they import for a backend
 
 
 def start_keeper() -> None:
@@ -78,37 +82,40 @@ def start_keeper() -> None:
         _there()
 
 
-def start_worker(pipe: int, notes: int, log: int) -> socket.socket:
-    """Have a worker started that has three descriptors, of the last also as stderr; its line."""
+def start_worker(pipe: int, notes: int, log: int, imports: tuple[str, ...] = ()) -> socket.socket:
+    """Have a worker started that has three descriptors, of the last also as stderr; its line.
+
+    It has imported modules where they can be had.
+    """
     ours, theirs = socket.socketpair()
     with theirs, _lock:
         given = [theirs.fileno(), pipe, notes, log]
         try:
-            socket.send_fds(_there().orders, [b"."], given)
-        except ConnectionError:  # a backend may have killed it
+            socket.send_fds(_there(imports).orders, [b"."], given)
+        except ConnectionError:  # a backend may have killed it, or what it imports
             socket.send_fds(_there(anew=True).orders, [b"."], given)
     return ours
 
 
-def _there(*, anew: bool = False) -> _Started:
-    """Return the keeper of this process, and of none that it was forked from."""
-    global _started
-    if _started is not None and (anew or _started.owner != os.getpid()):
-        atexit.unregister(_started.end)
-        _started.end()
-        _started = None
-    if _started is None:
-        _started = _new()
-        atexit.register(_started.end)
-    return _started
+def _there(imports: tuple[str, ...] = (), *, anew: bool = False) -> _Started:
+    """Return a keeper of this process, and of none that it was forked from."""
+    found = _started.get(imports)
+    if found is not None and (anew or found.owner != os.getpid()):
+        atexit.unregister(found.end)
+        found.end()
+        found = None
+    if found is None:
+        found = _started[imports] = _new(imports)
+        atexit.register(found.end)
+    return found
 
 
-def _new() -> _Started:
+def _new(imports: tuple[str, ...]) -> _Started:
     ours, theirs = socket.socketpair()
     warnings = [f"-W{option}" for option in sys.warnoptions]
     with theirs:
         process = subprocess.Popen(  # noqa: S603  this Python
-            [sys.executable, *warnings, "-c", PROGRAM, *sys.path],
+            [sys.executable, *warnings, "-c", PROGRAM, " ".join(imports), *sys.path],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -120,14 +127,20 @@ def _new() -> _Started:
 # In the keeper
 
 
-def keep() -> tuple[int, int]:
-    """Return in each worker, with its pipe and its notes; in the keeper, do not return."""
+def keep(imports: Sequence[str]) -> tuple[int, int]:
+    """Return in each worker, with its pipe and its notes; in the keeper, do not return.
+
+    Whatever is wrong with a module that a backend imports is for its worker to tell.
+    """
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
     _on_linux(_ADOPT, 1)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
     import convcheck.pool.worker  # noqa: F401  what every worker needs
 
+    for name in imports:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
     gc.freeze()  # what stays for good is looked at by no collection, and shared by all workers
     found = _Keeper().forked()
     if found is None:

@@ -15,7 +15,15 @@ from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.judge.tally import Tally
-from convcheck.pool.messages import Finished, NotedCall, Replay, Setup, spent_said, time_is_spent
+from convcheck.pool.messages import (
+    Finished,
+    NotedCall,
+    Opened,
+    Replay,
+    Setup,
+    spent_said,
+    time_is_spent,
+)
 from convcheck.pool.narrow import NOTHING, give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess
 from convcheck.rules.model import Case
@@ -85,6 +93,8 @@ class WorkQueue:
     given_up: dict[str, str] = field(default_factory=dict)
     #: The ids of cases that killed a worker: of spans, nothing is asked to find out what fits.
     deadly: set[str] = field(default_factory=set)
+    #: What is imported before a worker is forked that comes in the place of another one.
+    imports: tuple[str, ...] = ()
     #: Whether the run is over before its end.
     stopped: bool = False
     #: Set when the backend has said what it is, or the run is over.
@@ -155,12 +165,13 @@ class WorkQueue:
         if self.stopped:
             process.kill()
 
-    def introduce(self, info: BackendInfo) -> None:
+    def introduce(self, said: Opened) -> None:
         """Return what the backend says that it is, the first time that it says so."""
         with self._lock:
             if not self.opened.is_set():
                 self.opened.set()
-                self.reports.put(info)
+                self.imports = said.imports
+                self.reports.put(said.info)
 
     def leave(self, process: WorkerProcess) -> None:
         """Forget a worker that has ended."""
@@ -239,7 +250,7 @@ class Lane(threading.Thread):
         return process
 
     def _opened(self, tries: int) -> WorkerProcess:
-        process = self.process = WorkerProcess()
+        process = self.process = WorkerProcess(self.queue.imports)
         self.queue.enter(process)
         try:
             setup = replace(self.queue.setup, timeout=self.queue.timeout)

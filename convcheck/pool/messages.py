@@ -135,6 +135,8 @@ class Opened:
 
     #: What the backend says that it is.
     info: BackendInfo
+    #: The modules that may be imported before the next worker is forked.
+    imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from multiprocessing.connection import Connection, wait
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import UnavailableError
 from convcheck.files import unnamed_file
-from convcheck.judge.result import BackendInfo
 from convcheck.pool.keeper import start_worker
 from convcheck.pool.messages import (
     Aborted,
@@ -60,7 +59,7 @@ class Death:
 class WorkerProcess:
     """A worker process, from its start to its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, imports: tuple[str, ...] = ()) -> None:
         self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
@@ -69,13 +68,14 @@ class WorkerProcess:
         with unnamed_file() as notes, theirs:
             notes.truncate(Notes.SIZE)
             self.notes = Notes(notes.fileno())
-            self._line = start_worker(theirs.fileno(), notes.fileno(), self._log.fileno())
+            given = theirs.fileno(), notes.fileno(), self._log.fileno()
+            self._line = start_worker(*given, imports)
         self._ready = select.poll()
         for end in (self._line, self._pipe):  # when it has ended, it has said what it will
             self._ready.register(end, select.POLLIN)
         self.send(surroundings())
 
-    def open(self, setup: Setup) -> BackendInfo:
+    def open(self, setup: Setup) -> Opened:
         """Have the worker open its backend. Raises what that raised, UnavailableError if it died.
 
         Before anything else is asked of it.
@@ -84,7 +84,7 @@ class WorkerProcess:
         self.send(setup)
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
-            return first.info
+            return first
         how = first.how if isinstance(first, Death) else "something else was said"
         raise UnavailableError(f"backend {setup.address!r}: {how} while it was starting")
 

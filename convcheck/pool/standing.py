@@ -32,7 +32,7 @@ def introduced(address: str) -> BackendInfo:
     """
     process = WorkerProcess()
     try:
-        return process.open(Setup(address, _NoVectors(), None))
+        return process.open(Setup(address, _NoVectors(), None)).info
     finally:
         process.close(LEAVING)
 

@@ -160,7 +160,7 @@ def _empty_log() -> None:
 def _open(setup: Setup, parent: _Parent) -> Backend | None:
     try:
         backend = open_backend(setup.address, setup.catalog)
-        parent.tell(Opened(_info(backend)))
+        parent.tell(Opened(_info(backend), _imports(backend)))
     except DiedError:
         raise
     except ConvcheckError as error:
@@ -177,6 +177,11 @@ def _open(setup: Setup, parent: _Parent) -> Backend | None:
 def _info(backend: Backend) -> BackendInfo:
     name, version = (bounded(str(said), LONGEST_NAME) for said in (backend.name, backend.version))
     return BackendInfo(name, version)
+
+
+def _imports(backend: Backend) -> tuple[str, ...]:
+    named = getattr(backend, "imports", ())
+    return tuple(map(str, named)) if isinstance(named, tuple) else ()
 
 
 class _Watched:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from living import children_of, descendants_of, eventually, is_alive
 from places import ROOT
+from planted import imported
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
@@ -38,11 +39,12 @@ def workers_of(parent: int) -> list[int]:
 
 
 def run(
-    name: str, numbers: Any = (0, 1, 2), *, corpus: Corpus | None = None, **options: Any
-) -> Execution:
+    name: str, numbers: Any = (0, 1, 2), *, corpus: Corpus | None = None,
+    module: str = "bad_backends", **options: Any
+) -> Execution:  # fmt: skip
     settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
     return execute(
-        f"tests.planted.bad_backends:{name}",
+        f"tests.planted.{module}:{name}",
         [case(number) for number in numbers],
         corpus or Corpus(),
         judge=judge,
@@ -307,6 +309,23 @@ def test_a_backend_that_kills_its_keeper_ends_no_run() -> None:
     assert result.verdict == "crashed"
     assert result.message.startswith("100: ended with its keeper")
     assert before - set(children_of(os.getpid()))
+
+
+def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = tmp_path / "noted"
+    monkeypatch.setenv(imported.NOTED, str(noted))
+    results = run("Spoiled", range(6), module="imported").results
+    assert {result.verdict for result in results} == {"pass"}
+    assert len(noted.read_text().splitlines()) == 2  # in the first worker, and in a keeper
+    noted.unlink()
+
+
+@pytest.mark.parametrize("name", ["Missing", "Deadly"])
+def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
+    results = run(name, module="imported").results
+    assert [result.verdict for result in results] == ["pass"] * 3
 
 
 def test_a_fault_of_the_listener_ends_the_run() -> None:

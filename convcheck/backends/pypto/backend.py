@@ -49,6 +49,7 @@ class Pypto:
     """The golden interpreter, with a scratch folder of its own. One to a process."""
 
     name = WORLD
+    imports = ("torch", "sympy")  # most of what starting pypto anew would cost
 
     def __init__(self) -> None:
         """Load pypto, and build its calculator where that was not done.
