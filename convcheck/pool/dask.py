@@ -16,6 +16,7 @@ from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import last_words, max_elements
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
 from convcheck.judge.result import BackendInfo
+from convcheck.pool.batches import in_batches
 from convcheck.pool.dask_worker import (
     BatchResult,
     Order,
@@ -30,7 +31,6 @@ from convcheck.pool.messages import Setup
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-LARGEST_BATCH = 32
 BATCHES_A_LANE = 4  # each costs the start of a runtime
 CONNECTING = 5.0  # seconds that a scheduler has to answer
 LONELY = 30.0  # seconds that a cluster may be without any worker
@@ -55,8 +55,8 @@ def on_cluster(
     address = address_of(url)
     max_elements()  # what is wrong in the environment is an error here, once
     with _connected(url, address) as client:
-        size = _batch(len(jobs), _lanes(client, url))
-        orders = [order(jobs[n : n + size], timeout) for n in range(0, len(jobs), size)]
+        batches = in_batches(jobs, _lanes(client, url), BATCHES_A_LANE)
+        orders = [order(batch, timeout) for batch in batches]
         yield from _reports(_Asked(client, url, setup, orders))
 
 
@@ -123,10 +123,6 @@ def _lost(url: str, error: Exception) -> UnavailableError:
         return UnavailableError(f"a worker of the Dask cluster says: {error}", hint=hint)
     message = f"the Dask cluster at {url} failed: {last_words(error)}"
     return UnavailableError(message)
-
-
-def _batch(jobs: int, lanes: int) -> int:
-    return max(1, min(LARGEST_BATCH, jobs // (lanes * BATCHES_A_LANE)))
 
 
 class _Asked:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 
 from convcheck.ask.jobs import Job
+from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Lane, Report, Restarts, Stopped, WorkQueue
 from convcheck.pool.messages import Setup
 
-LARGEST_BATCH = 32
 BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
 WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
 
@@ -23,7 +22,7 @@ def locally(
     A call of the backend that takes `timeout` seconds counts as a crash. Closing the generator
     ends the workers. Raises UnavailableError or UsageError where the backend cannot be opened.
     """
-    batches = _batches(jobs, lanes)
+    batches = in_batches(jobs, lanes, BATCHES_A_LANE)
     queue = WorkQueue(setup, timeout, batches)
     at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
     threads = [Lane(queue, late=n >= at_once) for n in range(min(lanes, len(batches)))]
@@ -52,33 +51,3 @@ def _heard(queue: WorkQueue, lanes: list[Lane]) -> Iterator[Report]:
                 raise report.error
         else:
             yield report
-
-
-def _batches(jobs: Sequence[Job], lanes: int) -> deque[list[Job]]:
-    """Cut jobs into batches. Versions of an operator ask the same: what a worker has read and
-    judged of one serves the next, so such cases come one after the other; the latest comes first,
-    since it is asked more if it is answered.
-    """
-    size = max(1, min(LARGEST_BATCH, len(jobs) // (max(lanes, 1) * BATCHES_A_LANE)))
-    batches, batch = deque[list[Job]](), list[Job]()
-    for group in _groups(jobs):
-        if len(batch) + len(group) > size:
-            batches.append(batch)
-            batch = []
-        batch += group
-        while len(batch) > size:
-            batches.append(batch[:size])
-            batch = batch[size:]
-    return deque(filter(None, (*batches, batch)))
-
-
-def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Yield together what is asked of the same types. Those with other attribute values come one
-    after the other: a runtime that does not tell them apart shows.
-    """
-    types: dict[str, dict[str, list[Job]]] = {}
-    for job in jobs:
-        questions = types.setdefault(job.case.question.partition("/")[0], {})
-        questions.setdefault(job.case.question, []).append(job)
-    for questions in types.values():
-        yield [job for same in questions.values() for job in reversed(same)]

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from command import convcheck
 from living import children_of, eventually, marked, parent_of
 from places import ROOT
 from planted.bad_backends import HangsOnOne
-from planted.identity import Corpus, SlowCorpus, case, judge
+from planted.identity import INT8, Corpus, SlowCorpus, case, judge
 
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
@@ -71,7 +72,9 @@ def planted(name: str, corpus: Corpus | None = None) -> Setup:
 
 
 def jobs(count: int) -> list[Job]:
-    return [Job(number, case(number)) for number in range(count)]
+    """Jobs that need not be together: each case has a type of its own."""
+    asked = (replace(case(n), inputs=(replace(INT8, name=f"type{n}"),)) for n in range(count))
+    return [Job(number, one) for number, one in enumerate(asked)]
 
 
 def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
@@ -98,6 +101,11 @@ SELECTIONS = {
     "a runtime": (
         {"fail": 1},
         "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
+    ),
+    "a cache that shows after other attributes": (
+        {"pass": 1, "fail": 2},
+        "--backend tests.planted.placed_backends:CoarseCache onnx.Cast-21 "
+        "--from float32 --to float8e4m3fn",
     ),
     "a part of a sweep": (
         {"fail": 1},

@@ -21,8 +21,8 @@ from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
 from convcheck.plan.one_input import ask_one_input
 from convcheck.plan.runner import Done, Workers, run
 from convcheck.plan.units import units
+from convcheck.pool.batches import in_batches
 from convcheck.pool.lane import Restarts
-from convcheck.pool.local import _batches
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import WorkerProcess
 from convcheck.report.draw.explain import answer_lines
@@ -158,12 +158,14 @@ def test_what_does_not_come_back_is_said() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 7])
-def test_what_differs_in_attributes_is_in_one_batch(lanes: int) -> None:
-    """All of a run's attribute values of the same types, where there are no more than fit."""
-    specs = (CATALOG.specs[name] for name in ("onnx.Cast-19", "onnx.Cast-21"))
-    plan = units((case for spec in specs for case in cases(spec)), lambda case: ())
+@pytest.mark.parametrize("target", ["", "-to-float8", "float32-to-float8e8m0"])
+def test_what_differs_in_attributes_is_in_one_batch(lanes: int, target: str) -> None:
+    """All of a run's attribute values of the same types, in large plans and in small ones."""
+    specs = (CATALOG.specs[name] for name in ("onnx.Cast-24", "onnx.Cast-25"))
+    asked = [case for spec in specs for case in cases(spec) if target in case.name]
+    plan = units(asked, lambda case: ())
     jobs = [Job(n, unit.case, later=unit.later) for n, unit in enumerate(plan)]
-    batches = _batches(jobs, lanes)
+    batches = in_batches(jobs, lanes, 8)
     assert sorted(job.position for batch in batches for job in batch) == list(range(len(jobs)))
     where: dict[str, set[int]] = {}
     for n, batch in enumerate(batches):
@@ -172,4 +174,4 @@ def test_what_differs_in_attributes_is_in_one_batch(lanes: int) -> None:
     assert {len(found) for found in where.values()} == {1}
     first = batches[0][0].case.question
     order = [job.case.spec for job in batches[0] if job.case.question == first]
-    assert order == ["onnx.Cast-21", "onnx.Cast-19"]
+    assert order == ["onnx.Cast-25", "onnx.Cast-24"]
