@@ -17,6 +17,7 @@ import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck
 from places import ROOT
+from planted.float19 import in_folder
 from planted.swept import Swept, Unbound
 
 from convcheck.ask.jobs import Apart, Job
@@ -36,37 +37,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import CHUNK, Span
-from specs import head
 
-# a source of 19 bits, which is swept in two spans of four chunks
-TYPES = """\
-floats:
-  float19: {exponent: 8, mantissa: 10, bias: 127, infinity: yes, nan: ieee, negative_zero: yes}
-"""
-SPEC = (
-    head("float19", "bfloat16, int8")
-    + """\
-rules:
-  - name: to-bfloat16
-    level: normative
-    cite: "Rounds to nearest even."
-    when: {to: bfloat16}
-    round: nearest-even
-    table: {nan: nan, "[x] > max": +inf, "[x] < -max": -inf, else: "[x]"}
-  - name: to-int8
-    level: normative
-    cite: "Rounds toward zero; beyond the range it is undefined."
-    when: {to: int8}
-    round: toward-zero
-    table:
-      nan:       {gives: undefined, level: undefined}
-      "x > max": {gives: undefined, level: undefined}
-      "x < min": {gives: undefined, level: undefined}
-      else:      "[x]"
-examples:
-  - {from: float19, to: bfloat16, x: "1", gives: "1"}
-"""
-)
 BACKENDS = "tests.planted.rounding_backends"
 FAULTY = "tests.planted.search_faults"
 
@@ -78,10 +49,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("specs")
-    (folder / "dtypes.yaml").write_text(TYPES)
-    (folder / "acme.yaml").write_text(SPEC)
-    return folder
+    return in_folder(tmp_path_factory.mktemp("specs"))
 
 
 def command(

@@ -21,6 +21,7 @@ from command import convcheck
 from living import children_of, eventually, marked, parent_of
 from places import ROOT
 from planted.bad_backends import HangsOnOne
+from planted.float19 import in_folder
 from planted.identity import INT8, Corpus, SlowCorpus, case, judge
 
 from convcheck.ask.jobs import Job
@@ -113,6 +114,21 @@ SELECTIONS = {
         "--case onnx.Cast-21/float32-to-bfloat16",
     ),
 }
+
+
+def test_causes_of_a_sweep_are_those_of_a_run_on_this_machine(url: str, tmp_path: Path) -> None:
+    """The spans of a case are held against its causes wherever they are asked."""
+    specs = in_folder(tmp_path)
+    ask = ("run", "acme.Convert-1", "--specs", specs, "--tier", "exhaustive", "--to", "bfloat16",
+           "--backend", "tests.planted.rounding_backends:Truncating")  # fmt: skip
+    for name, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
+        done = convcheck(*ask, *executor, "--json", tmp_path / name)
+        assert done.returncode == 1, done.stderr
+    here, there = (json.loads((tmp_path / name).read_text()) for name in ("here", "there"))
+    assert here.pop("environment").keys() == there.pop("environment").keys()
+    assert here == there
+    [cause] = there["causes"]
+    assert (cause["together"][0]["name"], cause["explained"]) == ("truncates", 2**19)
 
 
 @pytest.mark.parametrize("of", SELECTIONS)
