@@ -1,8 +1,9 @@
-"""Causes of whole calls that fit alike -> a few calls on which they differ."""
+"""Causes of whole calls that fit -> a few on which they differ, and some besides the vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TypeGuard
 
@@ -12,11 +13,20 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.expected import EXACT, UNDEFINED
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedOutput, WrongCall
+from convcheck.semantics.expected_calls import (
+    Call,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+    WrongCall,
+)
 from convcheck.vectors.body import calls_of
+from convcheck.vectors.calls import expecting
+from convcheck.vectors.model import CallSet
 
 _EACH = 2  # calls that are named for two causes
 _SEEDS = (0, 1)  # by which the calls are made that are looked at
+_UNSEEN = 12  # calls that are asked besides the vectors
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
@@ -29,6 +39,31 @@ def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> li
         if one.key != other.key and not any(_differ(one, other, i) for i in found):
             found.update(dict.fromkeys(_differing(one, other, len(calls))))
     return [calls[i] for i in found]
+
+
+def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
+    """Return a few calls of a case that are none of those asked, and of which the rules say what
+    becomes.
+    """
+    seen = {_key(call) for call in asked.calls}
+    every = calls_of(spec, asked.case, "edge", _SEEDS[1])[0]
+    new = [call for call in every if _key(call) not in seen]
+    places = np.unique(np.linspace(0, len(new) - 1, min(_UNSEEN, len(new))).astype(np.intp))
+    found = expecting(spec, asked.case, [new[place] for place in places], asked.coverage)
+    said = [i for i, due in enumerate(found.expected) if _is_decided(due)]
+    return replace(
+        found,
+        calls=tuple(found.calls[i] for i in said),
+        expected=tuple(found.expected[i] for i in said),
+    )
+
+
+def _key(call: Call) -> object:
+    return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
+
+
+def _is_decided(due: ExpectedCall) -> bool:
+    return all(reading.pattern != UNDEFINED for reading in due.readings)
 
 
 def _differing(one: WrongCall, other: WrongCall, count: int) -> list[int]:

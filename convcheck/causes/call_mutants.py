@@ -23,7 +23,7 @@ from convcheck.numerics.format import Format, Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected import REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import DEADLY, Call, CallReading, WrongCall
 from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import expecting
@@ -106,14 +106,35 @@ def _spelled(fmt: Format, word: Word) -> str:
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
-    """Return whether an answer to call `i` is judged wrong; what is not said is not, unless nothing
-    is expected there either.
-    """
-    if given is None or freed(given, calls.expected[i]) is None:
+    """Return whether an answer to call `i` is judged wrong, whatever stands where it is open."""
+    if given is None:
         return False
     one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
+    due = calls.expected[i]
+    said = freed(given, due) is not None
+    filled = [given] if said else [_filled(given, reading) for reading in due.readings]
+    return all(each is not None and _is_judged_wrong(one, each) for each in filled)
+
+
+def _is_judged_wrong(one: CallSet, given: CallReading) -> bool:
     answers = CallAnswers((_outputs(given),), np.array([_state(given)], np.uint8), {})
     return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
+
+
+def _filled(given: CallReading, due: CallReading) -> CallReading | None:
+    """Return an answer with what is due in the place of elements that are not said: of all answers
+    that it may be the one that is closest to a reading; None where that has another form.
+    """
+    pairs = list(zip(given.outputs, due.outputs, strict=False))
+    if len(due.outputs) != len(given.outputs) or any(a.shape != b.shape for a, b in pairs):
+        return None
+    outputs = []
+    for one, other in pairs:
+        open_ = one.patterns == UNDEFINED
+        codes = np.where(open_, other.codes, one.codes)
+        patterns = np.where(open_, other.patterns, one.patterns)
+        outputs.append(replace(one, codes=codes, patterns=patterns))
+    return replace(given, outputs=tuple(outputs))
 
 
 def _outputs(given: CallReading | None) -> Outputs | None:

@@ -6,7 +6,7 @@ executed on the others.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import cast
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_apart import unseen_calls
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -47,6 +48,7 @@ _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
 # What was asked and answered -> what gives all answers, and what comes closest.
+AskCalls = Callable[[CallSet], CallAnswers | None]  # answers to calls; None where there are none
 FoundOfCalls = dict[Hashable, tuple[tuple[Names, ...], tuple[Near, ...]]]
 
 
@@ -267,31 +269,69 @@ def diagnose_calls(
     calls: CallSet,
     answers: CallAnswers,
     known: FoundOfCalls | None = None,
+    ask: AskCalls | None = None,
 ) -> CaseDiagnosis | None:
-    """Return what explains the answers to calls; None where no cause is tried. What was found is
-    added to what is `known`: of what causes make the same, nothing is searched twice.
+    """Return what explains the answers to calls; None where no cause is tried. It has to give the
+    answers to a few calls more, where the backend may be asked. What was found is added to what is
+    `known`: of what causes make the same, nothing is searched or asked twice.
     """
     trial = CallTrial.of(catalog, calls, answers)
     if trial is None:
         return None
     key, known = trial.key(causes), {} if known is None else known
     if key not in known:
-        known[key] = search_calls(causes, trial)
+        known[key] = search_calls(causes, trial, _Unseen(catalog, trial, ask))
     fits, near = known[key]
     return CaseDiagnosis(len(trial.wrong) + len(trial.right), len(trial.wrong), fits, near)
 
 
+@dataclass(frozen=True)
+class _Unseen:
+    """Calls that are asked besides the vectors, if a cause fits these."""
+
+    catalog: Catalog
+    #: What causes are tried on first.
+    seen: CallTrial
+    #: Gives answers; None where the backend may not be asked.
+    ask: AskCalls | None
+
+    @cached_property
+    def trial(self) -> CallTrial | None:
+        """What there is to try with these calls; None where they are not answered."""
+        calls, answers = self.seen.calls, self.seen.answers
+        more = unseen_calls(self.seen.spec, calls) if self.ask else None
+        got = self.ask(more) if self.ask and more and len(more) else None
+        if more is None or got is None or got.faults or got.declined:
+            return None
+        messages = {len(calls) + i: message for i, message in got.messages.items()}
+        together = replace(
+            answers,
+            got=(*answers.got, *got.got),
+            state=np.concatenate([answers.state, got.state]),
+            messages={**answers.messages, **messages},
+        )
+        every = (*calls.expected, *more.expected)
+        both = replace(calls, calls=(*calls.calls, *more.calls), expected=every)
+        return CallTrial.of(self.catalog, both, together)
+
+    def holds(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes give these answers, too."""
+        return self.trial is None or _explained(self.trial, causes)
+
+
 def search_calls(
-    causes: Sequence[Cause], trial: CallTrial
+    causes: Sequence[Cause], trial: CallTrial, unseen: _Unseen
 ) -> tuple[tuple[Names, ...], tuple[Near, ...]]:
     """Return what gives all answers, the plainest first; where nothing does, what comes closest."""
-    fits = [(cause.name,) for cause in causes if _explained(trial, (cause,))]
+    alone = [(cause,) for cause in causes if _explained(trial, (cause,))]
+    fits = [(cause.name,) for [cause] in alone if unseen.holds((cause,))]
     if fits:
         return tuple(fits), ()
     tried = [one for cause in causes for one in _probed(trial, cause)]
     closest = _closest(trial, tried)
-    if pair := next(_together(trial, closest, causes), None):
-        return (pair,), ()
+    together = _together(trial, closest, causes)
+    if pair := next(filter(unseen.holds, together), None):
+        return (tuple(cause.name for cause in pair),), ()
     return (), tuple(near for _, near in closest[:_CLOSEST])
 
 
@@ -318,9 +358,9 @@ def _closest(trial: CallTrial, tried: Sequence[_Tried]) -> list[tuple[Cause, Nea
 
 def _together(
     trial: CallTrial, closest: Sequence[tuple[Cause, Near]], causes: Sequence[Cause]
-) -> Iterator[Names]:
+) -> Iterator[tuple[Cause, Cause]]:
     """Yield two causes that give all answers together, one of which comes close alone."""
     for cause, _ in closest[:_PAIRED]:
         for other in causes:
             if other is not cause and _explained(trial, (cause, other)):
-                yield cause.name, other.name
+                yield cause, other

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
-from convcheck.causes.call_search import FoundOfCalls, diagnose_calls
+from convcheck.causes.call_search import AskCalls, FoundOfCalls, diagnose_calls
 from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import (
     ANSWERED,
@@ -42,6 +42,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
 Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
+Asking = Ask | AskCalls
 _PAIRS = 4  # pairs that are told apart
 _PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
@@ -87,15 +88,16 @@ class Search:
 
 
 def diagnose(
-    search: Search, vectors: Vectors, answers: Answers | CallAnswers, ask: Ask | None = None
+    search: Search, vectors: Vectors, answers: Answers | CallAnswers, ask: Asking | None = None
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to a case that fails; None where no cause is tried. Causes
     that fit alike are told apart by what the backend answers to further inputs, where it may be
-    asked.
+    asked: of whole calls further calls.
     """
     if isinstance(vectors, CallSet):
         calls = cast(CallAnswers, answers)
-        return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls)
+        more = cast(AskCalls | None, ask)
+        return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls, more)
     spec = search.catalog.specs[vectors.case.spec]
     trial = _trial(search, spec, *with_elsewhere(vectors, cast(Answers, answers)))
     if trial is None:
@@ -103,7 +105,7 @@ def diagnose(
     key = search.tries.key(trial)
     if key not in search.found:
         search.found[key] = _found(search, trial)
-    return _asked_further(search, trial, search.found[key], ask)
+    return _asked_further(search, trial, search.found[key], cast(Ask | None, ask))
 
 
 def fits_of(

@@ -455,7 +455,9 @@ class _Worker:
         if not job.case.hops:
             from convcheck.causes.search import diagnose
 
-            return diagnose(search, vectors, answers, partial(self.further, job))
+            of_calls = isinstance(vectors, CallSet)
+            ask = partial(self.further_calls if of_calls else self.further, job)
+            return diagnose(search, vectors, answers, ask)
         from convcheck.causes.chain_search import diagnose_chain
 
         casts = cast("ChainCorpus", self.corpus).casts(job.case)
@@ -514,8 +516,7 @@ class _Worker:
         """Return the answers to inputs that tell causes apart; None where there are none, which
         costs the case nothing.
         """
-        late = time_is_spent(self.spent + self.backend.notes.spent(), self.timeout)
-        if late or self.backend.broken or TELLING in job.avoid.placements:
+        if not self.may_ask_further(job):
             return None
         others = job.case.inputs[1:]
         index = np.arange(len(codes), dtype=np.intp)
@@ -525,6 +526,17 @@ class _Worker:
         if not isinstance(answer, Outputs) or form_complaint(answer, job.case, codes.shape):
             return None
         return cast(Codes, answer.arrays[0])
+
+    def further_calls(self, job: Job, calls: CallSet) -> CallAnswers | None:
+        """Return the answers to calls that are no vectors; None where there are none."""
+        if not self.may_ask_further(job):
+            return None
+        return ask_calls(self.backend, calls, self.begin_telling, {})
+
+    def may_ask_further(self, job: Job) -> bool:
+        """Return whether there is time to tell causes apart, and nothing died of it before."""
+        late = time_is_spent(self.spent + self.backend.notes.spent(), self.timeout)
+        return not (late or self.backend.broken or TELLING in job.avoid.placements)
 
     def in_time(self, answers: A) -> A:
         """Return answers with the fault that the time of the case was spent, if it was."""

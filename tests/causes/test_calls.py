@@ -378,3 +378,37 @@ def test_a_tensor_with_a_subnormal_number_is_flushed(codes: list[int], flushed: 
     found = made.answer(0)
     assert found is not None
     assert [output.codes.tolist() for output in found.outputs] == [flushed, [0x3F800000]]
+
+
+def _right(calls: CallSet) -> CallAnswers:
+    """What a backend answers that has no fault."""
+    return answered(calls, [_answer(due.readings[0]) for due in calls.expected])
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        ("openvino.Range-4/float32-float32-float32-to-int32", "length-drops-fraction"),
+        ("openvino.FakeConvert-13/float16-float16/scalar/destination_type=f8e4m3", "reciprocal"),
+    ],
+)
+def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -> None:
+    calls, cause = asked(case), CAUSES[name]
+    answers = given(calls, cause)
+    assert answers is not None
+    put: list[CallSet] = []
+
+    def fits(ask: Callable[[CallSet], CallAnswers | None]) -> bool:
+        def recorded(more: CallSet) -> CallAnswers | None:
+            put.append(more)
+            return ask(more)
+
+        found = diagnose_calls([cause], CATALOG, calls, answers, ask=recorded)
+        return found is not None and (name,) in found.fits
+
+    assert fits(lambda more: given(more, cause))
+    assert fits(lambda more: None)
+    assert not fits(_right)
+    seen = {tuple(tensor.tobytes() for tensor in call) for call in calls.calls}
+    assert all(put)
+    assert not any(tuple(t.tobytes() for t in call) in seen for more in put for call in more.calls)

@@ -16,6 +16,7 @@ from command import convcheck
 from places import ROOT
 
 from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_mutants import is_wrong
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked, mutants
 from convcheck.causes.score import Mutant
@@ -32,7 +33,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.evaluate import points_of
-from convcheck.semantics.expected import REFUSED, UNDEFINED
+from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
 from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
@@ -320,6 +321,22 @@ def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
     assert exact > 2  # the oracle: as many as there are, and not what bfloat16 makes of it
     done = convcheck("explain", SHORT, str(start), str(limit), str(delta))
     assert f"int64 [{exact}]" in done.stdout
+
+
+def test_what_a_cause_leaves_open_is_taken_for_right() -> None:
+    """An element of which a cause says nothing catches nothing; another wrong one does."""
+    case = case_of("openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2")
+    calls = CORPUS.vectors(case)
+    assert isinstance(calls, CallSet)
+    i = next(n for n, due in enumerate(calls.expected) if len(due.readings) > 1)
+    [*_, due] = calls.expected[i].readings
+    [output] = due.outputs
+    one, other = np.flatnonzero((output.patterns == EXACT) & (output.codes != 0))[:2]
+    open_, codes = output.patterns.copy(), output.codes.copy()
+    open_[one], codes[other] = UNDEFINED, codes[other] ^ 1 << 22
+    given = replace(due, outputs=(replace(output, patterns=open_),))
+    assert not is_wrong(calls, i, given)
+    assert is_wrong(calls, i, replace(given, outputs=(replace(given.outputs[0], codes=codes),)))
 
 
 def test_what_equals_the_rules_for_calls_does_not_count() -> None:
