@@ -92,6 +92,26 @@ def negate(x: Numbers) -> Numbers:
     return Numbers(x.kind, ~x.sign, x.exponent, x.significand, x.sticky)
 
 
+def larger(a: Numbers, b: Numbers) -> Numbers:
+    """Return the larger one of each two numbers, NaN where one of them is. Raises ValueError for
+    operands that do not fit.
+    """
+    return _chosen(a, b, subtract(a, b).sign)
+
+
+def smaller(a: Numbers, b: Numbers) -> Numbers:
+    """Return the smaller one of each two numbers, as `larger` does."""
+    return _chosen(a, b, subtract(b, a).sign)
+
+
+def _chosen(a: Numbers, b: Numbers, other: Mask) -> Numbers:
+    """Return b where `other` says so, or where it is NaN; else a."""
+    second = (other & (a.kind != NAN)) | (b.kind == NAN)
+    parts = ((a.kind, b.kind), (a.sign, b.sign), (a.exponent, b.exponent),
+             (a.significand, b.significand))  # fmt: skip
+    return Numbers(*(np.where(second, y, x) for x, y in parts))
+
+
 def rounded_whole(x: Numbers) -> Numbers:
     """Return the nearest whole number, of two equally near the even one; -0 for what is negative
     and rounds to zero. One of more than 53 bits is to odd at 53, so that it can be an operand.

@@ -26,6 +26,9 @@ FUNCTIONS = {
     "abs": 1,
     "round": 1,
     "max": 2,
+    "min": 2,
+    "largest": 1,
+    "smallest": 1,
 }  # name of a function, which is its operation -> arguments
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
@@ -36,7 +39,10 @@ _BINARY: Mapping[type[ast.operator], str] = {
 _LONGEST = 300  # characters
 _DEEPEST = 12
 _LARGEST = 1 << 64
-_KNOWN = "names, whole numbers, + - * /, ceil(x), floor(x), round(x), abs(x), max(x, y)"
+_KNOWN = (
+    "names, whole numbers, + - * /, ceil(x), floor(x), round(x), abs(x), max(x, y), "
+    "min(x, y), largest(x), smallest(x)"
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +50,8 @@ class Expression:
     """A node of an expression.
 
     `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type's name
-    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, round, max;
-    `parts` are the operands in order.
+    in `name`), or one of add, subtract, multiply, divide, negate, ceil, floor, abs, round, max,
+    min, and of all elements of a tensor largest and smallest; `parts` are the operands in order.
     """
 
     operation: str
@@ -71,8 +77,8 @@ def parse_expression(
 
     Raises SpecError, with the file and line of a Node, for a name that is not among them, for
     everything that is not a name, a whole number below 2^64, ``+ - * /``, a minus sign, ``ceil``,
-    ``floor``, ``round``, ``abs`` or ``max``, and for text longer or nested deeper than any rule
-    needs.
+    ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` or ``smallest``, and for text
+    longer or nested deeper than any rule needs.
     """
     text = source if isinstance(source, str) else source.text()
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
@@ -123,6 +129,20 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     parts = tuple(renamed(part, names) for part in expression.parts)
     own = names[expression.name] if expression.operation == NAME else expression.name
     return replace(expression, parts=parts, name=own)
+
+
+def varying_names(expression: Expression) -> frozenset[str]:
+    """Return the names that an expression uses otherwise than as a tensor of which one is taken."""
+    if expression.operation in ("largest", "smallest"):
+        return frozenset()
+    if expression.operation == NAME:
+        return frozenset({expression.name})
+    return frozenset().union(*(varying_names(part) for part in expression.parts))
+
+
+def operations_in(expression: Expression) -> frozenset[str]:
+    """Return the operations that an expression has."""
+    return frozenset({expression.operation}).union(*map(operations_in, expression.parts))
 
 
 def conversions_in(expression: Expression) -> frozenset[str]:

@@ -60,6 +60,11 @@ def test_pages_of_other_bodies(name: str) -> None:
     assert all(cell_len(line) <= 80 for line in text.splitlines())
 
 
+def test_every_spec_has_a_page() -> None:
+    for spec in CATALOG.specs.values():
+        assert spec.id in rendered(spec_page.spec_lines(spec, CATALOG.types, 80))
+
+
 @pytest.mark.parametrize("width", [40, 100])
 @pytest.mark.parametrize("spec", CATALOG.specs.values(), ids=lambda spec: spec.id)
 def test_tables_are_shown_whole_in_parts(spec: Spec, width: int) -> None:

@@ -11,7 +11,7 @@ from convcheck.report.spec_page.fields import field, fields, quoted
 from convcheck.rules.body.formula import Formula, FormulaRule, FormulaWay, Undefined
 from convcheck.rules.body.formula_calls import When
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.expression import Expression, compute
+from convcheck.rules.expression import FUNCTIONS, Expression, compute
 from convcheck.rules.model import Spec
 from convcheck.rules.types import Types
 from convcheck.wording import GLUE
@@ -73,8 +73,7 @@ _OPERATIONS: Mapping[str, Callable[..., _Said]] = {
     "multiply": _operation("*", _TERM),
     "divide": _operation("/", _TERM),
     "negate": lambda part: (f"-{_held(part, _ATOM)}", _TERM),
-    "ceil": _call("ceil"),
-    "max": _call("max"),
+    **{name: _call(name) for name in FUNCTIONS},
 }
 
 
@@ -184,6 +183,8 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
     yield from _titled("steps", steps.place, width)
     for line in steps.lines:
         yield from _line(line, width)
+    for name in steps.others:
+        yield from field("", f"{name} is an output, too, of one element", width)
     yield StyledText()
     yield from field("  cite", f"{steps.level}: {quoted(spec, steps.cite)}", width)
     if steps.agreed != steps.level:

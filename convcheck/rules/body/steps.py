@@ -34,11 +34,10 @@ from convcheck.numerics.format import Float, Int
 from convcheck.rules.body.call_checks import (
     check_layouts,
     check_numbers,
-    check_one_output,
     wrong_type,
 )
 from convcheck.rules.context import Context, read_cite, read_level
-from convcheck.rules.expression import Expression, parse_expression
+from convcheck.rules.expression import Expression, parse_expression, varying_names
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import (
     DEFAULT,
@@ -56,6 +55,7 @@ from convcheck.rules.model import (
 )
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
+from convcheck.wording import plural
 
 CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")
 OUTPUT, EXACTLY = "output", "exact"
@@ -262,13 +262,17 @@ class Steps(Body):
     along: Along | None = field(default=None, metadata=LATER)
     #: The first input that brings the last line to a value; None where the lines tell it.
     back: Expression | None = field(default=None, metadata=LATER)
+    #: The outputs after the first, each of one element: lines that are the same for all elements.
+    others: tuple[str, ...] = field(default=(), metadata=LATER)
+    #: The smallest and the largest element of tensors that are asked, of a spec of one input.
+    ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:
         """Check that lines of floats lead to one output, in layouts that broadcast."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")
-        check_one_output(spec, node)
-        for key in ("lines", "readings", "ask"):
+        self._check_others(node)
+        for key in ("lines", "readings", "ask" if spec.inputs[1:] else "ends"):
             if not body.listed(key):
                 raise body.need(key).error(f"no {key}", "one at least")
         last, output = self.lines[-1], spec.outputs[0][0]
@@ -282,7 +286,7 @@ class Steps(Body):
         for layout in spec.layouts:
             if layout.name not in outside:
                 _meets(layout, node.need("layouts").need(layout.name), self.along)
-        computed = {variable for _, variable in spec.outputs} if self.lines[-1].be else set()
+        computed = {variable for _, variable in spec.outputs[:1]} if self.lines[-1].be else set()
         for variable, listed in spec.types.items():
             for dtype in listed:
                 if not isinstance(dtype.format, Float | Int):
@@ -291,6 +295,28 @@ class Steps(Body):
                     raise wrong_type(node, variable, dtype, "a computed output is a float")
         rows = (*body.listed("ask"), *body.listed("ask-a-little"))
         check_numbers((word for row in rows for word in row.items().values()), types)
+        check_numbers((word for row in body.listed("ends") for word in row.elements()), types)
+
+    def _check_others(self, node: Node) -> None:
+        """Refuse an output after the first that is no line, or differs from element to element."""
+        same = constant_lines(self.lines)
+        for name in self.others:
+            if name not in same:
+                at = node.need("outputs").need(name)
+                said = f"{name} is no line that is the same for all elements"
+                raise at.error(said, "a line of largest(x) and smallest(x)")
+
+
+def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
+    """Return the lines that are the same for all elements: the first input is in them only as the
+    largest or the smallest of all.
+    """
+    found: set[str] = set()
+    for line in lines:
+        needed = varying_names(line.be) if line.be else {line.source}
+        if needed <= found and line.only is None and not line.needs:
+            found.add(line.name)
+    return frozenset(found)
 
 
 def _meets(layout: Layout, at: Node, along: Along | None) -> None:
@@ -335,13 +361,14 @@ def read_steps(node: Node, context: Context) -> Steps:
     body = node.need("steps")
     body.only(
         "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
-        "ask-a-little", "along", "undefined", "back",
+        "ask-a-little", "along", "undefined", "back", "ends",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
     lines = _lines(body.need("lines"), inputs, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
     back, along = body.get("back"), body.get("along")
+    others = tuple(node.need("outputs").items())[1:]
     return Steps(
         lines=lines,
         readings=tuple(_reading(e, names, ends, context) for e in body.need("readings").elements()),
@@ -351,13 +378,17 @@ def read_steps(node: Node, context: Context) -> Steps:
         free_zero=_choice(body, "zero", "signed", "either-sign"),
         free_rest=_choice(body, "not-finite", "exact", "undefined"),
         outside=tuple(_outside(e, context) for e in body.listed("outside")),
-        ask=tuple(_words(e, inputs[1:]) for e in body.need("ask").elements()),
+        ask=tuple(_words(e, inputs[1:]) for e in body.listed("ask")),
         ask_little=tuple(_words(e, inputs[1:]) for e in body.listed("ask-a-little")),
         examples=tuple(_example(e, inputs, context) for e in node.listed("examples")),
         place=body.place,
-        undefined=tuple(_undefined(e, inputs, ends, context) for e in body.listed("undefined")),
+        undefined=tuple(
+            _undefined(e, [*inputs, *names], ends, context) for e in body.listed("undefined")
+        ),
         along=_along(along, node) if along else None,
-        back=parse_expression(back, [*inputs[1:], names[-1]]) if back else None,
+        back=parse_expression(back, [*inputs[1:], *others, names[-1]]) if back else None,
+        others=others,
+        ends=tuple(map(_end, body.listed("ends"))),
     )
 
 
@@ -381,6 +412,13 @@ def _undefined(
         ),
         read_cite(node.need("cite"), context), node.place,
     )  # fmt: skip
+
+
+def _end(node: Node) -> tuple[str, str]:
+    words = [word.text() for word in node.elements()]
+    if len(words) != 2:
+        raise node.error(f"{plural(len(words), 'number')} instead of 2", "[SMALLEST, LARGEST]")
+    return words[0], words[1]
 
 
 def _along(node: Node, root: Node) -> Along:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
-from convcheck.rules.expression import CONVERT, Expression, compute, names_in
+from convcheck.rules.expression import CONVERT, Expression, compute, names_in, operations_in
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
@@ -54,14 +55,18 @@ OPERATIONS: Mapping[str, Operation] = {
     "divide": arithmetic.divide,
     "negate": arithmetic.negate,
 }
-# what gives whole numbers, which nothing rounds any further
-_WHOLE: Mapping[str, Operation] = {"round": arithmetic.rounded_whole}
+# what gives whole numbers, or one of its operands, which nothing rounds any further
+_WHOLE: Mapping[str, Operation] = {
+    "round": arithmetic.rounded_whole,
+    "max": arithmetic.larger,
+    "min": arithmetic.smaller,
+}
 # Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded.
 AGREE, DIFFER, OPEN, PLAIN = range(4)
 ODD = "odd"
 
 
-_Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
+Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
 
 
 @dataclass(frozen=True)
@@ -99,8 +104,15 @@ class CompiledSteps:
     def types(self) -> Mapping[str, DType]:
         """The types of the inputs in the question and of the output, by name."""
         return dict(zip(self.names, self.case.inputs, strict=True)) | {
-            self.steps.lines[-1].name: self.output
+            self.steps.lines[-1].name: self.output,
+            **dict(zip(self.steps.others, self.case.outputs[1:], strict=True)),
         }
+
+    @cached_property
+    def reduces(self) -> bool:
+        """Whether a line asks for the largest or the smallest of all elements."""
+        both = {"largest", "smallest"}
+        return any(line.be and operations_in(line.be) & both for line in self.steps.lines)
 
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
@@ -149,22 +161,39 @@ class CompiledSteps:
         plain, found, begin = self._plain(runs), [], 0
         for inputs in calls:
             part = slice(begin, begin := begin + inputs[0].size)
-            outputs = [
-                ExpectedOutput(self.output, inputs[0].shape, codes[part], patterns[part])
-                for codes, patterns in due
-            ]
-            found.append(self._expected(outputs, plain[part]))
+            found.append(self._expected(self._outputs(due, inputs[0].shape, part), plain[part]))
         return found
 
-    def _expected(self, outputs: Sequence[ExpectedOutput], plain: Mask) -> ExpectedCall:
-        """Return what is expected of a call, of which these are the output by each reading."""
+    def _outputs(
+        self, due: Sequence[Sequence[Finished]], shape: tuple[int, ...], part: slice
+    ) -> list[tuple[ExpectedOutput, ...]]:
+        """Return the outputs of a call by each reading: the first has the shape of the first input,
+        the others have one element, that of any of its elements.
+        """
+        one = slice(part.start, min(part.start + 1, part.stop))
+        wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
+        return [
+            tuple(
+                ExpectedOutput(dtype, dims, codes[where], patterns[where])
+                for dtype, (dims, where), (codes, patterns) in zip(
+                    self.case.outputs, wanted, found, strict=True
+                )
+            )
+            for found in due
+        ]
+
+    def _expected(self, outputs: Sequence[tuple[ExpectedOutput, ...]], plain: Mask) -> ExpectedCall:
+        """Return what is expected of a call, of which these are the outputs by each reading."""
         readings: list[CallReading] = []
         for reading, output in zip(self.steps.readings, outputs, strict=True):
-            found = CallReading(reading.name, (output,))
+            found = CallReading(reading.name, output)
             if not any(_same(found, other) for other in readings):
                 readings.append(found)
-        patterns = [reading.outputs[0].patterns for reading in readings]
-        if patterns[0].size and all((p == UNDEFINED).all() for p in patterns):
+        empty = not outputs[0][0].patterns.size
+        if empty and self.reduces:
+            return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
+        patterns = [each.patterns for reading in readings for each in reading.outputs]
+        if not empty and all((p == UNDEFINED).all() for p in patterns):
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
         if len(readings) > 1:
             return ExpectedCall(DIFFER, tuple(readings))
@@ -187,14 +216,31 @@ class CompiledSteps:
                 plain &= ~_differ(wide, rounded(wide, cast(Float, self.output.format)))
         return plain
 
-    def _due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[_Finished], list[Run]]:
-        """Return what each reading expects of calls, end to end, and the runs that are distinct."""
-        values, lines = self.decoded(calls), self.lines
+    def _due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[list[Finished]], list[Run]]:
+        """Return what each reading expects of calls, end to end, output by output; and the runs
+        that are distinct.
+        """
+        values, lines, sizes = self.decoded(calls), self.lines, [call[0].size for call in calls]
         apart = self.distinct(self.steps.readings)
-        computed = {key: self._run(one, values, lines) for key, one in apart.items()}
-        finished = {key: self.finished(run) for key, run in computed.items()}
+        computed = {key: self._run(one, values, lines, sizes) for key, one in apart.items()}
+        finished = {key: self._finished(run) for key, run in computed.items()}
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
+
+    def _finished(self, run: Run) -> list[Finished]:
+        """Return codes and patterns of each output: of those after the first, of each element."""
+        others = zip(self.case.outputs[1:], self.steps.others, strict=True)
+        return [self.finished(run), *(self._other(run, *each) for each in others)]
+
+    def _other(self, run: Run, dtype: DType, name: str) -> Finished:
+        if name in run.converted:
+            found = run.converted[name]
+            codes, patterns = cast(Codes, found.codes), found.patterns
+        else:
+            codes = rounded_codes(run.values[name], cast(Float, dtype.format), self.mode)
+            patterns = np.full(len(codes), EXACT, np.uint8)
+        patterns = np.where(run.undefined, UNDEFINED, patterns).astype(np.uint8)
+        return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
     def answers(self, inputs: Sequence[Bits]) -> list[ExpectedOutput]:
         """Return what each reading expects of a call."""
@@ -207,7 +253,13 @@ class CompiledSteps:
         due, runs = self._due([inputs])
         last = self.lines[-1].name
         rows = [run.decided[last] for run in runs if last in run.decided]
-        return [ExpectedOutput(self.output, inputs[0].shape, *one) for one in due], rows
+        return [ExpectedOutput(self.output, inputs[0].shape, *one[0]) for one in due], rows
+
+    def all_answers(self, inputs: Sequence[Bits]) -> list[list[Finished]]:
+        """Return codes and patterns of every output that each reading expects of a call, for each
+        element of the first input.
+        """
+        return self._due([inputs])[0]
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
@@ -291,7 +343,7 @@ class CompiledSteps:
         """Return what there is before the first line, under a reading."""
         run = Run.of(inputs)
         for one in self.steps.undefined:
-            if one.is_said_of(self.types):
+            if one.input in inputs and one.is_said_of(self.types):
                 run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
         for name, hops in self.first.items():
             run.values[name] = self._gone(name, run.values[name], hops)
@@ -329,18 +381,27 @@ class CompiledSteps:
         return reading.type_for(self.case, self.types)
 
     def _run(
-        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine]
-    ) -> Run:
-        """Compute lines."""
+        self, reading: StepsReading, inputs: Mapping[str, Numbers], lines: Sequence[StepsLine],
+        sizes: Sequence[int] = (),
+    ) -> Run:  # fmt: skip
+        """Compute lines, of calls of so many elements; of one call where nothing is said."""
         run = self.begun(reading, inputs)
+        run.sizes = tuple(sizes) or run.sizes
         for line in lines:
             if line.be is None:
                 self._convert(line, reading, run)
             else:
                 self.compute(line, reading, run)
+            self._open(line.name, run)
         return run
 
-    def finished(self, run: Run) -> _Finished:
+    def _open(self, name: str, run: Run) -> None:
+        """Leave elements open of which a spec says so by what a line is there."""
+        for one in self.steps.undefined:
+            if one.input == name:
+                run.undefined = run.undefined | _MET[one.condition](run.values[name])
+
+    def finished(self, run: Run) -> Finished:
         """Return codes and patterns of the output, with what it leaves open put in; codes that do
         not count are 0.
         """
@@ -373,7 +434,7 @@ class CompiledSteps:
         operations: dict[str, Operation] = {
             **OPERATIONS,
             **_WHOLE,
-            "number": run.number,
+            **run.operations,
             CONVERT: lambda name, x: rounded(x, types[name]),
         }
         if kind is None or line.exact:
@@ -441,12 +502,14 @@ class Run:
     converted: dict[str, Reading] = field(default_factory=dict)
     #: By which rows these did, likewise.
     decided: dict[str, Rows] = field(default_factory=dict)
+    #: How many elements each call has.
+    sizes: tuple[int, ...] = ()
 
     @staticmethod
     def of(inputs: Mapping[str, Numbers]) -> Run:
         """Return what there is before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
-        return Run(dict(inputs), none, none)
+        return Run(dict(inputs), none, none, sizes=(len(none),))
 
     def copy(self) -> Run:
         """Return the same, to which more lines may be added."""
@@ -470,6 +533,27 @@ class Run:
     def rounding(self, operation: Operation, fmt: Float, mode: str) -> Operation:
         """Round what an operation gives."""
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
+
+    def reduced(self, choose: Operation, x: Numbers) -> Numbers:
+        """Return for each element which of its call's elements is chosen of all; where one of them
+        is left open, all are.
+        """
+        sizes = [size for size in self.sizes if size]
+        if not sizes:
+            return x
+        which, ends = np.repeat(np.arange(len(sizes)), sizes), [0, *np.cumsum(sizes).tolist()]
+        self.undefined = np.bincount(which, self.undefined)[which] > 0
+        found = [_reduced(choose, take(x, np.arange(a, b))) for a, b in pairwise(ends)]
+        return take(_joined(found), which)
+
+    @property
+    def operations(self) -> dict[str, Operation]:
+        """The operations that depend on how many elements there are."""
+        return {
+            "number": self.number,
+            "largest": partial(self.reduced, arithmetic.larger),
+            "smallest": partial(self.reduced, arithmetic.smaller),
+        }
 
     def number(self, n: int) -> Numbers:
         """Return a whole number below 2^64, as many times as there are elements."""
@@ -496,6 +580,21 @@ def _encoded(fmt: Format, x: Numbers) -> Codes:
         if numeric.nan != "none":
             codes[x.kind == NAN] = numeric.nan_code
     return codes
+
+
+def _reduced(choose: Operation, x: Numbers) -> Numbers:
+    """Return the one number that is chosen of all."""
+    while len(x) > 1:
+        half = (len(x) + 1) // 2
+        rest = np.minimum(np.arange(half) + half, len(x) - 1)
+        x = choose(take(x, np.arange(half)), take(x, rest))
+    return x
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    """Return numbers one after the other."""
+    fields = [[p.kind, p.sign, p.exponent, p.significand] for p in parts]
+    return Numbers(*map(np.concatenate, zip(*fields, strict=True)))
 
 
 def _zeros(n: int) -> Numbers:
@@ -625,6 +724,8 @@ def _decision(
 
 
 def _same(a: CallReading, b: CallReading) -> bool:
-    """Return whether two readings expect the same of the one output."""
-    one, other = a.outputs[0], b.outputs[0]
-    return np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
+    """Return whether two readings expect the same of all outputs."""
+    return all(
+        np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
+        for one, other in zip(a.outputs, b.outputs, strict=True)
+    )

@@ -20,12 +20,14 @@ from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float, Numeric
 from convcheck.numerics.number import from_fractions
+from convcheck.numerics.order import positions
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, StepsExample, StepsReading
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.steps import (
     CompiledSteps,
+    Finished,
     compile_steps,
     layout_of,
     outside_of,
@@ -34,7 +36,7 @@ from convcheck.semantics.body.steps import (
 from convcheck.semantics.body.table_lint import Diagnostic, Proof, representatives
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT
-from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
+from convcheck.semantics.expected_calls import CallReading
 from convcheck.semantics.program import Program
 from convcheck.wording import meant
 
@@ -176,14 +178,11 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
     alike = set(combinations(range(len(steps.readings)), 2))
     for case in _answered(spec):
         compiled = compile_steps(spec, case)
-        for words in steps.ask:
+        for inputs in _tried(compiled, steps):
             if not alike:
                 return
-            inputs = _spread(compiled, dict(words))
-            if inputs is None:
-                continue
             try:
-                dues = compiled.answers(inputs)
+                dues = compiled.all_answers(inputs)
             except ValueError as error:  # what is rounded only once did not fit before
                 yield Diagnostic(steps.place, f"{case.name}: {error}", "drop `once`")
                 return
@@ -194,8 +193,22 @@ def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         yield Diagnostic(other.place, message, "drop one of them, or ask other values")
 
 
-def _same(one: ExpectedOutput, other: ExpectedOutput) -> bool:
-    return np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
+def _same(one: Sequence[Finished], other: Sequence[Finished]) -> bool:
+    both = zip(one, other, strict=True)
+    return all(np.array_equal(a, b) for pair in both for a, b in zip(*pair, strict=True))
+
+
+def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
+    """Yield data under each set of the other inputs that is asked, and in each range."""
+    sets = (_spread(compiled, dict(words)) for words in steps.ask)
+    yield from (inputs for inputs in sets if inputs is not None)
+    for words in steps.ends:
+        fmt = cast(Numeric, compiled.data.format)
+        ends = np.array([code_of(fmt, word)[0] for word in words], fmt.storage)
+        halves = np.concatenate([*_at_halves(compiled, [], ends)])
+        low, high = positions(fmt, ends).tolist()
+        at = positions(fmt, halves)
+        yield [np.concatenate([ends, halves[(at >= low) & (at <= high)]])]
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
@@ -223,15 +236,23 @@ def _about_one(fmt: Numeric) -> Codes:
     return cast(Codes, codes.astype(fmt.storage))
 
 
-def _at_halves(compiled: CompiledSteps, others: Sequence[Bits]) -> Iterator[Codes]:
-    """Yield the data that bring the last line next to a half, where a spec says which."""
+def _at_halves(
+    compiled: CompiledSteps, others: Sequence[Bits], ends: Codes | None = None
+) -> Iterator[Codes]:
+    """Yield the data that bring the last line next to a half, where a spec says which: under other
+    inputs, or where the first one has these ends.
+    """
     if compiled.steps.back is None:
         return
+    known = dict(zip(compiled.names[1:], others, strict=True))
+    if ends is not None:
+        found = compiled.all_answers([ends])[0][1:]
+        known = {n: codes[:1] for n, (codes, _) in zip(compiled.steps.others, found, strict=True)}
     n = 2 * _EACH
     fractions = [Fraction(2 * k + 1, 2) for k in range(-_EACH, _EACH)]
-    types = zip(compiled.names[1:], compiled.case.inputs[1:], others, strict=True)
     values = {
-        name: decode(t.format, cast(Codes, np.repeat(one.reshape(1), n))) for name, t, one in types
+        name: decode(compiled.types[name].format, cast(Codes, np.repeat(one.reshape(1), n)))
+        for name, one in known.items()
     }
     data, _ = compiled.brought(from_fractions(fractions), values)
     mask = data.dtype.type((1 << cast(Numeric, compiled.data.format).bits) - 1)

@@ -195,7 +195,8 @@ class WrongSteps:
             return
         if wanted and not wanted.elements:
             return
-        edited = None if self.outside else self._edited(causes)
+        silent = self.outside or self.case.outputs[1:]  # of several outputs nothing is worked out
+        edited = None if silent else self._edited(causes)
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
             begin = edited.key, number

@@ -30,6 +30,7 @@ from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.binades import boundaries_of
+from convcheck.vectors.body.ranged import ranged_calls
 from convcheck.vectors.body.scaled import scaled_calls
 from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
@@ -74,6 +75,8 @@ def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Cal
     type that is converted to, under the few values of the other inputs that are asked.
     """
     steps = spec.body_as(Steps)
+    if steps.ends:
+        return ranged_calls(spec, case, tier, seed)
     if steps.back or all(line.be for line in steps.lines):
         return scaled_calls(spec, case, tier, seed)
     return _chosen(spec, case, tier, seed), "edge" if tier == "edge" else "sampled"

@@ -1,0 +1,89 @@
+"""Which calls are worth asking of steps that look for the smallest and the largest element.
+
+The spec names ranges. Between the ends of each, the elements follow from what it expects of these
+alone: those that bring the last line to boundaries of the output, and their neighbours. The ends
+stand at changing places, since kernels look for them in vectors and in what these leave over.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Codes, Float, Int
+from convcheck.numerics.number import from_fractions
+from convcheck.numerics.order import positions
+from convcheck.numerics.words import code_of
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.model import Case, Spec
+from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import Call
+from convcheck.vectors.model import Coverage, Tier
+
+_ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}  # of a call
+_LENGTHS = (1, 2, 3, 7, 17, 33)  # of short calls, in turn
+_SIZES = (2, 3, 3, 5)  # of the letters of a layout that has several
+_PAST = Fraction(1, 4)  # of a step, beyond a boundary
+
+
+def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
+    """Return the calls of a case: a tensor of codes each. The same arguments give the same calls
+    everywhere.
+    """
+    compiled, layout = compile_steps(spec, case), layout_of(spec, case)
+    fmt = cast(Float, compiled.data.format)
+    ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in spec.body_as(Steps).ends]
+    [(_, dims)] = layout.shapes
+    sizes = tuple(_SIZES[: len(dims)])
+    made: Iterator[Codes] = (
+        _tensor(compiled, np.array(ends, fmt.storage), _ELEMENTS[tier], (seed, k))
+        for k, ends in enumerate(ranges)
+    )
+    coverage: Coverage = "edge" if tier == "edge" else "sampled"
+    if len(dims) == 1:
+        long = list(made)
+        short = [one[: _LENGTHS[k % len(_LENGTHS)]] for k, one in enumerate(long)]
+        return [(one,) for one in (*long, *short, long[0][:0])], coverage
+    return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made], coverage
+
+
+def _tensor(compiled: CompiledSteps, ends: Codes, count: int, seed: tuple[int, int]) -> Codes:
+    """Return a tensor with these ends, of so many elements."""
+    rng = np.random.Generator(np.random.PCG64([*seed, zlib.crc32(ends.tobytes())]))
+    codes = rng.permutation(_between(compiled, ends, rng))[: count - len(ends)]
+    return cast(Codes, rng.permutation(np.concatenate([ends, codes])))
+
+
+def _between(compiled: CompiledSteps, ends: Codes, rng: np.random.Generator) -> Codes:
+    """Return codes worth asking that are not outside a range."""
+    (_, patterns), *others = compiled.all_answers([ends])[0]
+    zero = np.zeros(1, ends.dtype)
+    if (patterns == UNDEFINED).any():
+        return np.concatenate([ends, zero])
+    target = cast(Int, compiled.output.format)
+    inner = rng.permutation(np.arange(int(target.min), int(target.max)))
+    wanted = [Fraction(2 * int(q) + 1, 2) + d for q in inner for d in (0, _PAST)]
+    values = {
+        name: decode(compiled.types[name].format, np.full(len(wanted), codes[0], codes.dtype))
+        for name, (codes, _) in zip(compiled.steps.others, others, strict=True)
+    }
+    data, _ = compiled.brought(from_fractions(wanted), values)
+    near = np.unique(
+        np.concatenate([data, data + data.dtype.type(1), data - data.dtype.type(1), zero])
+    )
+    return cast(Codes, near[_inside(cast(Float, compiled.data.format), near, ends)])
+
+
+def _inside(fmt: Float, codes: Codes, ends: Codes) -> NDArray[np.bool_]:
+    """Return which codes are numbers from the first end to the second."""
+    low, high = positions(fmt, ends).tolist()
+    at = positions(fmt, codes)
+    return np.asarray((at >= low) & (at <= high))

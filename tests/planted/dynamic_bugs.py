@@ -1,0 +1,107 @@
+"""Planted bugs of DynamicQuantizeLinear: each operation in float32 by numpy, but for one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Bits
+
+F = np.float32
+Floats = NDArray[np.float32]
+Number = np.float32
+
+
+def adjusted(x: Floats) -> tuple[Number, Number]:
+    return min(x.min(), F(0)), max(x.max(), F(0))
+
+
+def by_division(x: Floats, scale: Number) -> Floats:
+    return x / scale
+
+
+def of_range(low: Number, high: Number) -> Number:
+    return F(high - low) / F(255)
+
+
+def to_even(x: Floats) -> Floats:
+    return np.rint(x)
+
+
+def away(x: Floats) -> Floats:
+    found: Floats = np.trunc(x + np.copysign(F(0.5), x))
+    return found
+
+
+def from_low(low: Number, scale: Number) -> Number:
+    return F(0) - low / scale
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """What one implementation does."""
+
+    name: str
+    ends: Callable[[Floats], tuple[Number, Number]] = adjusted
+    scale: Callable[[Number, Number], Number] = of_range
+    zero: Callable[[Number, Number], Number] = from_low
+    rounds_zero: Callable[[Floats], Floats] = to_even
+    divides: Callable[[Floats, Number], Floats] = by_division
+    rounds: Callable[[Floats], Floats] = to_even
+    #: Whether the zero point is added before the sum is rounded.
+    adds_first: bool = False
+    #: Whether what is out of range wraps.
+    wraps: bool = False
+    #: The least number of y and of the zero point.
+    least: int = 0
+    #: Whether the zero point is one of -128 to 127, as that of int8.
+    signed: bool = False
+
+    def answer(self, codes: Bits) -> tuple[Bits, Bits, Bits]:
+        """Codes of y, y_scale and y_zero_point for codes of x."""
+        with np.errstate(all="ignore"):
+            x = codes.view(np.float32)
+            low, high = self.ends(x.reshape(-1))
+            scale = F(self.scale(low, high))
+            zero = self.rounds_zero(np.clip(F(self.zero(low, scale)), self.least, F(255)))
+            zero = np.clip(zero, -128, 127) if self.signed else zero
+            y = self.divides(x, scale)
+            y = self.rounds(y + zero) if self.adds_first else self.rounds(y) + zero
+            if not self.wraps:
+                y = np.clip(y, self.least, 255)
+            return _bytes(y), np.array(scale).view(np.uint32), _bytes(np.array(zero))
+
+
+def _bytes(x: Floats) -> Bits:
+    return np.nan_to_num(x).astype(np.int64).astype(np.uint8)
+
+
+BUGS = (
+    Dynamic("the range does not include 0", ends=lambda x: (x.min(), x.max())),
+    Dynamic("the maximum without 0", ends=lambda x: (min(x.min(), F(0)), x.max())),
+    Dynamic("the minimum without 0", ends=lambda x: (x.min(), max(x.max(), F(0)))),
+    Dynamic("the last element is not looked at", ends=lambda x: adjusted(x[: max(len(x) - 1, 1)])),
+    Dynamic("the first four elements alone", ends=lambda x: adjusted(x[:4])),
+    Dynamic("a symmetric range", ends=lambda x: (-abs(x).max(), abs(x).max())),
+    Dynamic("256 steps", scale=lambda low, high: F(high - low) / F(256)),
+    Dynamic("254 steps", scale=lambda low, high: F(high - low) / F(254)),
+    Dynamic("the scale by a reciprocal", scale=lambda low, high: F(high - low) * (F(1) / F(255))),
+    Dynamic("the scale in float16", scale=lambda low, high: F(np.float16(of_range(low, high)))),
+    Dynamic("the scale cut", scale=lambda low, high: np.nextafter(of_range(low, high), F(0))),
+    Dynamic("a least scale", scale=lambda low, high: max(of_range(low, high), F(1e-7))),
+    Dynamic("the zero point's ties away", rounds_zero=away),
+    Dynamic("the zero point cut", rounds_zero=np.trunc),
+    Dynamic("the zero point by the maximum", zero=lambda low, scale: F(255) + low / scale),
+    Dynamic("the zero point without a sign", zero=lambda low, scale: low / scale),
+    Dynamic("the zero point of int8", signed=True),
+    Dynamic("the quotient by a reciprocal", divides=lambda x, scale: x * (F(1) / scale)),
+    Dynamic("the quotient in float16", divides=lambda x, s: np.float16(x / s).astype(np.float32)),
+    Dynamic("ties away", rounds=away),
+    Dynamic("truncation", rounds=np.trunc),
+    Dynamic("the zero point before rounding", adds_first=True),
+    Dynamic("wraps", wraps=True, scale=lambda low, high: np.nextafter(of_range(low, high), F(0))),
+    Dynamic("the range of int8 as the other half says", least=1),
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""DynamicQuantizeLinear: the evaluator held to the oracle in fractions, and planted bugs caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, calls_asked
+from oracle.quantize import Dynamic as Due
+from oracle.quantize import quantize_dynamically
+from planted.dynamic_bugs import BUGS, Dynamic
+
+from convcheck.backends.protocol import Outputs
+from convcheck.errors import SpecError
+from convcheck.judge.answers import ANSWERED, CallAnswers
+from convcheck.judge.calls import judge_calls
+from convcheck.judge.result import FAILURES
+from convcheck.numerics.format import Bits
+from convcheck.rules.cases import cases
+from convcheck.rules.load import load
+from convcheck.rules.model import Case
+from convcheck.semantics.body.steps import compile_steps
+from convcheck.semantics.expected import UNDEFINED
+from convcheck.semantics.expected_calls import ExpectedCall
+from specs import write_spec
+
+SPEC = CATALOG.specs["onnx.DynamicQuantizeLinear-11"]
+CASES = list(cases(SPEC))
+
+
+def told(expected: ExpectedCall) -> set[Due] | None:
+    """A call's readings in the oracle's words."""
+    if expected.readings[0].pattern == UNDEFINED:
+        return None
+    found = set()
+    for reading in expected.readings:
+        y, scale, zero = (each.codes.tolist() for each in reading.outputs)
+        found.add((tuple(y), scale[0], zero[0]))
+    return found
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.layout)
+def test_the_edge_calls_against_the_oracle(case: Case) -> None:
+    calls = calls_asked(case)
+    for call, expected in zip(calls.calls, calls.expected, strict=True):
+        assert told(expected) == quantize_dynamically(call[0].reshape(-1).tolist())
+    assert sum(told(one) is not None for one in calls.expected) > len(calls.expected) // 2
+
+
+def test_any_tensors_against_the_oracle() -> None:
+    """Put together, so that what one call's elements are chosen of is not another's."""
+    rng = np.random.default_rng(0)
+    made = []
+    for _ in range(300):
+        size, power = rng.integers(1, 9), float(rng.integers(-40, 40))
+        x = rng.uniform(-1, 1, size) * 2.0 ** (power + rng.integers(-6, 6, size))
+        made.append((x.astype(np.float32).view(np.uint32),))
+    compiled = compile_steps(SPEC, CASES[0])
+    found = compiled.expect_all(made)
+    differing = 0
+    for (x,), expected in zip(made, found, strict=True):
+        due = told(expected)
+        assert due == quantize_dynamically(x.tolist())
+        assert due == told(compiled.expect([x]))
+        differing += due is not None and len(due) > 1
+    assert differing > 30
+
+
+@pytest.mark.parametrize("words", [["0", "-0"], ["nan", "1"], ["inf"], [], ["0", "1e-45"]])
+def test_what_is_left_open(words: list[str]) -> None:
+    x = np.array([float(word) for word in words], np.float32).view(np.uint32)
+    expected = compile_steps(SPEC, CASES[0]).expect([x])
+    assert (told(expected), quantize_dynamically(x.tolist())) == (None, None)
+
+
+def caught(bug: Dynamic, case: Case) -> int:
+    """How many of the edge calls are judged wrong."""
+    calls, count = calls_asked(case), 0
+    names = tuple(t.name for t in case.outputs)
+    for i, (x,) in enumerate(calls.calls):
+        if not x.size:
+            continue
+        one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
+        got: tuple[Bits, ...] = bug.answer(x)
+        answers = CallAnswers((Outputs(got, names),), np.array([ANSWERED], np.uint8), {})
+        count += judge_calls(one, answers).verdict in FAILURES
+    return count
+
+
+def test_what_is_right_passes() -> None:
+    assert not any(caught(Dynamic("right"), case) for case in CASES)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_each_bug_is_caught_by_two_calls(bug: Dynamic) -> None:
+    assert caught(bug, CASES[0]) >= 2
+
+
+LINES = """
+op: mine.Scaled
+version: 1
+sources: {text: {title: T, section: S, url: "https://example.org"}}
+inputs: {x: T}
+outputs: {y: T, other: T}
+shape: {cite: "the shape"}
+types: {T: [float32]}
+layouts: {only: {x: [n]}}
+steps:
+  level: normative
+  agreed: normative
+  cite: "a sentence"
+  lines:
+    - {let: other, be: "OTHER"}
+    - {let: y, be: x / other}
+  readings: [{name: one, cite: "a sentence"}]
+  zero: signed
+  not-finite: exact
+  ends: [["-1", "2"]]
+"""
+
+
+def test_an_output_of_one_element_is_the_same_for_all(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    write_spec(tmp_path, LINES.replace("OTHER", "largest(x) - smallest(x)"))
+    spec = load([tmp_path]).specs["mine.Scaled-1"]
+    x = np.array([-1, 0.5, 3], np.float32).view(np.uint32)
+    [reading] = compile_steps(spec, next(cases(spec))).expect([x]).readings
+    y, other = (each.codes.view(np.float32).tolist() for each in reading.outputs)
+    assert (y, other) == ([-0.25, 0.125, 0.75], [4])
+    assert [each.shape for each in reading.outputs] == [(3,), ()]
+    write_spec(tmp_path, LINES.replace("OTHER", "x + largest(x)"))
+    with pytest.raises(SpecError, match="no line that is the same for all elements"):
+        load([tmp_path])
