@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,10 @@ class Chart:
         """
         codes = codes.astype(np.uint64, copy=False)
         number = _binade(self.source, codes).view(np.intp)
-        found = self._of_float if isinstance(self.source, Float) else self._of_integer
-        slots, rest = found(codes, number)
+        if self._tiles is None:
+            slots, rest = self._by_own_bits(codes, number)
+        else:
+            slots, rest = self._by_upper_bits(codes, number, self._tiles)
         if self.near is None:
             slots += rest != 0
             return slots
@@ -79,11 +81,11 @@ class Chart:
         slots += part
         return slots
 
-    def _of_float(self, codes: U64, number: Slots) -> tuple[Slots, U64]:
+    def _by_upper_bits(self, codes: U64, number: Slots, tiles: Slots) -> tuple[Slots, U64]:
         """Return the first slot of each code's tile, and the code's place in the tile, times the
         power of two that makes 2^64 of all codes of it.
         """
-        slots = self._tiles.take(number)
+        slots = tiles.take(number)
         shift = (slots & 63).view(np.uint64)
         tile = (codes >> shift).view(np.intp)
         rest = np.left_shift(codes, np.subtract(np.uint64(64), shift, out=shift), out=shift)
@@ -93,18 +95,28 @@ class Chart:
         return slots, rest
 
     @cached_property
-    def _tiles(self) -> Slots:
-        """Of each binade of a float, how many bits of a code are its place in a tile, and, six bits
-        up, what is added to the others, which are the numbers of binade and tile.
+    def _tiles(self) -> Slots | None:
+        """Of each binade, how many bits of a code are its place in a tile, and, six bits up, what
+        is added to the others, which are the numbers of binade and tile. None where the bits above
+        those of the tile's number are not the binade's number: of integers, or where low bits tell.
         """
-        depth = (self.binades & _FIELD).view(np.intp)
-        first = (self.binades >> _FIRST).view(np.intp)
+        first, above, depth = (field.view(np.intp) for field in self._fields)
+        if not isinstance(self.source, Float):
+            return None
+        if (above[first > 0] != 64 - self.source.mantissa).any():
+            return None
         number = np.arange(len(depth)) << depth
         apart = first - (number << (_EVEN if self.near is None else _NEAR))
-        return (apart << 6) | (cast(Float, self.source).mantissa - depth)
+        return (apart << 6) | (self.source.mantissa - depth)
 
-    def _of_integer(self, codes: U64, number: Slots) -> tuple[Slots, U64]:
-        """Return the same, of an integer, of which the bits above a binade's own say nothing."""
+    @property
+    def _fields(self) -> tuple[U64, U64, U64]:
+        """Of each binade, its first slot, the bits above its own, and those of a tile's number."""
+        above = (self.binades >> _ABOVE) & _FIELD
+        return self.binades >> _FIRST, above, self.binades & _FIELD
+
+    def _by_own_bits(self, codes: U64, number: Slots) -> tuple[Slots, U64]:
+        """Return the same where the bits above a binade's own say nothing."""
         slots = self.binades.take(number)
         depth = slots & _FIELD
         above = slots >> _ABOVE
@@ -123,8 +135,7 @@ class Chart:
         """
         if not isinstance(self.source, Float) or self.near is not None:
             return None
-        first, above, depth = (self.binades >> _FIRST, (self.binades >> _ABOVE) & _FIELD,
-                               self.binades & _FIELD)  # fmt: skip
+        first, above, depth = self._fields
         if not (first.all() and (above == 64 - self.source.mantissa).all()):
             return None
         codes, slots = [], []
