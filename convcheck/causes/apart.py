@@ -39,10 +39,12 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
     for codes in _chunks(case) if left else ():
         points = points_of(case, codes)
         given = [readings_at(program, points)[0] for program in programs]
+        differing = {pair: _differ(case, codes, *(given[n] for n in pair)) for pair in left}
+        if not any(mask.any() for mask in differing.values()):
+            continue
         decided = _decided(spec, case, codes)
-        for pair in tuple(left):
-            differing = _differ(case, codes, *(given[each] for each in pair))
-            if len(telling := codes[differing & decided]):
+        for pair, mask in differing.items():
+            if len(telling := codes[mask & decided]):
                 found.append(telling[np.linspace(0, len(telling) - 1, _EACH).astype(np.intp)])
                 left.remove(pair)
         if not left:

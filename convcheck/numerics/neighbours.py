@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Float, Numeric
 from convcheck.numerics.number import Numbers
+from convcheck.numerics.order import each_once
 from convcheck.numerics.rounding import round_to, toward_zero
 
 U64 = NDArray[np.uint64]
@@ -47,7 +48,7 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
         for offset in (-1, 0, 1)
         for negative in (False, True)
     ]
-    return np.unique(np.concatenate(parts))
+    return each_once(np.concatenate(parts))
 
 
 @cache

@@ -31,6 +31,17 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
     return wide
 
 
+def each_once(codes: Codes) -> Codes:
+    """Return each of some codes once, shape (n,), sorted as unsigned integers.
+
+    numpy.unique looks for equal ones by hashes, which collide for codes that differ in few bits.
+    """
+    ordered = np.sort(codes)
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
 def lowest(fmt: Numeric, codes: Codes) -> int:
     """Return which of some codes, shape (n,) with n > 0, has the lowest position, the first one."""
     if isinstance(fmt, Float) and fmt.signed:

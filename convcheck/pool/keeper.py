@@ -40,6 +40,7 @@ from dataclasses import dataclass
 ENDING = 1.0  # seconds that processes have to be gone in once they were killed
 LOOKING = 1.0  # seconds between two looks at how long a log is
 LONGEST_LOG = 1 << 26  # bytes
+YOUNG = 200_000  # objects, before cycles are looked for: a process here makes many, and few cycles
 PROGRAM = (
     "import sys; imports = sys.argv[1]; sys.path[:] = sys.argv[2:]; del sys.argv[1:]; "
     "from convcheck.pool.keeper import keep; descriptors = keep(imports.split()); "
@@ -141,6 +142,7 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
     for name in imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    gc.set_threshold(YOUNG)
     gc.freeze()  # what stays for good is looked at by no collection, and shared by all workers
     found = _Keeper().forked()
     if found is None:

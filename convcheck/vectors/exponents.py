@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, is_negative
 from convcheck.numerics.neighbours import signed
+from convcheck.numerics.order import each_once
 from convcheck.vectors.binades import Binades, binades_of
 
 _MANY = 512  # binades, more than any source of up to 32 bits has
@@ -38,8 +39,9 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
     every = np.array(_roomy(source), np.uint64)
     beyond = _beyond_range(source, target, len(every))
     there = [_there(source, asked, every, sign) for sign in (False, True)[: 1 + source.signed]]
-    room = _MOST - len(np.unique(asked))
-    tried = (_missing(beyond, there, step) for step in range(_STEP, _MANY, 2))
+    room = _MOST - len(each_once(asked))
+    steps = range(_STEP, _MANY, 2) if room >= 0 else ()  # else none fits
+    tried = (_missing(beyond, there, step) for step in steps)
     fitting = (turns for turns in tried if sum(map(np.count_nonzero, turns)) <= room)
     found = [np.empty(0, source.storage)]
     for negative, turns in enumerate(next(fitting, _missing(beyond, there, _MANY))):

@@ -21,7 +21,7 @@ from convcheck.numerics.codec import decode_magnitudes
 from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import around, at, signed, special_codes, top
 from convcheck.numerics.number import Numbers, from_fractions, normalised
-from convcheck.numerics.order import order_key
+from convcheck.numerics.order import each_once, order_key
 from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within_reach
 from convcheck.vectors.dropped import only_dropped
 from convcheck.vectors.exponents import left_out
@@ -77,7 +77,7 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
         chosen.append(_lengths(source, target))
     chosen += [only_dropped(source, target), (_sample if edge else _powers)(source, rng)]
     chosen.append(left_out(source, target, np.concatenate(chosen), rng))
-    codes = in_order(source, np.unique(np.concatenate(chosen)))
+    codes = in_order(source, each_once(np.concatenate(chosen)))
     if edge:
         return codes, "edge"
     return codes, beyond_edge(target)
