@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import AskCalls, FoundOfCalls, diagnose_calls
-from convcheck.causes.trial import Key, Trial, Tried, Tries
+from convcheck.causes.trial import Key, Trial, Tried, Tries, comparable
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
@@ -68,6 +68,8 @@ class Search:
     every: bool = False
     #: What was asked and answered -> what explains it.
     found: dict[Key, Found] = field(default_factory=dict)
+    #: The same with the answers to further inputs -> what explains it then.
+    told: dict[Key, CaseDiagnosis] = field(default_factory=dict)
     #: What was asked, and what gives all answers -> what to ask further.
     further: dict[Key, Bits] = field(default_factory=dict)
     #: What was asked and answered of whole calls -> what explains it.
@@ -105,7 +107,7 @@ def diagnose(
     key = search.tries.key(trial)
     if key not in search.found:
         search.found[key] = _found(search, trial)
-    return _asked_further(search, trial, search.found[key], cast(Ask | None, ask))
+    return _asked_further(search, trial, key, cast(Ask | None, ask))
 
 
 def fits_of(
@@ -142,14 +144,25 @@ def _found(search: Search, trial: Trial) -> Found:
     return Found(diagnosis, _further(search, trial, fits))
 
 
-def _asked_further(search: Search, trial: Trial, found: Found, ask: Ask | None) -> CaseDiagnosis:
+def _asked_further(search: Search, trial: Trial, key: Key, ask: Ask | None) -> CaseDiagnosis:
     """Return what still fits after the backend was asked what tells apart, and what else it is said
-    to answer. If no cause does, two that fit together are looked for.
+    to answer.
+    """
+    found = search.found[key]
+    got = ask(found.inputs) if ask and len(found.inputs) else None
+    if got is None:
+        return found.diagnosis
+    answered = *key, comparable(got)
+    if answered not in search.told:
+        search.told[answered] = _held_to(search, trial, found, got)
+    return search.told[answered]
+
+
+def _held_to(search: Search, trial: Trial, found: Found, got: Bits) -> CaseDiagnosis:
+    """Return what still fits, given the answers to further inputs. If no cause does, two that fit
+    together are looked for.
     """
     inputs, told = found.inputs, found.diagnosis
-    got = ask(inputs) if ask and len(inputs) else None
-    if got is None:
-        return told
     none = np.zeros(len(inputs), bool)
     due = evaluate(trial.spec, trial.case, inputs).readings
     more = Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)

@@ -166,7 +166,7 @@ class Tries:
         )
         probe, found = trial.at(np.unique(few)), list[Cause]()
         known = self._inputs_of(trial.case, trial.points.bits).fitting
-        answered = tuple(map(_content, (trial.got, trial.refused, trial.right)))
+        answered = tuple(map(comparable, (trial.got, trial.refused, trial.right)))
         for cause, decides in self._decided(trial):
             key = cause, decides, answered
             if key not in known:
@@ -178,12 +178,12 @@ class Tries:
         """Return what a trial has in common with those that the same causes fit."""
         arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
         decides = what_decides(trial.spec, trial.case, needs_of(self.causes))
-        return (*_types_of(trial.case), decides, *map(_content, arrays))
+        return (*_types_of(trial.case), decides, *map(comparable, arrays))
 
     def inputs_key(self, trial: Trial) -> Key:
         """Return what trials of the same inputs have in common, by the same rules."""
         right = right_program(trial.spec, trial.case).meaning
-        return (*_types_of(trial.case), right, _content(trial.points.bits))
+        return (*_types_of(trial.case), right, comparable(trial.points.bits))
 
     def of(self, trial: Trial) -> list[Tried]:
         """Return the causes that may be that of a case, with the answers that each gives."""
@@ -219,7 +219,7 @@ class Tries:
         types = _types_of(case)
         if self._types != types:
             self._types, self._inputs = types, {}
-        content = _content(bits)
+        content = comparable(bits)
         if content not in self._inputs:
             self._inputs[content] = _Inputs(points_of(case, bits), {}, {})
         return self._inputs[content]
@@ -246,5 +246,6 @@ def _types_of(case: Case) -> Key:
     return case.inputs[0].name, case.outputs[0].name
 
 
-def _content(array: NDArray[Any]) -> Hashable:
+def comparable(array: NDArray[Any]) -> Hashable:
+    """Return what is equal for arrays of one type that have the same elements."""
     return tuple(array.tolist()) if array.dtype.hasobject else array.tobytes()

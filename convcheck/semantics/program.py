@@ -238,7 +238,21 @@ def _compiled(
     spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], rule: str
 ) -> Program:
     subject = _subject(spec, source, target, attributes)
-    return _program(subject, tuple(r for r in spec.rules if rule in ("", r.name)))
+    rules = _rules_of(spec, source.name, target.name)
+    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
+
+
+@lru_cache(_KEPT)
+def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
+    """Return the rules of a spec that may apply to a source and a destination: whatever the values
+    of attributes are, others do not.
+    """
+    ends = {"from": source, "to": target}
+    return tuple(
+        rule
+        for rule in spec.rules
+        if all(ends[key] in allowed for key, allowed in rule.when if key in ends)
+    )
 
 
 def _subject(
@@ -459,7 +473,7 @@ def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
 @lru_cache(_KEPT)
 def _going_on(subject: Subject) -> Program:
     """Return the program of a number, with which several rows of a table go on."""
-    return _program(subject, subject.spec.rules)
+    return _program(subject, _rules_of(subject.spec, subject.source, subject.target))
 
 
 @lru_cache(_KEPT)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import cast
 
 import numpy as np
@@ -78,12 +78,15 @@ class _Computed:
         self.spec, self.inputs, self.unpaired = spec, inputs, unpaired
         self.given = asked_by_rules(spec, case)
         self._states: dict[Hashable, int] = {}
-        self._runs: list[Callable[[], Run]] = []
+        self._runs: list[Run | Callable[[], Run]] = []
         self._points: dict[Hashable, Points] = {}
 
     def run(self, state: int) -> Run:
         """Return what there is, by its number."""
-        return self._runs[state]()
+        run = self._runs[state]
+        if not isinstance(run, Run):
+            run = self._runs[state] = run()
+        return run
 
     def chain(
         self, edited: _Edited, programs: Programs, reading: StepsReading, begin: Hashable
@@ -94,7 +97,7 @@ class _Computed:
         state, touched = self._lines(edited.made, programs, reading, begin)
         if edited.paired:
             other, _ = self._lines(edited.paired, programs, reading, (begin, "paired"))
-            runs = self._runs[state], self._runs[other]
+            runs = partial(self.run, state), partial(self.run, other)
             compute = partial(_either, edited.made, self.unpaired, *runs)
             state = self._state((state, other), compute)
         return state, touched
@@ -116,7 +119,7 @@ class _Computed:
             differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
             touched = np.asarray(touched | differs)
             key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
-            compute = partial(_taken, self._runs[state], line, target.format, answer)
+            compute = partial(_taken, partial(self.run, state), line, target.format, answer)
             state = self._state(key, compute)
         return state, touched
 
@@ -137,14 +140,14 @@ class _Computed:
     def _computed(
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
     ) -> int:
-        compute = partial(_done, self._runs[state], made, line, reading)
+        compute = partial(_done, partial(self.run, state), made, line, reading)
         return self._state((state, line.name), compute)
 
     def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
         """Return the number of a run, which is computed once, when it is needed."""
         if key not in self._states:
             self._states[key] = len(self._runs)
-            self._runs.append(cache(compute))
+            self._runs.append(compute)
         return self._states[key]
 
     def _points_of(
