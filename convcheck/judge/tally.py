@@ -270,8 +270,10 @@ def _groups(case: Case, tally: Tally) -> Iterator[Group]:
             number = of[key.decision, reading, key.placement]
             entry = tally.entries[key]
             if verdict == "pass":
-                entry = TallyEntry(entry.count, first=entry.first if show_all else None)
-            yield _group(case.inputs[0].format, decision, verdict, key, entry, number)
+                first = entry.first if show_all else None
+                yield _group_of_right(decision, key, entry.count, number, first)
+            else:
+                yield _group(case.inputs[0].format, decision, verdict, key, entry, number)
 
 
 def promoted(tally: Tally) -> Tally:
@@ -329,6 +331,21 @@ def _taken(tally: Tally) -> dict[tuple[str, tuple[str, ...]], tuple[int, bool]]:
     }
 
 
+def _group_of_right(
+    decision: Decision, key: Key, count: int, of: int, first: PlacedExample | None
+) -> Group:
+    """Return a group of which the count is all that there is to tell, and at most an example."""
+    examples = (first.example,) if first else ()
+    return Group(
+        decision, "pass", key.kind, count, of, "", _reading_of(decision, key), key.placement,
+        examples=examples,
+    )  # fmt: skip
+
+
+def _reading_of(decision: Decision, key: Key) -> str:
+    return key.named if key.reading == BY_CALL else decision.readings[key.reading]
+
+
 def _group(
     source: Format, decision: Decision, verdict: str, key: Key, entry: TallyEntry, of: int
 ) -> Group:
@@ -338,10 +355,8 @@ def _group(
     samples = [entry.first] if entry.first else []
     if entry.extreme and entry.first and entry.extreme.position != entry.first.position:
         samples.append(entry.extreme)
-    digest = "" if verdict == "pass" else spell_digest(entry.digest)
-    reading = key.named if key.reading == BY_CALL else decision.readings[key.reading]
     return Group(
-        decision, cast(Verdict, verdict), key.kind, entry.count, of, digest,
-        reading, key.placement, ranges, more,
+        decision, cast(Verdict, verdict), key.kind, entry.count, of, spell_digest(entry.digest),
+        _reading_of(decision, key), key.placement, ranges, more,
         tuple(s.example for s in samples),
     )  # fmt: skip
