@@ -27,7 +27,7 @@ from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.body.steps import compile_steps
 from convcheck.semantics.body.wrong_steps import unpaired
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.expected import ANY_NAN, REFUSED
 from convcheck.semantics.expected_calls import DEADLY, CallReading
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
@@ -412,3 +412,19 @@ def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -
     seen = {tuple(tensor.tobytes() for tensor in call) for call in calls.calls}
     assert all(put)
     assert not any(tuple(t.tobytes() for t in call) in seen for more in put for call in more.calls)
+
+
+def test_what_has_the_common_type_already_may_be_left_alone() -> None:
+    """OpenVINO 2026.4.1 on a CPU: of int32 with bfloat16 NaNs keep their payloads, of int64 with
+    bool the int64 goes through int32, too.
+    """
+    case = find_case(CATALOG, f"{PROMOTION}/int32-bfloat16/tensor-tensor/{PLAIN}", None, None, ())
+    call = np.array([515], np.uint32), np.array([0xFFA0, 0x7F81], np.uint16)
+    cause = CAUSES["half-of-last-through-float32"]
+    edits = wrong_calls(CATALOG.specs[case.spec], case, [call])
+    everywhere, converted = (made.answer(0) for made in edits((cause,)))
+    assert everywhere is not None
+    assert converted is not None
+    assert everywhere.outputs[1].codes.tolist() == [0xFFE0, 0x7FC1]
+    assert (converted.outputs[1].patterns == ANY_NAN).all()
+    assert converted.outputs[0].codes.tolist() == [0x4400]

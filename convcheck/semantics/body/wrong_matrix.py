@@ -52,22 +52,34 @@ class WrongMatrices:
     def __call__(
         self, causes: Sequence[Cause], wanted: WantedElements | None = None
     ) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading of the cell."""
+        """Yield what the calls become, one for each reading of the cell: if causes act on all
+        values, and if they leave those alone that have the common type already.
+        """
         with suppress(SpecError):
             found = self._found(causes)
             sources = self.case.inputs
             applied = tuple(_applied(causes, source, found.target) for source in sources)
-            flushed = tuple(_flushes(causes, source, found.target) for source in sources)
-            if found is self.right and not any(applied) and not any(flushed):
-                return
-            programs = _programs(self.spec, self.case, found, applied)
-            said = tuple(each.meaning for each in programs)
-            if found is self.right and said == self._said and not any(flushed):
-                return
-            for reading in found.answer.readings:
-                key = reading.refused or (found.target, said, flushed)
-                answer = partial(self._answer, key, found.target, programs, flushed)
-                yield WrongCall(key, answer)
+            yield from self._with(causes, found, applied)
+            pairs = zip(sources, applied, strict=True)
+            converted = tuple(() if t == found.target else each for t, each in pairs)
+            if converted != applied:
+                yield from self._with(causes, found, converted)
+
+    def _with(
+        self, causes: Sequence[Cause], found: FoundCell, applied: Sequence[tuple[Cause, ...]]
+    ) -> Iterator[WrongCall]:
+        """Yield what the calls become, if of each input some causes apply to its values."""
+        flushed = tuple(_flushes(causes, source, found.target) for source in self.case.inputs)
+        if found is self.right and not any(applied) and not any(flushed):
+            return
+        programs = _programs(self.spec, self.case, found, applied)
+        said = tuple(each.meaning for each in programs)
+        if found is self.right and said == self._said and not any(flushed):
+            return
+        for reading in found.answer.readings:
+            key = reading.refused or (found.target, said, flushed)
+            answer = partial(self._answer, key, found.target, programs, flushed)
+            yield WrongCall(key, answer)
 
     @cached_property
     def _said(self) -> tuple[Meaning, ...]:
