@@ -66,6 +66,8 @@ SHOWING = {
             for version, types, layout in (
                 *((23, f"float32-float32-{to}", "tensor")
                   for to in ("int8", "uint8", "int16", "uint16", "int4", "uint4")),
+                *((23, f"float32-float32-to-{to}", "tensor-to")
+                  for to in ("int8", "uint8", "int16", "uint16", "int4", "uint4")),
                 (23, "float16-float16-int8", "tensor"), (23, "float32-float16-int8", "tensor"),
                 (23, "float32-float32-int8", "in-float16/precision=10"),
                 (21, "float32-float32-int8", "axis"), (21, "float32-float32-int8", "axis-0/axis=0"),
