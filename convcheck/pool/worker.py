@@ -196,6 +196,7 @@ class _Watched:
         self._backend, self.notes, self._takes_graphs = backend, notes, takes_graphs
         self._own_fault = False
         self._others: list[_Watched] = []
+        self._supported: tuple[Case, Declined | None] | None = None  # of the case asked last
 
     @property
     def broken(self) -> bool:
@@ -215,6 +216,12 @@ class _Watched:
         self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
 
     def support(self, case: Case) -> Declined | None:
+        """Return what the backend says of a case, which it is asked once in a row."""
+        if self._supported is None or self._supported[0] is not case:
+            self._supported = case, self._support(case)
+        return self._supported[1]
+
+    def _support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
         with self:
             each = case.hops if case.hops and not self._takes_graphs else (case.call,)

@@ -358,6 +358,9 @@ class Case:
     #: their one element as it is written.
     fixed: tuple[tuple[str, str], ...] = ()
 
+    def __hash__(self) -> int:  # as of a type
+        return hash(self.id)
+
     @cached_property
     def name(self) -> str:
         """The id within the spec: float32-to-float8e4m3fn/saturate=0."""

@@ -13,6 +13,7 @@ import pytest
 from catalogue import CATALOG
 from library_cases import cast_case, chain_case, codes_of
 
+from convcheck.backends.onnx.model import build, serialised
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     Backend,
@@ -24,6 +25,7 @@ from convcheck.backends.protocol import (
 from convcheck.errors import UsageError
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
+from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 
 RELEASES = {"tract": "tract 0", "iree": "iree compiler 3", "tvm": "tvm 0"}
@@ -138,3 +140,11 @@ def test_iree_keeps_float64_and_has_a_machine_of_its_own() -> None:
     for address in ("iree", "iree:vmvx"):
         backend: Backend = open_backend(address, CATALOG)
         assert codes_of(backend, case, [0x3DCCCCCD]).tolist() == [0x3FB99999A0000000]
+
+
+@pytest.mark.parametrize("spec", ["onnx.Cast-13", "onnx.Cast-25", "onnx.QuantizeLinear-23"])
+def test_a_serialised_model_is_the_one_that_is_built(spec: str) -> None:
+    from onnx import ModelProto
+
+    for case in list(cases(CATALOG.specs[spec]))[::11]:
+        assert ModelProto.FromString(serialised(case)) == build(case), case.id

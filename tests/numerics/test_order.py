@@ -14,6 +14,7 @@ from convcheck.judge.ranges import KEPT, Pair, Ranges, merged, ranges_of
 from convcheck.numerics.order import (
     code_at,
     code_at_index,
+    each_once,
     index_of,
     lowest,
     position_of,
@@ -35,6 +36,12 @@ def test_positions_are_the_order_of_the_vectors(dtype) -> None:  # type: ignore[
     some = range(0, len(codes), max(1, len(codes) // 512))
     assert [code_at(fmt, at) for at in some] == [int(codes[at]) for at in some]
     assert [position_of(fmt, int(codes[at])) for at in some] == list(some)
+
+
+@STABLE
+@given(st.lists(st.integers(0, 1 << 16).map(lambda n: n << 47), max_size=40))
+def test_codes_are_there_once_and_in_order(codes) -> None:  # type: ignore[no-untyped-def]
+    assert each_once(np.array(codes, np.uint64)).tolist() == sorted(set(codes))
 
 
 @pytest.mark.parametrize("dtype", SMALL, ids=lambda t: t.name)

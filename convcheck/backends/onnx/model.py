@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
 WORLD = "onnx"
+_KEPT = 64  # graphs: versions of an operator come one after the other
 TEXT_NAME = "texts"
 
 
@@ -78,6 +80,31 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
         for name, dtype, bits in zip(input_names(case), case.inputs, constants, strict=True):
             _set_constant(model.graph, name, dtype, bits)
     return model
+
+
+def serialised(case: Case) -> bytes:
+    """Return the model of one node, or of a chain, serialised. Versions of an operator that ask the
+    same differ in the opset alone: what follows that is made once.
+    """
+    plain = replace(case, spec="", version=0, refusal=False, shapes=None, outside=False)
+    return _opset_part(case.version) + _graph_part(plain)
+
+
+@cache
+def _opset_part(opset: int) -> bytes:
+    """Return a model without a graph: of protobuf, messages one after the other are one."""
+    model = _empty_model(opset)
+    model.ClearField("graph")
+    return bytes(model.SerializeToString())
+
+
+@lru_cache(_KEPT)
+def _graph_part(case: Case) -> bytes:
+    """Return a model that has nothing but its graph."""
+    model = build(case)
+    model.ClearField("ir_version")
+    model.ClearField("opset_import")
+    return bytes(model.SerializeToString())
 
 
 def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> ModelProto:

@@ -30,6 +30,7 @@ from convcheck.backends.onnx.model import (
     input_names,
     is_of_onnx,
     output_names,
+    serialised,
     tensor_type_number,
     text_source,
 )
@@ -204,7 +205,7 @@ class OnnxRuntime:
     def _load(self, case: Case) -> _Loaded:
         if self._loaded is None or (self._loaded.case is not case and self._loaded.case != case):
             self._loaded = None  # frees the last session before the next one is made
-            self._loaded = self._loading(case, build(case).SerializeToString())
+            self._loaded = self._loading(case, serialised(case))
         return self._loaded
 
     def _loading(self, case: Case, model: bytes) -> _Loaded:
