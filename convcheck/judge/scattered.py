@@ -28,7 +28,7 @@ from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED, UNDEFINED, De
 from convcheck.semantics.program import Program
 from convcheck.vectors.model import VectorSet
 
-_BLOCK = 1 << 15  # elements that are judged at a time: what the work needs stays in the cache
+_NOTED = 1 << 15  # answers that are looked at closer at a time
 _ENOUGH, _WAITING = 1 << 12, 32  # answers that are put to a digest at a time; fewer, so many times
 _MANY = 1 << 16  # wrong answers that are judged at a time: some of each kind
 Mask = NDArray[np.bool_]
@@ -167,11 +167,6 @@ class Comparing:
 
     def chunk(self, codes: Codes, got: Codes) -> None:
         """Judge the answers to codes, all of them codes of the destination."""
-        for start in range(0, len(codes), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            self._block(codes[part], got[part])
-
-    def _block(self, codes: Codes, got: Codes) -> None:
         slots = self.chart.slots(codes)
         numbers = self.sorts.numbers.take(slots)
         closer = self._closer(slots, numbers, got)
@@ -197,7 +192,7 @@ class Comparing:
     def _note(self, *asked: *_Asked) -> None:
         """Keep answers to be looked at closer."""
         self.noted.add(asked)
-        if self.noted.size >= _BLOCK:
+        if self.noted.size >= _NOTED:
             self._settle()
 
     def _add(self, number: int, codes: Codes, got: Codes, index: Slots) -> None:
@@ -233,10 +228,12 @@ class Comparing:
         codes, slots, got = noted
         numbers = self.sorts.numbers.take(slots)
         right = self._right(slots, numbers, got)
-        numbers[~right] = len(self.right)
-        for number in np.flatnonzero(np.bincount(numbers)[: len(self.right)]).tolist():
-            self._add(number, codes, got, np.flatnonzero(numbers == np.uint8(number)))
-        self.left.add(_taken(noted, np.flatnonzero(~right)))
+        if right.any():
+            numbers[~right] = len(self.right)
+            for number in np.flatnonzero(np.bincount(numbers)[: len(self.right)]).tolist():
+                self._add(number, codes, got, np.flatnonzero(numbers == np.uint8(number)))
+            noted = _taken(noted, np.flatnonzero(~right))
+        self.left.add(noted)
         if self.left.size >= _MANY:
             self._otherwise()
 
