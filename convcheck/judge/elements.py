@@ -262,12 +262,14 @@ class _Tallying:
         if key.sort == "undefined" and not self.whole:  # as of runs of them, it is not measured
             errors[:] = 0
         at = self.at.take(index)
-        first = self._sample(index, int(np.argmin(at)), errors, reading)
+        lowest = int(np.argmin(at))
+        first = extreme = self._sample(index, lowest, errors, reading)
         if key.sort == RIGHT and not disputed:
             return TallyEntry(len(index), first=first)
-        farthest = np.flatnonzero(errors == errors.max())
-        lowest = int(farthest[np.argmin(at[farthest])])
-        extreme = self._sample(index, lowest, errors, reading)
+        if errors[lowest] < (most := errors.max()):
+            farthest = np.flatnonzero(errors == most)
+            lowest = int(farthest[np.argmin(at[farthest])])
+            extreme = self._sample(index, lowest, errors, reading)
         sums = digest_of_pairs(self.inputs[0].take(index), got)
         return TallyEntry(len(index), sums, self._ranges(index), first, extreme)
 
