@@ -14,6 +14,7 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.judge.answers import ANSWERED, Avoid
 from convcheck.judge.form import form_complaint
 from convcheck.numerics.format import Bits
+from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading
 from convcheck.vectors.model import VectorSet
@@ -69,7 +70,7 @@ def in_sequence(backend: Backend, case: Case, inputs: Sequence[Bits]) -> Answer:
     """Ask the casts of a chain one after the other, each on what the one before gave."""
     answer: Answer = Declined("a chain without casts")
     for hop in case.hops:
-        answer = backend.answer(hop, inputs)
+        answer = backend.answer(hop.call, [*inputs, *fixed_tensors(hop)])
         if not isinstance(answer, Outputs) or form_complaint(answer, hop, inputs[0].shape):
             return answer
         inputs = answer.arrays

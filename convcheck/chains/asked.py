@@ -27,6 +27,7 @@ from convcheck.rules.model import Case, Level, Spec
 from convcheck.rules.promises import Promise
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
+from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
@@ -56,12 +57,17 @@ class ChainCorpus(Corpus):
         """Return the corpus of the specs and of the chains of these cases: quick to send."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
-        catalog = self.catalog.only(dict.fromkeys(case.spec for case in cases))
+        ids = (one.spec for case in cases for one in (case, *case.hops))
+        catalog = self.catalog.only(dict.fromkeys(ids))
         return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={}, _last={})
 
     def spans(self, case: Case) -> tuple[Span, ...]:
         """Return no spans: a chain is asked a few inputs."""
         return ()
+
+    def conversion(self, case: Case) -> tuple[Program, Decision]:
+        """Return the rules of a chain's first node where its inputs are fixed, else of the cast."""
+        return super().conversion(case.hops[0] if case.fixed else case)
 
     def count(self, case: Case) -> int:
         """Return the number of a chain's inputs."""
@@ -110,6 +116,8 @@ class ChainCorpus(Corpus):
         return replace(self._last[key], case=case)
 
     def _vectors(self, case: Case) -> VectorSet:
+        if case.fixed:
+            return self._pair(case)
         spec, codes, ways = self.casts(case).spec, self.codes[case.unset_id], self._ways(case)
         source, target = (t.format.storage for t in (case.inputs[0], case.outputs[0]))
         exact = np.zeros(len(codes), np.uint8)
@@ -120,6 +128,16 @@ class ChainCorpus(Corpus):
         said = _decision(spec, self.promise(case), names)
         expected = Expected(np.zeros(len(codes), np.int16), (said,), readings)
         return VectorSet(case, (codes.astype(source),), expected, "sampled", form_decision(spec))
+
+    def _pair(self, case: Case) -> VectorSet:
+        """Return the inputs of a node and the one that turns it back, with what is due of both."""
+        *_, (last, _) = self.alone(case)
+        bits = self.codes[case.unset_id].astype(case.inputs[0].format.storage)
+        spec, promise = self.catalog.specs[case.spec], self.promise(case)
+        said = replace(_decision(spec, promise, ("",)), row="both nodes are there")
+        rows = np.zeros(len(bits), np.int16)
+        expected = Expected(rows, (said,), last.expected.readings[:1])
+        return VectorSet(case, (bits,), expected, "sampled", form_decision(spec))
 
     def _ways(self, case: Case) -> list[tuple[str, Hops]]:
         """Return the casts of a chain, and what may be made instead in its setting."""
@@ -135,6 +153,9 @@ class ChainCorpus(Corpus):
         """Yield what each cast of a chain is asked alone: what reaches it of the chain's inputs, in
         their order; then the casts of what may be made instead, of which False is told.
         """
+        if case.fixed:
+            yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
+            return
         spec = self.casts(case).spec
         for said, hops in self._ways(case):
             codes = self.codes[case.unset_id]
@@ -148,6 +169,17 @@ class ChainCorpus(Corpus):
                         said == CAST_BY_CAST,
                     )
                 codes = hop.casts[0].raw(codes)[0]
+
+
+def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Iterator[VectorSet]:
+    """Yield what each node of a pair is asked alone: what reaches it, by the first reading."""
+    codes = known[case.unset_id]
+    for hop in case.hops:
+        spec = catalog.specs[hop.spec]
+        bits = codes.astype(hop.inputs[0].format.storage)
+        expected = evaluate(spec, hop, bits)
+        yield VectorSet(hop, (bits,), expected, "sampled", form_decision(spec))
+        codes = np.asarray(expected.readings[0].codes, np.uint64)
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:

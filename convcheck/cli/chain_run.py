@@ -64,12 +64,15 @@ def _specs(
 ) -> list[Spec]:
     """Return the specs of which chains are asked."""
     from convcheck.backends.protocol import takes
+    from convcheck.chains.pairs import takes_pairs
     from convcheck.chains.type_chain import takes_chains
     from convcheck.plan.chains import newest_answered
     from convcheck.plan.select import select_specs
 
-    specs = [spec for spec in select_specs(loaded, selection.specs) if takes_chains(spec)]
+    known = select_specs(loaded, selection.specs)
+    specs = [spec for spec in known if takes_chains(spec)]
     if selection.specs:
+        specs += [spec for spec in known if takes_pairs(spec)]
         if not specs:
             raise UsageError("these specs convert no single input to one output: no chain is made "
                              "of them", hint="such as onnx.Cast-21")  # fmt: skip
@@ -86,15 +89,17 @@ def _asked(
 ) -> list[AskedChain]:
     """Return the chains of which some input tells a cast, of those that are selected."""
     from convcheck.chains.asked import chain_case
-    from convcheck.chains.type_chain import CompiledCasts
-    from convcheck.plan.chains import asked_chain, chosen_names, is_like
+    from convcheck.chains.type_chain import CompiledCasts, takes_chains
+    from convcheck.plan.chains import asked_chain, asked_pairs, chosen_names, is_like
     from convcheck.plan.select import type_names
 
     globs = selection.globs
     sources, targets = (type_names(loaded, w) for w in (selection.sources, selection.targets))
     todo = [
         (casts, names)
-        for casts in (CompiledCasts(loaded, spec, selection.where) for spec in specs)
+        for casts in (
+            CompiledCasts(loaded, spec, selection.where) for spec in specs if takes_chains(spec)
+        )
         for names in chosen_names(casts.spec, every)
         if (not sources or names[0] in sources) and (not targets or names[-1] in targets)
         if not globs or any(is_like(chain_case(casts, names), settings, g) for g in globs)
@@ -104,4 +109,4 @@ def _asked(
         for casts, names in todo:
             found.append(asked_chain(casts, names))
             advance()
-    return [one for one in found if one is not None]
+    return [*(one for one in found if one is not None), *asked_pairs(loaded, specs)]

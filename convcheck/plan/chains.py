@@ -23,6 +23,7 @@ from convcheck.chains.asked import (
     telling_codes,
 )
 from convcheck.chains.cast import U64
+from convcheck.chains.pairs import pairs_of, takes_pairs
 from convcheck.chains.table import numeric_types, triples
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
@@ -110,6 +111,13 @@ def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None
     """
     codes = telling_codes(casts, names)
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
+
+
+def asked_pairs(catalog: Catalog, specs: Iterable[Spec]) -> list[AskedChain]:
+    """Return the pairs of a node and the one that turns it back, of specs that have them."""
+    return [
+        AskedChain(*pair) for spec in specs if takes_pairs(spec) for pair in pairs_of(catalog, spec)
+    ]
 
 
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:

@@ -224,7 +224,8 @@ class _Watched:
     def _support(self, case: Case) -> Declined | None:
         self.notes.begin("support", NOTHING)
         with self:
-            each = case.hops if case.hops and not self._takes_graphs else (case.call,)
+            each = case.hops if case.hops and not self._takes_graphs else (case,)
+            each = tuple(one.call for one in each)
             found = next(filter(None, map(self._backend.support, each)), None)
         return checked_support(found)
 

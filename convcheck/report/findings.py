@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -261,6 +262,9 @@ def explain_command(
     case, and the values.
     """
     asked = ["--backend", shell_word(address)] if address else []
+    if case.hops and case.fixed:
+        start = " ".join(("convcheck run --chains", *asked, case.spec, "--case"))
+        return start, shlex.quote(case.id), ""
     if case.hops:
         types = (case.inputs[0], *(hop.outputs[0] for hop in case.hops))
         where = (f"--where {name}={value}" for name, value in case.attributes)

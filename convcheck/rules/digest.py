@@ -23,7 +23,13 @@ _DECIDES = (
     "combinations",
 )  # fmt: skip
 _BODIES = ("matrix", "formula", "steps")  # null in the digest of every spec that has another body
-_TELLS = {"examples", "samples", "text", "cite"}  # fields of which the vectors know nothing
+_TELLS = {
+    "examples",
+    "samples",
+    "text",
+    "cite",
+    "undone_by",
+}  # fields of which the vectors know nothing
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 

@@ -22,8 +22,10 @@ def fixes_all(layout: Layout) -> bool:
 
 
 def fixed_tensors(case: Case) -> list[Bits]:
-    """Return what a backend gets for the inputs that are fixed: tensors of one code, of rank 0."""
-    both = zip(case.inputs[1:], case.fixed, strict=True) if case.fixed else ()
+    """Return what a backend gets for the inputs that are fixed: tensors of one code, of rank 0.
+    Those of a chain are parts of its graph.
+    """
+    both = () if not case.fixed or case.hops else zip(case.inputs[1:], case.fixed, strict=True)
     return [
         np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)
         for dtype, (_, word) in both

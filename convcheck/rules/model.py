@@ -393,7 +393,7 @@ class Case:
     @cached_property
     def call(self) -> Case:
         """The case as a backend is asked it: with values for the inputs that are fixed here."""
-        return replace(self, fixed=()) if self.fixed else self
+        return replace(self, fixed=()) if self.fixed and not self.hops else self
 
     @cached_property
     def id(self) -> str:

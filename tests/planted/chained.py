@@ -11,6 +11,7 @@ from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
 from convcheck.numerics.format import Bits
 from convcheck.rules.cases import make_case
+from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case
 
 
@@ -23,7 +24,8 @@ class Faithful(Reference):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Answer with the last of the casts."""
         for hop in self.kept(case):
-            found = super().answer(hop, inputs)
+            fixed = fixed_tensors(hop) if case.hops else []
+            found = super().answer(hop.call, [*inputs, *fixed])
             if not isinstance(found, Outputs):
                 return found
             inputs = found.arrays
@@ -44,6 +46,16 @@ class Fuses(Faithful):
             return super().kept(case)
         spec = self._catalog.specs[case.spec]
         return (make_case(spec, case.inputs[0], case.outputs[0], ()),)
+
+
+class Drops(Faithful):
+    """An optimiser that takes a node and the one that turns it back for nothing, where it is on."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Give back the input of a pair."""
+        if case.hops and dict(case.setting)["optimisation"] == "all":
+            return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
+        return super().answer(case, inputs)
 
 
 class Misrounds(Faithful):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from convcheck.backends.packing import pack
 from convcheck.backends.protocol import Declined
 from convcheck.numerics.format import Bits, Codes, Text, Texts
+from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
@@ -126,8 +127,11 @@ def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = (
 def _set_chain(graph: GraphProto, case: Case) -> None:
     """Add a node for each cast; where the setting says so, each middle is an output as well."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
-    for hop, (before, after) in zip(case.hops, pairwise(names), strict=True):
+    for i, (hop, (before, after)) in enumerate(zip(case.hops, pairwise(names), strict=True)):
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
+        for dtype, bits in zip(hop.inputs[1:], fixed_tensors(hop), strict=True):
+            node.input.append(f"c{i}_{len(node.input)}")
+            _set_constant(graph, node.input[-1], dtype, bits)
         _set_attributes(node, hop)
     _declare(graph, case)
     if ("middle", "exposed") in case.setting:

@@ -262,6 +262,9 @@ class Steps(Body):
     along: Along | None = field(default=None, metadata=LATER)
     #: The first input that brings the last line to a value; None where the lines tell it.
     back: Expression | None = field(default=None, metadata=LATER)
+    #: The operator that turns the output back, '' for none, and its inputs after the first with
+    #: those here that have the same values.
+    undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
     #: The outputs after the first, each of one element: lines that are the same for all elements.
     others: tuple[str, ...] = field(default=(), metadata=LATER)
     #: The smallest and the largest element of tensors that are asked, of a spec of one input.
@@ -361,7 +364,7 @@ def read_steps(node: Node, context: Context) -> Steps:
     body = node.need("steps")
     body.only(
         "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
-        "ask-a-little", "along", "undefined", "back", "ends",
+        "ask-a-little", "along", "undefined", "back", "ends", "undone-by",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
     lines = _lines(body.need("lines"), inputs, context)
@@ -387,6 +390,7 @@ def read_steps(node: Node, context: Context) -> Steps:
         ),
         along=_along(along, node) if along else None,
         back=parse_expression(back, [*inputs[1:], *others, names[-1]]) if back else None,
+        undone_by=_undone_by(body.get("undone-by"), inputs[1:]),
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
     )
@@ -412,6 +416,16 @@ def _undefined(
         ),
         read_cite(node.need("cite"), context), node.place,
     )  # fmt: skip
+
+
+def _undone_by(node: Node | None, inputs: Sequence[str]) -> tuple[str, Words]:
+    if node is None:
+        return "", ()
+    node.only("op", "inputs")
+    pairs = node.need("inputs").items().items()
+    return node.need("op").text(), tuple(
+        (name, e.word(tuple(inputs), "input")) for name, e in pairs
+    )
 
 
 def _end(node: Node) -> tuple[str, str]:

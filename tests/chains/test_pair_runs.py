@@ -1,0 +1,68 @@
+"""`run --chains` of quantisation: quantise and dequantise in one graph, with constant scales."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from catalogue import CATALOG
+from command import convcheck
+from oracle.quantize import dequantize, quantize
+
+from convcheck.chains.pairs import pairs_of
+from convcheck.numerics.words import code_of
+from convcheck.semantics.evaluate import evaluate
+
+PLANTED = "tests.planted.chained"
+CHOICE = ("onnx.QuantizeLinear-21", "--case", "*/float32-to-int8-to-float32/*y_scale=5.224/*")
+
+
+def report(backend: str, path: Path) -> tuple[int, list[dict[str, Any]]]:
+    done = convcheck(
+        "run", "--chains", "--no-progress", "--backend", backend, *CHOICE, "--json", path
+    )
+    assert not done.stderr, done.stderr
+    return done.returncode, json.loads(path.read_text())["cases"]
+
+
+def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
+    code, found = report(f"{PLANTED}:Faithful", tmp_path / "r.json")
+    assert (code, len(found)) == (0, 8)  # two levels, two kinds of input, two of middles
+    assert {case["verdict"] for case in found} == {"pass"}
+    assert found[0]["fixed"] == {"y_scale": "5.224", "y_zero_point": "0"}
+
+
+def test_both_nodes_taken_for_nothing_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    code, found = report(f"{PLANTED}:Drops", path)
+    assert code == 1
+    for case in found:
+        assert case["verdict"] == ("fail" if case["setting"]["optimisation"] == "all" else "pass")
+    said = " ".join(convcheck("report", path).stdout.replace("\\\n", " ").split())
+    assert "chain / both nodes are there" in said
+    assert "convcheck run --chains --backend" in said
+
+
+def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
+    """Of every pair of a version with float32: each input by the two oracles in fractions."""
+    count = 0
+    for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-21"]):
+        first, second = case.hops
+        if case.inputs[0].name != "float32" or case.attribute("saturate") == 0:
+            continue
+        words = zip(first.inputs[1:], first.fixed, strict=True)
+        scale, zero = (code_of(t.format, word)[0] for t, (_, word) in words)
+        names = (first.inputs[0].name, first.inputs[1].name, first.outputs[0].name)
+        bits = codes.astype(np.uint32)
+        q = evaluate(CATALOG.specs[first.spec], first, bits).readings[0].codes
+        y = evaluate(CATALOG.specs[second.spec], second, q).readings[0].codes
+        for x, middle, end in zip(
+            bits[::7].tolist(), q[::7].tolist(), y[::7].tolist(), strict=True
+        ):
+            assert quantize(21, names, (x, scale, zero)) == {middle}
+            back = (names[2], names[1], case.outputs[0].name)
+            assert dequantize(21, back, (middle, scale, zero)) == {end}
+            count += 1
+    assert count > 500
