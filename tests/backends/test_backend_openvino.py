@@ -291,6 +291,18 @@ def test_onnx_range(backend: OpenVino) -> None:
     assert only(answer, "float32", (2,)) == f32(3, 2).tolist()
 
 
+def test_onnx_dequantise_is_told_the_rank(backend: OpenVino) -> None:
+    """(x - 10) * 0.5. Its importer turns a model down that does not state the rank of x."""
+    float32 = load().types.types["float32"]
+    kinds = (load().types.types["int8"], float32, load().types.types["int8"])
+    case = Case("onnx.DequantizeLinear-13", "onnx.DequantizeLinear", 13, kinds, (float32,), (),
+                ranks=(1, 0, 0))  # fmt: skip
+    inputs = [np.array(n, np.int8).view(np.uint8) for n in ([10, 20, 30], 10)]
+    found = backend.answer(case, [inputs[0], np.array(0x3F000000, np.uint32), inputs[1]])
+    assert isinstance(found, Outputs)
+    assert found.arrays[0].view(np.float32).tolist() == [0, 5, 10]
+
+
 def test_what_is_too_large_stays_where_it_is(
     backend: OpenVino, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from convcheck.backends.onnx.model import WORLD as ONNX
-from convcheck.backends.onnx.model import build
+from convcheck.backends.onnx.model import build, build_ranked
 from convcheck.backends.protocol import Declined, Refused
 from convcheck.rules.model import Case, Value
 
@@ -110,7 +110,10 @@ def _imported(case: Case, sources: Sequence[Node]) -> list[Output]:
     """Read the ONNX model of a case and put the sources in the place of its inputs."""
     from openvino import Model
 
-    model = core().read_model(build(case).SerializeToString())
+    # an importer of some operators wants to know how many dimensions there are
+    ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
+    made = build_ranked(case, ranks) if ranks else build(case)
+    model = core().read_model(made.SerializeToString())
     for parameter, source in zip(model.get_parameters(), sources, strict=True):
         parameter.output(0).replace(source.output(0))
     outputs = [result.input_value(0) for result in model.get_results()]
