@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from living import children_of, descendants_of, eventually, is_alive
 from places import ROOT
-from planted import imported
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
@@ -315,7 +314,7 @@ def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = tmp_path / "noted"
-    monkeypatch.setenv(imported.NOTED, str(noted))
+    monkeypatch.setenv("CONVCHECK_TEST_IMPORTED", str(noted))
     results = run("Spoiled", range(6), module="imported").results
     assert {result.verdict for result in results} == {"pass"}
     assert len(noted.read_text().splitlines()) == 2  # in the first worker, and in a keeper
