@@ -166,7 +166,7 @@ def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
     program.chmod(0o755)
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
-              "int16", "--timeout", 1, "--json", path)  # fmt: skip
+              "int16", "--timeout", 3 if how == "hangs" else 60, "--json", path)  # fmt: skip
     (found,) = json.loads(path.read_text())["cases"]
     assert found["verdict"] == verdict
     blamed = {
