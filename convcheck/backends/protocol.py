@@ -294,7 +294,7 @@ def is_class(address: str) -> bool:
     name, _, attribute = address.partition(":")
     if not attribute or name in backend_names():
         return False
-    _see_working_folder()
+    see_working_folder()
     return "." in name or (name.isidentifier() and importlib.util.find_spec(name) is not None)
 
 
@@ -363,13 +363,14 @@ def _of_class(address: str, name: str) -> Callable[..., object] | None:
     return None
 
 
-def _see_working_folder() -> None:
+def see_working_folder() -> None:
+    """Have Python look for modules in the working folder, too."""
     if os.getcwd() not in sys.path:  # a backend under development lies in the working folder
         sys.path.insert(0, os.getcwd())
 
 
 def _class(module: str, attribute: str) -> Callable[..., Backend]:
-    _see_working_folder()
+    see_working_folder()
     try:
         found = importlib.import_module(module)
     except Exception as error:  # whatever a module raises that is somebody else's

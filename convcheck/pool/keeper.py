@@ -138,7 +138,10 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
     _on_linux(_ADOPT, 1)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
     import convcheck.pool.worker  # noqa: F401  what every worker needs
+    from convcheck.backends.protocol import see_working_folder
 
+    if imports:
+        see_working_folder()
     for name in imports:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
