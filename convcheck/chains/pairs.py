@@ -13,6 +13,7 @@ import numpy as np
 
 from convcheck.chains.asked import hop_vectors
 from convcheck.chains.cast import U64
+from convcheck.errors import SpecError
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.fixed import fixes_all
@@ -31,14 +32,19 @@ def takes_pairs(spec: Spec) -> bool:
 def pairs_of(catalog: Catalog, spec: Spec) -> Iterator[tuple[Case, U64]]:
     """Yield the pairs of a spec, under each set of values that it names, and their inputs: those of
     which each node gives one code under every reading.
+
+    Raises SpecError where no spec is that of the operator which turns the output back.
     """
-    op, _ = spec.body_as(Steps).undone_by
-    back = next(
-        (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version)), None
-    )
-    for case in cases(spec) if back else ():
+    steps = spec.body_as(Steps)
+    op, _ = steps.undone_by
+    same = (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version))
+    back = next(same, None)
+    if back is None:
+        said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
+        raise SpecError(said, place=steps.place, hint="`convcheck list specs` has them")
+    for case in cases(spec):
         for first in fixed_cases(spec, case):
-            second = _turned_back(spec, back, first) if back else None
+            second = _turned_back(spec, back, first)
             if second is None:
                 continue
             pair = replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(),

@@ -10,6 +10,7 @@ import numpy as np
 from catalogue import CATALOG
 from command import convcheck
 from oracle.quantize import dequantize, quantize
+from places import ROOT
 
 from convcheck.chains.pairs import pairs_of
 from convcheck.numerics.words import code_of
@@ -66,3 +67,14 @@ def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
             assert dequantize(21, back, (middle, scale, zero)) == {end}
             count += 1
     assert count > 500
+
+
+def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    text = (ROOT / "specs" / "onnx" / "quantizelinear-10.yaml").read_text()
+    mine = text.replace("op: onnx.QuantizeLinear", "op: acme.QuantizeLinear")
+    (tmp_path / "mine.yaml").write_text(mine.replace("onnx.DequantizeLinear,", "acme.NoSuch,"))
+    run = ("run", "--chains", "--backend", "reference", "acme.QuantizeLinear-10")
+    done = convcheck(*run, "--specs", tmp_path)
+    assert done.returncode == 2
+    assert "`undone-by`: there is no spec of acme.NoSuch, version 10" in done.stderr
+    assert "mine.yaml:" in done.stderr
