@@ -8,10 +8,8 @@ declare of themselves, and on the parameters of the formats.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,14 @@ from convcheck.chains.cast import NARROW
 from convcheck.chains.segments import GRID, SPECIAL, THRESHOLD
 from convcheck.errors import UsageError
 from convcheck.judge.words import shown
-from convcheck.models.graph import ModelGraph, ModelNode, standard_nodes
+from convcheck.models.calls import (
+    Argument,
+    arguments_of_node,
+    arguments_that_occurred,
+    judge_node_calls,
+)
+from convcheck.models.graph import ModelGraph, ModelNode, distinct_codes, standard_nodes
+from convcheck.models.judged import CLASSES, Judged, RowOfInputs
 from convcheck.models.known import (
     ANYTHING,
     KnownValues,
@@ -40,55 +45,8 @@ from convcheck.semantics.outline import natures_of
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
-InputClass = Literal["exact", "defined", "disputed", "undefined"]
-CLASSES: tuple[InputClass, ...] = ("exact", "defined", "disputed", "undefined")  # the best first
 WORLD = "onnx"
 Types = tuple[DType | None, ...]
-
-
-@dataclass(frozen=True)
-class RowOfInputs:
-    """A row of the rules, with inputs that it decides."""
-
-    #: The rule and the row.
-    name: str
-    #: What becomes of these inputs.
-    kind: InputClass
-    #: One of them: a code, or a text.
-    example: str
-    #: How many of those that were looked at.
-    count: int
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What the rules say of some inputs of a conversion."""
-
-    #: The rows that decide them.
-    rows: tuple[RowOfInputs, ...]
-    #: Whether these are all inputs that can occur; else they stand for the others.
-    every: bool
-    #: Whether what is said holds of all inputs that can occur.
-    proven: bool
-    #: Whether all finite numbers that can occur are numbers of the destination.
-    held: bool
-
-    @property
-    def kind(self) -> InputClass:
-        """The gravest: what is undefined for any input is undefined. Exact is only what is so for
-        every input.
-        """
-        found = {row.kind for row in self.rows}
-        gravest = max(found, key=CLASSES.index, default=CLASSES[0])
-        return "defined" if gravest == "exact" and not (self.every or self.held) else gravest
-
-    @property
-    def counts(self) -> Mapping[InputClass, int]:
-        """How many of the inputs are of each class."""
-        found: Counter[InputClass] = Counter()
-        for row in self.rows:
-            found[row.kind] += row.count
-        return {kind: found[kind] for kind in CLASSES if found[kind]}
 
 
 @dataclass(frozen=True)
@@ -104,12 +62,14 @@ class ModelConversion:
     outputs: tuple[DType | None, ...]
     #: The cases that ask the same; several of a whole call, in other shapes each.
     cases: tuple[Case, ...]
-    #: What is known of its first input.
-    known: KnownValues
-    #: What the rules say of what may occur; None of a whole call, and where there is no case.
-    judged: Judged | None
+    #: What is known of its first input; nothing of a whole call, of which each argument is told.
+    known: KnownValues = ANYTHING
+    #: What the rules say of what may occur; None where there is no case.
+    judged: Judged | None = None
     #: What they say of what did occur; None where nothing is known of that.
     occurred: Judged | None = None
+    #: The inputs of a whole call.
+    arguments: tuple[Argument, ...] = ()
 
     @property
     def why_not(self) -> str:
@@ -120,14 +80,12 @@ class ModelConversion:
             return "no spec is as old as the model's operator set"
         if None in (*self.inputs, *self.outputs):
             return "its types are not known"
-        if not self.cases:
-            return f"{self.spec.id} is asked no such types and attributes"
-        return "the question is a whole call, not one number"
+        return f"{self.spec.id} is asked no such types and attributes"
 
     def reaches(self, row: str) -> bool:
         """Return whether an input that can occur is decided by a row, as far as is known."""
-        if self.judged is None or not self.judged.proven:
-            return True
+        if self.judged is None or not self.judged.proven or self.arguments:
+            return True  # rows of a whole call are of other names in reports
         return any(one.name == row for one in self.judged.rows)
 
 
@@ -158,12 +116,25 @@ class RulesForModel:
         outputs = tuple(node.scope.type_of(name) for name in node.outputs)
         found = self._cases_of(spec, node, inputs, outputs) if spec else ()
         known, judged, occurred = ANYTHING, None, None
-        if found and not found[0].whole_calls:
+        if found and found[0].whole_calls:
+            return self._of_calls(node, ModelConversion(node, spec, inputs, outputs, found))
+        if found:
             known = known_values(node.scope, node.inputs[0])
             judged = self._judged_of(found[0], known)
             seen = self.data.get(node.inputs[0])
-            occurred = None if seen is None else _judged_codes(self.corpus, found[0], seen)
+            if seen is not None:
+                occurred = _judged_codes(self.corpus, found[0], distinct_codes(seen))
         return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
+
+    def _of_calls(self, node: ModelNode, one: ModelConversion) -> ModelConversion:
+        """Return what the rules say of a node whose question is a whole call."""
+        arguments = arguments_of_node(
+            self.corpus.catalog.specs[one.cases[0].spec], one.cases[0], node
+        )
+        seen = arguments_that_occurred(arguments, node, self.data)
+        judged = judge_node_calls(self.corpus, one.cases, node, arguments)
+        occurred = judge_node_calls(self.corpus, one.cases, node, seen) if seen else None
+        return replace(one, arguments=arguments, judged=judged, occurred=occurred)
 
     def _cases_of(self, spec: Spec, node: ModelNode, *types: Types) -> tuple[Case, ...]:
         key = (spec.id, *types, *sorted(node.attributes.items()))
@@ -291,7 +262,7 @@ def _decoded(fmt: Numeric, codes: Bits) -> Numbers:
 
 def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, ...]]:
     """Return the longest chains of conversions of which each takes what the one before it gives."""
-    by_node = {id(one.node): one for one in found if one.judged is not None}
+    by_node = {id(one.node): one for one in found if one.judged is not None and not one.arguments}
     before: dict[int, ModelConversion] = {}
     for one in by_node.values():
         maker = one.node.scope.maker_of(one.node.inputs[0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from convcheck.errors import UsageError
-from convcheck.models.graph import ModelGraph, codes_of_array
+from convcheck.models.graph import ModelGraph, tensor_codes
 from convcheck.numerics.format import Bits
 
 _HINT = "numpy.savez(FILE, **arrays): numbers, by the names of the model's tensors"
@@ -29,14 +29,14 @@ def read_data(path: str) -> Arrays:
 
 
 def codes_that_occurred(graph: ModelGraph, arrays: Arrays) -> Mapping[str, Bits]:
-    """Return the codes of tensors that did occur. Raises UsageError where an array is not of its
-    tensor's type: of a type that numpy has not, the codes are taken.
+    """Return the codes of tensors that did occur, in their shapes. Raises UsageError where an array
+    is not of its tensor's type: of a type that numpy has not, the codes are taken.
     """
     types = {name: node.scope.type_of(name) for node in graph.nodes
              for name in (*node.inputs, *node.outputs) if name in arrays}  # fmt: skip
     found: dict[str, Bits] = {}
     for name, dtype in types.items():
-        codes = codes_of_array(arrays[name], dtype) if dtype else None
+        codes = tensor_codes(arrays[name], dtype) if dtype else None
         if codes is None:
             said = f"the array {name!r} of {arrays[name].dtype} is not of {dtype or 'a known type'}"
             raise UsageError(said, hint="the tensor's own type; or its codes, as unsigned integers")

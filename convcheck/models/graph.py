@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -260,15 +260,39 @@ def constant_codes(tensor: TensorProto, dtype: DType) -> Bits | None:
     return codes_of_array(numpy_helper.to_array(tensor), dtype)
 
 
+def constant_tensor(scope: Scope, name: str) -> Bits | None:
+    """Return the codes of a tensor that the file has, in its shape; None for any other."""
+    from onnx import TensorProto, numpy_helper
+
+    at, dtype = scope.holder(name), scope.type_of(name)
+    tensor = at.constants.get(name) if at else None
+    if tensor is None or dtype is None or tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    return tensor_codes(numpy_helper.to_array(tensor), dtype)
+
+
 def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return the codes, or texts, of an array, each once; None where it is not of the type. Of a
+    """Return the codes, or texts, of an array, each once; None where it is not of the type."""
+    found = tensor_codes(array, dtype)
+    return None if found is None else distinct_codes(found)
+
+
+def distinct_codes(codes: Bits) -> Bits:
+    """Return codes, or texts, each once, of shape (n,)."""
+    if codes.dtype == object:
+        return np.array(sorted(set(codes.reshape(-1).tolist())), object)
+    return cast(Bits, np.unique(codes))
+
+
+def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
+    """Return the codes, or texts, of an array in its shape; None where it is not of the type. Of a
     type that numpy does not have, it may hold the codes, or bytes without a type.
     """
     fmt = dtype.format
     if isinstance(fmt, Text):
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one)
                  for one in array.reshape(-1).tolist()]  # fmt: skip
-        return np.array(sorted(set(texts)), object)
+        return np.array(texts, object).reshape(array.shape)
     named = array.dtype.name in (dtype.name, dtype.name_in("ml_dtypes"))
     bare = array.dtype == fmt.storage or array.dtype.kind == "V"
     if not (named or (bare and not hasattr(np, dtype.name))):
@@ -277,7 +301,8 @@ def codes_of_array(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
         return None
     codes = np.ascontiguousarray(array).reshape(-1).view(fmt.storage)
     mask = getattr(fmt, "mask", (1 << fmt.bits) - 1)
-    return np.unique(codes & codes.dtype.type(mask))
+    found: Bits = (codes & codes.dtype.type(mask)).reshape(array.shape)
+    return found
 
 
 def standard_nodes(nodes: Iterable[ModelNode]) -> Iterator[ModelNode]:

@@ -142,6 +142,12 @@ def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
     return np.where(found.sign, -size, size)
 
 
+def ends_of_codes(fmt: Numeric, codes: Bits) -> tuple[int, int]:
+    """Return the codes of the least and the greatest number, a NaN of which there is any."""
+    values = values_of(fmt, codes)
+    return int(codes[values.argmin()]), int(codes[values.argmax()])
+
+
 def may_occur(fmt: Numeric, codes: Bits, known: KnownValues) -> NDArray[np.bool_]:
     """Return which codes lie within what is known. A NaN may come out of every operator, and so it
     always does; an infinity where there is no bound on its side.

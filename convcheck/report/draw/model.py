@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.judge.words import clean
+from convcheck.judge.words import clean, value
 from convcheck.models.backends import BackendFacts
-from convcheck.models.conversions import CLASSES, InputClass, Judged, ModelConversion
-from convcheck.models.known import KnownValues
+from convcheck.models.calls import Argument
+from convcheck.models.conversions import ModelConversion
+from convcheck.models.judged import CLASSES, InputClass, Judged
+from convcheck.models.known import KnownValues, ends_of_codes
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import shorten
@@ -68,6 +70,9 @@ def _facts(told: ReportedConversion, width: int) -> Iterator[StyledText]:
     yield from paragraph(f"{clean(one.node.op)} {types}  {_cases(one)}", width, hang=2, style="dim")
     if one.known.is_bounded:
         yield from paragraph(f"input: {_known(one.known)}", width, hang=2)
+    for argument in one.arguments:
+        if argument.known.is_bounded:
+            yield from paragraph(f"{argument.name}: {_argument(argument)}", width, hang=2)
     if one.judged is None:
         yield from paragraph(f"nothing is said of its inputs: {one.why_not}", width, hang=2)
     else:
@@ -83,7 +88,7 @@ def _facts(told: ReportedConversion, width: int) -> Iterator[StyledText]:
 
 
 def _different(found: Judged) -> str:
-    return plural(sum(found.counts.values()), "different value")
+    return plural(sum(found.counts.values()), f"different {found.of}")
 
 
 def _type(dtype: object) -> str:
@@ -101,6 +106,15 @@ def _known(known: KnownValues) -> str:
     if known.codes is not None:
         return f"{plural(len(known.codes), 'value')}, constant"
     return f"{known.low:g} to {known.high:g}, by {known.why}"
+
+
+def _argument(one: Argument) -> str:
+    """Return what is known of an argument: a constant by its numbers."""
+    codes = one.known.codes
+    if codes is None:
+        return _known(one.known)
+    low, high = (str(value(one.dtype.format, int(code))) for code in ends_of_codes(one.fmt, codes))
+    return f"{low}, constant" if len(codes) == 1 else f"{_known(one.known)}, {low} to {high}"
 
 
 def _judged(found: Judged, said: str, width: int) -> Iterator[StyledText]:

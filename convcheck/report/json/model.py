@@ -9,10 +9,11 @@ from convcheck.chains.compare import Proof
 from convcheck.judge.result import Verdict
 from convcheck.judge.words import clean, shown
 from convcheck.models.backends import BackendFacts
-from convcheck.models.conversions import InputClass, Judged
+from convcheck.models.judged import InputClass, Judged
 from convcheck.models.known import KnownValues
 from convcheck.report.json.codec import Count, Shape, json_text, plain
 from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
+from convcheck.rules.model import DType
 
 FORMAT: Final = "convcheck-model/1"
 _VALUES = 16  # of a constant, that are listed
@@ -33,6 +34,15 @@ class KnownValuesJson(Shape, frozen=True, kw_only=True):
     first: tuple[str, ...] = ()
 
 
+class ArgumentJson(Shape, frozen=True, kw_only=True):
+    """An input of a whole call."""
+
+    #: Its name in the spec.
+    name: str
+    #: What is known of it; null for nothing.
+    known: KnownValuesJson | None
+
+
 class RowJson(Shape, frozen=True, kw_only=True):
     """A row of the rules that decides inputs."""
 
@@ -42,7 +52,7 @@ class RowJson(Shape, frozen=True, kw_only=True):
     kind: InputClass
     #: How many of those that were looked at.
     count: Count
-    #: One of them, as a code.
+    #: One of them, as a code; of a whole call, the values of its arguments.
     example: str
 
 
@@ -112,6 +122,8 @@ class ConversionJson(Shape, frozen=True, kw_only=True):
     cases: tuple[str, ...]
     #: Of its first input; null for nothing.
     known: KnownValuesJson | None
+    #: Of each input of a whole call; absent for any other conversion.
+    arguments: tuple[ArgumentJson, ...] = ()
     #: What may occur; null where nothing is said of it.
     judged: JudgedJson | None
     #: What did occur, by --data; absent where there is none.
@@ -187,7 +199,11 @@ def _conversion(told: ReportedConversion) -> ConversionJson:
         inputs=inputs,
         outputs=outputs,
         cases=tuple(case.id for case in one.cases),
-        known=_known(told, one.known) if one.known.is_bounded else None,
+        known=_known(one.inputs[0], one.known),
+        arguments=tuple(
+            ArgumentJson(name=argument.name, known=_known(argument.dtype, argument.known))
+            for argument in one.arguments
+        ),
         judged=_judged(one.judged) if one.judged else None,
         occurred=_judged(one.occurred) if one.occurred else None,
         why_not=one.why_not,
@@ -196,9 +212,11 @@ def _conversion(told: ReportedConversion) -> ConversionJson:
     )
 
 
-def _known(told: ReportedConversion, known: KnownValues) -> KnownValuesJson:
+def _known(dtype: DType | None, known: KnownValues) -> KnownValuesJson | None:
+    if not known.is_bounded:
+        return None
     low, high = (end if abs(end) < float("inf") else None for end in (known.low, known.high))
-    dtype, codes = told.one.inputs[0], known.codes
+    codes = known.codes
     first = () if codes is None or dtype is None else tuple(
         shown(dtype.format, code) for code in codes[:_VALUES].tolist()
     )  # fmt: skip

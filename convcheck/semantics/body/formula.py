@@ -117,6 +117,25 @@ class FormulaCalls:
         except ZeroDivisionError:
             raise self._undecided("a division by zero") from None
 
+    def lengths(self, inputs: Sequence[Bits]) -> frozenset[int]:
+        """Return how many elements a call has, by each reading; none where it is undefined.
+
+        Raises SpecError as `expect` does.
+        """
+        try:
+            sequences, modes = self._sequences(inputs), self.formula.to_float
+            return frozenset(sequences.length(way, m) for way in self._lengths for m in modes)
+        except (_UndefinedError, BeyondError):
+            return frozenset()
+        except ZeroDivisionError:
+            raise self._undecided("a division by zero") from None
+
+    @property
+    def agrees_on_elements(self) -> bool:
+        """Whether every reading has the same elements, so that only their number may differ."""
+        ways = {element for _, element in self.rule.readings}
+        return len(ways) == 1 and not isinstance(self.case.outputs[0].format, Float)
+
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
         """Return what is expected of a call of one scalar per input, codes of shape (); of other
         shapes, what the condition on them says.

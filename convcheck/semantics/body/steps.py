@@ -6,7 +6,7 @@ once; conversions are run by the rule that the spec names for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -338,6 +338,15 @@ class CompiledSteps:
     def open_at(self, inputs: Sequence[Bits]) -> Mask:
         """Return of which elements of a call the spec leaves open what they become."""
         return self.begun(self.steps.readings[0], self.decoded([inputs])).undefined
+
+    def why_open(self, inputs: Sequence[Bits]) -> Iterator[tuple[str, Mask]]:
+        """Yield what leaves elements of a call open by the value of an input or a line there, and
+        which.
+        """
+        found = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines).values
+        for one in self.steps.undefined:
+            if one.is_said_of(self.types) or one.input in {line.name for line in self.lines}:
+                yield one.name, _MET[one.condition](found[one.input])
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Numbers]) -> Run:
         """Return what there is before the first line, under a reading."""

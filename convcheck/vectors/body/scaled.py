@@ -122,6 +122,18 @@ def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, 
     return in_order(asking.data, codes), "edge" if tier == "edge" else "sampled"
 
 
+def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
+    """Return the codes of a first input that are worth asking where the other inputs have these
+    codes, by name; none where all is undefined then.
+    """
+    compiled, layout = compile_steps(spec, case.call), layout_of(spec, case)
+    asking = _Asking(compiled.meaning, "edge", 0, compiled, layout)
+    if _is_open(asking, others):
+        return np.zeros(0, asking.data.storage)
+    pool = _pool(asking, tuple(others.items()))
+    return in_order(asking.data, np.unique(np.concatenate([pool.agreed, pool.apart])))
+
+
 def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     sets = _sets(asking, steps.ask)
     if asking.compiled.outside:

@@ -1,0 +1,412 @@
+"""Conversions of a model whose question is a whole call: quantisation, and sequences.
+
+Where every argument is known value by value, the calls that occur are evaluated. Else some that can
+occur are: edge vectors, those that follow from a scale that is known, and the ends of what is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.errors import UsageError
+from convcheck.judge.words import value
+from convcheck.models.graph import ModelNode, constant_tensor
+from convcheck.models.judged import CLASSES, InputClass, Judged, RowOfInputs
+from convcheck.models.known import (
+    ANYTHING,
+    KnownValues,
+    ends_of,
+    known_values,
+    may_occur,
+    values_of,
+)
+from convcheck.numerics.format import Bits, Codes, Numeric
+from convcheck.numerics.neighbours import special_codes
+from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body import compile_calls
+from convcheck.semantics.body.formula import FormulaCalls
+from convcheck.semantics.body.steps import DIFFER, CompiledSteps
+from convcheck.semantics.expected import UNDEFINED, Decision
+from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.vectors.body.scaled import codes_under
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import CallSet
+from convcheck.wording import plural
+
+Row = tuple[str, InputClass]  # its name, and what becomes of what it decides
+_EVERY = 16  # bits of a first input of which all codes are evaluated
+_MOST = 1 << 20  # elements that are evaluated to look at every one
+_AT_ONCE = 1 << 16  # elements that are evaluated together
+_SETS = 2  # of values of the other inputs, under which the vectors that follow from them are made
+_CALLS = 4096  # calls that are put together of what their arguments may be
+_LONG = 1 << 12  # elements of a sequence that are made; of a longer one the lengths are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """An input of a call, with what is known of it."""
+
+    #: Its name in the spec.
+    name: str
+    dtype: DType
+    known: KnownValues
+    #: Its codes in their shape where it is a constant, or did occur; else None.
+    tensor: Codes | None = None
+
+    @property
+    def fmt(self) -> Numeric:
+        """Its format."""
+        return cast(Numeric, self.dtype.format)
+
+
+def names_of_arguments(spec: Spec, case: Case) -> tuple[str, ...]:
+    """Return the names of a case's inputs, as its spec has them."""
+    layout = next(x for x in spec.layouts if x.name == case.layout or not case.layout)
+    return tuple(name for name, _ in layout.shapes)
+
+
+def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument, ...]:
+    """Return what is known of the inputs of a node."""
+    given = [name for name in node.inputs if name]
+    return tuple(
+        Argument(
+            name,
+            dtype,
+            known_values(node.scope, tensor),
+            cast(Codes | None, constant_tensor(node.scope, tensor)),
+        )
+        for name, dtype, tensor in zip(
+            names_of_arguments(spec, case), case.inputs, given, strict=True
+        )
+    )
+
+
+def arguments_that_occurred(
+    arguments: Sequence[Argument], node: ModelNode, data: Mapping[str, Bits]
+) -> tuple[Argument, ...] | None:
+    """Return the inputs of a node with what did occur; None where that is not known of each, or
+    where none of them did.
+    """
+    given = [name for name in node.inputs if name]
+    found = tuple(
+        replace(one, known=ANYTHING, tensor=cast(Codes, data.get(name, one.tensor)))
+        for one, name in zip(arguments, given, strict=True)
+    )
+    seen = any(name in data for name in given)
+    return found if seen and all(one.tensor is not None for one in found) else None
+
+
+def judge_node_calls(
+    corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
+) -> Judged:
+    """Return what the rules say of the calls of a node. `cases` are those of its types and
+    attributes. Raises UsageError where arguments that did occur do not meet.
+    """
+    spec = corpus.catalog.specs[cases[0].spec]
+    for case in cases:
+        compiled = compile_calls(spec, case)
+        if not (isinstance(compiled, CompiledSteps) and compiled.outside):
+            break
+    if isinstance(compiled, FormulaCalls):
+        return _judged_sequences(corpus, compiled, arguments)
+    steps = cast(CompiledSteps, compiled)
+    if steps.outside:
+        row = RowOfInputs(steps.decisions[0].name, "undefined", _told(arguments, ()), 1)
+        return Judged((row,), every=False, proven=True, held=False, of="call")
+    if steps.reduces:
+        return _judged_tensors(corpus, steps, arguments)
+    return _judged_elements(spec, steps, node, arguments)
+
+
+def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
+    """Return the values of the arguments of a call, or of an element of it."""
+    return ", ".join(
+        f"{one.name}={value(one.dtype.format, code)}"
+        for one, code in zip(arguments, codes, strict=False)
+    )
+
+
+# Elements ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """Elements to look at: of each argument a code for each."""
+
+    columns: tuple[Codes, ...]
+    #: Whether these are all that can occur.
+    every: bool
+
+
+def _judged_elements(
+    spec: Spec, steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
+) -> Judged:
+    """Return what the rules say of calls that are decided element by element."""
+    asked = _those_that_meet(steps, node, arguments) or _those_that_may(spec, steps, arguments)
+    found: dict[Row, tuple[str, int]] = {}
+    for begin in range(0, len(asked.columns[0]), _AT_ONCE):
+        part = [column[begin : begin + _AT_ONCE] for column in asked.columns]
+        for key, (example, count) in _rows_of_elements(steps, arguments, part).items():
+            first, before = found.get(key, (example, 0))
+            found[key] = first, before + count
+    rows = tuple(RowOfInputs(*key, *found[key]) for key in sorted(found))
+    return Judged(rows, every=asked.every, proven=asked.every, held=False)
+
+
+def _those_that_meet(
+    steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
+) -> _Elements | None:
+    """Return the elements of arguments that are all known, each once."""
+    first, *others = arguments
+    if first.tensor is None or any(one.tensor is None for one in others):
+        return None
+    here = replace(steps, case=replace(steps.case, attributes=tuple(_integers(node).items())))
+    columns = [first.tensor.reshape(-1)]
+    for one in others:
+        tensor = cast(Codes, one.tensor)
+        try:
+            index = np.arange(tensor.size).reshape(tensor.shape)
+            places = here.met(index, first.tensor.shape).reshape(-1)
+        except ValueError:
+            said = f"{node.path}: {one.name} of shape {tensor.shape} does not meet "
+            hint = "--data has arrays as they occur together in one run"
+            raise UsageError(said + f"{first.name} of {first.tensor.shape}", hint=hint) from None
+        columns.append(tensor.reshape(-1)[places])
+    return _Elements(_once(columns), every=True)
+
+
+def _integers(node: ModelNode) -> dict[str, int]:
+    return {name: word for name, word in node.attributes.items() if isinstance(word, int)}
+
+
+def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
+    """Return each combination of codes once."""
+    if not len(columns[0]):
+        return tuple(columns)
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        codes, number = np.unique(column, return_inverse=True)
+        key = np.unique(key * len(codes) + number, return_inverse=True)[1]
+    first = np.unique(key, return_index=True)[1]
+    return tuple(column[first] for column in columns)
+
+
+def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argument]) -> _Elements:
+    """Return elements that may occur: all where they are known, else some."""
+    first, *others = arguments
+    sets, told = _sets(others)
+    data, all_of_it = _data_that_may(first)
+    if all_of_it and len(data) * len(sets[0] if sets else [0]) <= _MOST:
+        return _Elements(_crossed(data, sets), every=told)
+    parts = [_crossed(np.unique(data[:: max(1, len(data) // 64)]), sets)]
+    for at in _apart(others, sets):
+        one = {arg.name: int(column[at]) for arg, column in zip(others, sets, strict=True)}
+        codes = codes_under(spec, steps.case, one)
+        codes = codes[may_occur(first.fmt, codes, first.known)]
+        parts.append((codes, *(np.repeat(column[at], len(codes)) for column in sets)))
+    return _Elements(tuple(map(np.concatenate, zip(*parts, strict=True))), every=False)
+
+
+def _crossed(data: Codes, sets: Sequence[Codes]) -> tuple[Codes, ...]:
+    """Return all data with each set."""
+    count = len(sets[0]) if sets else 1
+    return (np.tile(data, count), *(np.repeat(column, len(data)) for column in sets))
+
+
+def _data_that_may(one: Argument) -> tuple[Codes, bool]:
+    """Return codes of an input that may occur, and whether they are all."""
+    if one.known.codes is not None:
+        return cast(Codes, one.known.codes), True
+    if one.fmt.bits <= _EVERY:
+        codes = np.arange(1 << one.fmt.bits, dtype=np.uint64).astype(one.fmt.storage)
+        return codes[may_occur(one.fmt, codes, one.known)], True
+    return _ends(one), False
+
+
+def _ends(one: Argument) -> Codes:
+    """Return the ends of what may occur, and what is special."""
+    codes = np.concatenate([special_codes(one.fmt), ends_of(one.fmt, one.known)])
+    codes = cast(Codes, np.unique(codes.astype(one.fmt.storage)))
+    kept: Codes = codes[may_occur(one.fmt, codes, one.known)]
+    return kept
+
+
+def _sets(others: Sequence[Argument]) -> tuple[list[Codes], bool]:
+    """Return values of the inputs after the first that may meet, and whether they are all."""
+    tensors = [one.tensor for one in others]
+    known = [tensor for tensor in tensors if tensor is not None]
+    if len(known) == len(others) and len({tensor.shape for tensor in known}) <= 1:
+        return list(_once([tensor.reshape(-1) for tensor in known])) if known else [], True
+    each = [_data_that_may(one) for one in others]
+    codes = [codes for codes, _ in each]
+    if prod(map(len, codes)) > _CALLS:
+        codes, each = [_ends(one) for one in others], [(codes[0], False)]
+    grid = np.meshgrid(*codes, indexing="ij")
+    return [column.reshape(-1) for column in grid], all(every for _, every in each)
+
+
+def _apart(others: Sequence[Argument], sets: Sequence[Codes]) -> list[int]:
+    """Return a few sets that are far apart: by the first input of them that is no whole number."""
+    if not sets:
+        return [0]
+    order = np.argsort(values_of(others[0].fmt, sets[0]), kind="stable")
+    ends = [int(order[k * (len(order) - 1) // max(1, _SETS - 1)]) for k in range(_SETS)]
+    return list(dict.fromkeys(ends))
+
+
+def _rows_of_elements(
+    steps: CompiledSteps, arguments: Sequence[Argument], columns: Sequence[Codes]
+) -> dict[Row, tuple[str, int]]:
+    """Return the rows that decide elements, each with what becomes of them, one, and how many."""
+    due, decided = steps.followed(columns)
+    kinds = np.full(len(columns[0]), CLASSES.index("defined"))
+    for one in due[1:]:
+        apart = (one.codes != due[0].codes) | (one.patterns != due[0].patterns)
+        kinds[apart] = CLASSES.index("disputed")
+    for one in due:
+        kinds[one.patterns == UNDEFINED] = CLASSES.index("undefined")
+    names = _names_of_rows(steps, columns, kinds, decided)
+    found = {}
+    for name, kind in dict.fromkeys(zip(names.tolist(), kinds.tolist(), strict=True)):
+        at = np.flatnonzero((names == name) & (kinds == kind))
+        example = _told(arguments, [int(column[at[0]]) for column in columns])
+        found[str(name), CLASSES[kind]] = example, len(at)
+    return found
+
+
+def _names_of_rows(
+    steps: CompiledSteps, columns: Sequence[Codes], kinds: NDArray[np.int64],
+    decided: Sequence[NDArray[np.int16]],
+) -> NDArray[np.object_]:  # fmt: skip
+    """Return for each element what decides it: what is open, the readings that differ, or the row
+    of the last conversion.
+    """
+    agree, differ = steps.decisions[0].name, steps.decisions[DIFFER].name
+    names = np.full(len(kinds), agree, object)
+    if decided:
+        rows = steps.program(steps.lines[-1], steps.steps.readings[0]).decisions
+        names = np.array([row.name for row in rows], object)[decided[0]]
+    names[kinds == CLASSES.index("disputed")] = differ
+    for name, mask in steps.why_open(columns):
+        names[mask] = f"steps / {name}"
+    return names
+
+
+# Whole calls ---------------------------------------------------------------------------------
+
+
+def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Argument]) -> Judged:
+    """Return what the rules say of calls of which each element counts for all others."""
+    whole = all(one.tensor is not None for one in arguments)
+    may = [*_vectors_that_may(corpus, steps.case, arguments), tuple(map(_ends, arguments))]
+    calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else may
+    expected = steps.expect_all(calls)
+    rows = (_row_of_call(steps.decisions, one) for one in expected)
+    found = _rows_of_calls(arguments, zip(calls, rows, strict=True))
+    return Judged(found, every=whole, proven=whole, held=False, of="call")
+
+
+def _vectors_that_may(corpus: Corpus, case: Case, arguments: Sequence[Argument]) -> Iterator[Call]:
+    """Yield the calls among the vectors of a case that may occur."""
+    vectors = corpus.vectors(case)
+    for call in vectors.calls if isinstance(vectors, CallSet) else ():
+        if all(may_occur(one.fmt, bits.reshape(-1), one.known).all()
+               for one, bits in zip(arguments, call, strict=True)):  # fmt: skip
+            yield call
+
+
+def _rows_of_calls(
+    arguments: Sequence[Argument], calls: Iterable[tuple[Call, Row]]
+) -> tuple[RowOfInputs, ...]:
+    """Return the rows that decide calls: of each the first call is the example."""
+    found: dict[Row, tuple[str, int]] = {}
+    for call, key in calls:
+        example, count = found.get(key) or (_told_of_call(arguments, call), 0)
+        found[key] = example, count + 1
+    return tuple(RowOfInputs(*key, *found[key]) for key in sorted(found))
+
+
+def _told_of_call(arguments: Sequence[Argument], call: Call) -> str:
+    """Return the values of a call; of a tensor a number that is not finite, or its ends."""
+    if all(bits.size == 1 for bits in call):
+        return _told(arguments, [int(bits.reshape(-1)[0]) for bits in call])
+    said = f"{arguments[0].name} of {plural(call[0].size, 'element')}"
+    codes = np.sort(call[0].reshape(-1)).tolist()
+    words = [str(value(arguments[0].dtype.format, code)) for code in codes]
+    numbers = values_of(arguments[0].fmt, np.array(codes, arguments[0].fmt.storage))
+    odd = [word for word, number in zip(words, numbers, strict=True) if not np.isfinite(number)]
+    if odd:
+        return f"{said}, {odd[0]} among them"
+    return f"{said}, {words[numbers.argmin()]} to {words[numbers.argmax()]}" if words else said
+
+
+def _row_of_call(decisions: Sequence[Decision], expected: ExpectedCall) -> Row:
+    decision = decisions[expected.row]
+    if any(reading.pattern == UNDEFINED for reading in expected.readings):
+        return decision.name, "undefined"
+    several = len(expected.readings) > 1 or decision.level == "disputed"
+    return decision.name, "disputed" if several else "defined"
+
+
+# Sequences -----------------------------------------------------------------------------------
+
+
+def _judged_sequences(
+    corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
+) -> Judged:
+    """Return what the rules say of sequences."""
+    whole = all(one.tensor is not None for one in arguments)
+    calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else \
+        _sequences_that_may(corpus, compiled, arguments)  # fmt: skip
+    told = [(call, row) for call in calls if (row := _row_of_sequence(compiled, call))]
+    found = _rows_of_calls(arguments, told)
+    return Judged(found, every=whole, proven=whole and bool(told), held=False, of="call")
+
+
+def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
+    """Return what becomes of a call; None where it is too long to tell. Of such a one the lengths
+    are compared, and where these are equal, its elements if every reading has the same.
+    """
+    lengths = compiled.lengths(call)
+    if max(lengths, default=0) <= _LONG:
+        return _row_of_call(compiled.decisions, compiled.expect(call))
+    if len(lengths) > 1:
+        return compiled.decisions[-1].name, "disputed"
+    return (compiled.decisions[-3].name, "defined") if compiled.agrees_on_elements else None
+
+
+def _sequences_that_may(
+    corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
+) -> list[Call]:
+    """Return calls that may occur, the smallest numbers first."""
+    vectors = [call for call in _vectors_that_may(corpus, compiled.case, arguments)
+               if not any(bits.ndim for bits in call)]  # fmt: skip
+    each: list[Codes] = []
+    for at, one in enumerate(arguments):
+        if one.known.codes is not None:
+            each.append(cast(Codes, one.known.codes))
+            continue
+        asked = corpus.vectors(compiled.case)
+        calls = asked.calls if isinstance(asked, CallSet) else ()
+        seen = np.array([int(c[at]) for c in calls if not c[at].ndim], one.fmt.storage)
+        seen = seen[may_occur(one.fmt, seen, one.known)]
+        each.append(np.unique(np.concatenate([_ends(one), seen])))
+    while prod(map(len, each)) > _CALLS:  # fewer of what there is most of
+        longest = max(range(len(each)), key=lambda at: len(each[at]))
+        each[longest] = each[longest][::2]
+    put = [tuple(np.array(code) for code in codes) for codes in product(*each)]
+    return sorted([*vectors, *put], key=lambda call: _size(arguments, call))
+
+
+def _size(arguments: Sequence[Argument], call: Call) -> float:
+    """Return how large the largest number of a call is; what is none is larger than all."""
+    sizes = [abs(float(values_of(one.fmt, bits.reshape(1))[0]))
+             for one, bits in zip(arguments, call, strict=True)]  # fmt: skip
+    return max(np.inf if np.isnan(size) else size for size in sizes)
