@@ -72,13 +72,13 @@ def _runs(
     loaded: Catalog, reports: tuple[str, ...], backends: tuple[str, ...]
 ) -> list[tuple[str, RunResult]]:
     """Return the runs in reports with their names, those of some backends where these are named."""
-    from convcheck.report.json.decode import read
+    from convcheck.report.json.decode import read_each
     from convcheck.report.site.names import run_name
 
     if backends and not reports:
         hint = "--report FILE, as `convcheck run --backend ort --json FILE` writes it"
         raise UsageError("--to chooses among reports, and there is none", hint=hint)
-    runs = [read(path, loaded.types.types) for path in dict.fromkeys(reports)]
+    runs = [run for path in dict.fromkeys(reports) for run in read_each(path, loaded.types.types)]
     names = [run_name(run.backend) for run in runs]
     known = [{name.runtime, str(name), run.backend.address, run.backend.name}
              for name, run in zip(names, runs, strict=True)]  # fmt: skip

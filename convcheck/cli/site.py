@@ -41,9 +41,9 @@ def command(folder: str, reports: Sequence[str], specs: tuple[str, ...]) -> int:
 
     They need no server and no network: a page for each rule, runtime, cause and finding, questions
     that compare runtimes, badges, and a feed of what changed. A report is what `convcheck run
-    --json` writes, or what `convcheck history` keeps; of each runtime, release and spec there is
-    one. DIR must be new, be empty, or hold an earlier site, which is replaced as a whole. Exit
-    codes: 0, or 2 for bad input.
+    --json` writes, of one backend or several, or what `convcheck history` keeps; of each runtime,
+    release and spec there is one. DIR must be new, be empty, or hold an earlier site, which is
+    replaced as a whole. Exit codes: 0, or 2 for bad input.
     """
     from convcheck.report.site.folder import earlier_site, write_site
     from convcheck.report.site.pages import Pages
@@ -64,14 +64,14 @@ def command(folder: str, reports: Sequence[str], specs: tuple[str, ...]) -> int:
 
 def _site(loaded: Catalog, reports: Sequence[str]) -> Site:
     from convcheck.report.site.model import site_of
-    from convcheck.report.site.runs import gathered_runs, read_run
+    from convcheck.report.site.runs import gathered_runs, read_runs
 
     files = dict.fromkeys(reports)
 
     def runs() -> Iterator[SiteRun]:
         with progress(len(files), "read", "report") as advance:
             for path in files:
-                yield read_run(path, loaded.types.types)
+                yield from read_runs(path, loaded.types.types)
                 advance()
 
     return site_of(gathered_runs(runs()))

@@ -19,6 +19,7 @@ from places import ROOT
 from report_runs import FORMATS, HOSTILE, answered, case, dtype, run, unasked
 from site_runs import (
     BRAIN,
+    DATE,
     FITS,
     LACKS,
     RIGHT,
@@ -33,13 +34,14 @@ from site_runs import (
 from convcheck.history.matrix import RuleKey
 from convcheck.judge.result import BackendInfo, RunResult, Shard
 from convcheck.report.json.encode import text as text_of
+from convcheck.report.json.reports import side_by_side_text
 from convcheck.report.site.cells import bar_parts, heat_cells
 from convcheck.report.site.changes import changes_of
 from convcheck.report.site.model import Site, site_of
 from convcheck.report.site.names import RunName, file_name, finding_of_site, run_name
 from convcheck.report.site.pages import badges
 from convcheck.report.site.queries import Query, queries_of
-from convcheck.report.site.runs import gathered_runs, read_run
+from convcheck.report.site.runs import gathered_runs, read_runs
 from convcheck.report.status import STATUSES
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -56,7 +58,7 @@ def told(folder: Path, *runs: RunResult) -> Site:
     for i, result in enumerate(runs):
         path = folder / f"{i}.json"
         path.write_text(text_of(result), "utf-8")
-        found.append(read_run(str(path), {name: dtype(name) for name in FORMATS}))
+        found.extend(read_runs(str(path), {name: dtype(name) for name in FORMATS}))
     return site_of(gathered_runs(found))
 
 
@@ -261,6 +263,9 @@ def test_bad_input(tmp_path: Path) -> None:
         "same.json": text_of(good), "good.json": text_of(good),
         "old.json": text_of(good).replace("convcheck-report/2", "convcheck-report/0"),
         "shard.json": text_of(replace(good, shard=Shard(1, 2, "feed" * 16))),
+        "none_of_many.json": side_by_side_text([], {"ort": "it is not installed"}),
+        "old_of_many.json": side_by_side_text([good], {}).replace('"convcheck-report/2', '"x/2'),
+        "twice.json": side_by_side_text([good, good], {}),
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -268,6 +273,9 @@ def test_bad_input(tmp_path: Path) -> None:
         (): "no report is named\n  hint: make one with",
         ("none.json",): "none.json",
         ("old.json",): "old.json is not a convcheck-report/2 but a convcheck-report/0\n  hint:",
+        ("none_of_many.json",): "none_of_many.json has no report in it\n  hint:",
+        ("old_of_many.json",): "old_of_many.json is not a convcheck-report/2 but a x/2\n  hint:",
+        ("twice.json",): "twice.json and twice.json are both of onnxruntime 1.0",
         ("shard.json",): "shard 1 of 2 only\n  hint: `convcheck merge`",
         ("good.json", "same.json"): "good.json and same.json are both of onnxruntime 1.0, and both"
         " have onnx.Cast-19\n  hint: give one report",
@@ -284,6 +292,18 @@ def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
     one = told(tmp_path, release("1.0", *RIGHT), release("1.0", WRAPS)).runtimes[0]
     assert [*one.newest.specs] == ["onnx.Cast-19", "onnx.Cast-21"]
     assert {*one.newest.findings} == {EIGHTS}
+
+
+def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path) -> None:
+    apart = build_site(tmp_path, SITE)
+    both = tmp_path / "both.json"
+    both.write_text(side_by_side_text(SITE, {"torch": "it is not installed"}), "utf-8")
+    done = convcheck("site", tmp_path / "one", both, "--no-progress", SOURCE_DATE_EPOCH=DATE)
+    assert done.returncode == 0, done.stderr
+    for page in apart.rglob("*"):
+        if page.is_file():
+            there = tmp_path / "one" / page.relative_to(apart)
+            assert there.read_bytes() == page.read_bytes(), page
 
 
 def test_nothing_to_tell_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -32,7 +32,26 @@ def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
 
     Raises UsageError for a file that is no report, is of another version, or has other types.
     """
+    return _read(parse(path, _HINT), path, types, rules)
+
+
+def read_each(path: str, types: Types) -> Iterator[RunResult]:
+    """Yield the run of a report, or of each report in a document of several backends.
+
+    Raises UsageError as `read` does, and for a document without a report.
+    """
     document = parse(path, _HINT)
+    if not (isinstance(document, dict) and document.get("format") == form.SEVERAL):
+        yield _read(document, path, types, None)
+        return
+    reports = document.get("reports")
+    if not (isinstance(reports, list) and reports):
+        raise UsageError(f"{path} has no report in it", hint=_HINT)
+    for one in reports:
+        yield _read(one, path, types, None)
+
+
+def _read(document: Any, path: str, types: Types, rules: Rules | None) -> RunResult:
     named = document.get("format") if isinstance(document, dict) else None
     if named not in (form.FORMAT, _BEFORE):
         said = f"{path} is not a {form.FORMAT}" + (f" but a {named}" if named is not None else "")

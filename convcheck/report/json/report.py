@@ -17,6 +17,7 @@ from convcheck.rules.model import Level
 from convcheck.vectors.model import Coverage
 
 FORMAT: Final = "convcheck-report/2"
+SEVERAL: Final = "convcheck-reports/2"  # the reports of several backends, as in reports.py
 Sort = Literal["undefined", "right", "refused", "crashed", "fail"]
 #: A code, as 0x and lower-case hexadecimal digits; for a string the text.
 CodeWord = str

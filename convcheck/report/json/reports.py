@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Literal
 
 from convcheck import __version__
 from convcheck.causes.gather import gathered
@@ -13,9 +13,7 @@ from convcheck.judge.result import RunResult
 from convcheck.report.json import encode
 from convcheck.report.json.causes import cause_in_words
 from convcheck.report.json.codec import Shape, plain
-from convcheck.report.json.report import CauseInWordsJson, ReportJson
-
-FORMAT: Final = "convcheck-reports/2"
+from convcheck.report.json.report import SEVERAL, CauseInWordsJson, ReportJson
 
 
 class NotStartedJson(Shape, frozen=True, kw_only=True):
@@ -64,7 +62,7 @@ def side_by_side_text(results: Sequence[RunResult], not_started: Mapping[str, st
     """
     failed = [{"address": address, "error": why} for address, why in not_started.items()]
     causes = plain(_shared(results))
-    head = {"format": FORMAT, "convcheck": __version__, "not_started": failed, "causes": causes}
+    head = {"format": SEVERAL, "convcheck": __version__, "not_started": failed, "causes": causes}
     reports = ",\n".join(encode.text(result).rstrip() for result in results)
     return f'{json.dumps(head, indent=1)[:-2]},\n "reports": [\n{reports}\n]}}\n'
 

@@ -15,7 +15,7 @@ from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Ru
 from convcheck.judge.words import clean
 from convcheck.report.document import CallInWords, CaseFailure, ElementInWords, Finding
 from convcheck.report.findings import failures_of, findings_of
-from convcheck.report.json.decode import Types, read
+from convcheck.report.json.decode import Types, read_each
 from convcheck.report.site.names import RunName, rule_of_group, rule_of_whole, run_name
 from convcheck.report.status import Status, status_of
 from convcheck.semantics.expected import Decision
@@ -121,9 +121,15 @@ class SiteRun:
         return self.specs[case.partition("/")[0]].vectors
 
 
-def read_run(path: str, types: Types) -> SiteRun:
-    """Return what there is in a report. Raises UsageError for what is no whole report."""
-    result = read(path, types)
+def read_runs(path: str, types: Types) -> Iterator[SiteRun]:
+    """Yield what there is in a report, or in each one of a run of several backends. Raises
+    UsageError for what is no whole report.
+    """
+    for result in read_each(path, types):
+        yield _run_of(path, result)
+
+
+def _run_of(path: str, result: RunResult) -> SiteRun:
     if result.shard:
         said = f"{path} is shard {result.shard.index} of {result.shard.of} only"
         raise UsageError(said, hint="`convcheck merge` puts the shards of a run together")
