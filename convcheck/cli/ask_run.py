@@ -18,6 +18,8 @@ from convcheck.streams import say
 T = TypeVar("T")
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from convcheck.cli.progress import Advance
     from convcheck.judge.result import (
         BackendInfo,
@@ -88,7 +90,7 @@ def opened_journal(
     path: str, head: Mapping[str, object], plan: Sequence[Unit], corpus: Corpus, types: Types
 ) -> Journal:
     """Open the journal of a run of these units, or begin it, and say what it has."""
-    from convcheck.plan.merge import plan_digest
+    from convcheck.plan.deal import plan_digest
     from convcheck.report.json.journal import open_journal
 
     digests = dict(corpus.digests(list(dict.fromkeys(unit.case for unit in plan))))
@@ -180,20 +182,26 @@ class _Heard:
 
 def shared(plan: list[Unit], part: tuple[int, int] | None) -> tuple[list[Unit], Shard | None]:
     """Return the units of a shard. Raises UsageError for a shard that has none."""
-    return dealt(plan, [unit.id for unit in plan], part)
+    from convcheck.plan.deal import hand_of
+
+    def alike(unit: Unit) -> str:
+        return "" if unit.codes else hand_of(unit.case.id)
+
+    return dealt(plan, [unit.id for unit in plan], part, alike)
 
 
 def dealt(
-    plan: list[T], ids: list[str], part: tuple[int, int] | None
+    plan: list[T], ids: list[str], part: tuple[int, int] | None, alike: Callable[[T], str]
 ) -> tuple[list[T], Shard | None]:
-    """Return what a shard has of a plan: every N-th, so that the long specs are shared out.
+    """Return what a shard has of a plan: every N-th of what is `alike`, so that the long specs are
+    shared out.
 
     Raises UsageError for a shard that has none.
     """
     if part is None:
         return plan, None
     from convcheck.judge.result import Shard
-    from convcheck.plan.merge import plan_digest
+    from convcheck.plan.deal import deal, plan_digest
 
     index, of = part
     if index > len(plan):
@@ -202,4 +210,4 @@ def dealt(
         parts = plural(len(plan), "part")
         hint = f"the run has {parts}: N can be that at most"
         raise UsageError(f"shard {index}/{of} has none of {parts}", hint=hint)
-    return plan[index - 1 :: of], Shard(index, of, plan_digest(ids), shared_options())
+    return deal(plan, alike, of)[index - 1], Shard(index, of, plan_digest(ids), shared_options())

@@ -110,6 +110,7 @@ def command(
     does, and where backends differ although both may. Nothing is judged. Exit codes: 0 something
     was surveyed, 2 bad input, 3 nothing was, 4 a backend could not be started.
     """
+    from convcheck.plan.deal import hand_of
     from convcheck.report.json import survey as survey_json
     from convcheck.rules.load import data_dir
     from convcheck.vectors.corpus import open_corpus
@@ -123,7 +124,7 @@ def command(
     corpus = open_corpus(loaded, options.tier, options.seed, data_dir("vectors"))
     notes = corpus.check(cases)
     plan = _open(loaded, cases)
-    asked, shard = dealt(plan, [case.id for case in plan], part)
+    asked, shard = dealt(plan, [case.id for case in plan], part, lambda case: hand_of(case.id))
     asking = _Asking(asked, corpus, options, shard)
     turns = each(backends, asking.ask, lambda done: done.interrupted)
     found = _survey(turns, corpus, plan, notes, shard, tuple(case.id for case in asked))

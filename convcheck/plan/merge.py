@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, zip_longest
 from typing import Protocol, TypeVar
 
 from convcheck.causes.gather import names_told
 from convcheck.errors import UsageError
 from convcheck.judge.part import Part
 from convcheck.judge.result import RunResult, Shard
+from convcheck.plan.deal import hand_of, plan_digest, put_together
 from convcheck.plan.units import Rules, joined, result_of, unit_ids
 
 T = TypeVar("T")
@@ -44,11 +43,6 @@ _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
 )
 
 
-def plan_digest(ids: Sequence[str]) -> str:
-    """Hash the ids of the cases of a plan, in order, to 128 bits in hexadecimal digits."""
-    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
-
-
 def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunResult:
     """Merge the shards of a run, named for what is said of them; `rules` are those of their cases.
 
@@ -70,8 +64,7 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
     check_alike(parts, _COMMON, one_run)
     shards = shards_in_order(parts, _shard)
     found = _in_plan_order(shards)
-    whole = all(part.complete for part in found)
-    if not whole or plan_digest([n for p in found for n in unit_ids(p)]) != _shard(shards[0]).plan:
+    if found is None:
         hint = "was one ended by --fail-fast? run it again without"
         raise UsageError("the shards do not have all cases of their plan", hint=hint)
     cases = tuple(result_of(part, rules) for part in found)
@@ -90,14 +83,21 @@ def merge_shards(parts: Sequence[tuple[str, RunResult]], rules: Rules) -> RunRes
     )
 
 
-def _in_plan_order(shards: Sequence[RunResult]) -> list[Part]:
-    """Put the parts of every case together: the units of a plan were dealt out one by one."""
+def _in_plan_order(shards: Sequence[RunResult]) -> list[Part] | None:
+    """Put the parts of every case together; None where some are missing."""
     dealt = [[part for part in _parts(shard) for _ in range(part.units)] for shard in shards]
+    plan = _shard(shards[0]).plan
+
+    def is_plan(units: list[Part]) -> bool:
+        found = {part.case.id: part for part in units}
+        return plan_digest([name for part in found.values() for name in unit_ids(part)]) == plan
+
+    ordered = put_together(dealt, lambda part: "" if part.codes else hand_of(part.case.id), is_plan)
     found: dict[str, dict[int, Part]] = {}
-    for part in chain.from_iterable(zip_longest(*dealt)):
-        if part is not None:
-            found.setdefault(part.case.id, {})[id(part)] = part
-    return [_joined(list(parts.values())) for parts in found.values()]
+    for part in ordered or ():
+        found.setdefault(part.case.id, {})[id(part)] = part
+    joined = [_joined(list(parts.values())) for parts in found.values()]
+    return joined if ordered is not None and all(part.complete for part in joined) else None
 
 
 def _joined(parts: list[Part]) -> Part:

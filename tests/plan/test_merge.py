@@ -14,7 +14,8 @@ from report_runs import RUNS
 from convcheck.errors import Place, UsageError
 from convcheck.gate.known import released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
-from convcheck.plan.merge import merge_shards, plan_digest
+from convcheck.plan.deal import plan_digest
+from convcheck.plan.merge import merge_shards
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.program import Program

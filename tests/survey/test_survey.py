@@ -29,7 +29,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.errors import Place, UsageError
 from convcheck.judge.answers import ANSWERED, REFUSED, CallAnswers
 from convcheck.judge.result import BackendInfo, CaseResult, Shard
-from convcheck.plan.merge import plan_digest
+from convcheck.plan.deal import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection

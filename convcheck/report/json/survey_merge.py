@@ -7,13 +7,13 @@ from these follow the order of cases and of rows in the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, zip_longest
 from operator import itemgetter
 
 import msgspec
 
 from convcheck.errors import UsageError
-from convcheck.plan.merge import check_alike, check_options, plan_digest, shards_in_order
+from convcheck.plan.deal import hand_of, plan_digest, put_together
+from convcheck.plan.merge import check_alike, check_options, shards_in_order
 from convcheck.report.json.codec import parse, struct
 from convcheck.report.json.survey import (
     FORMAT,
@@ -64,8 +64,9 @@ def merge_surveys(parts: Sequence[tuple[str, SurveyJson]]) -> SurveyJson:
     check_options([(name, _shard(part).options) for name, part in parts], one_survey)
     check_alike(parts, _COMMON, one_survey)
     shards = shards_in_order(parts, _shard)
-    names = _plan(shards)
-    if plan_digest(names) != _shard(shards[0]).plan:
+    plan, dealt = _shard(shards[0]).plan, [_shard(shard).cases for shard in shards]
+    names = put_together(dealt, hand_of, lambda names: plan_digest(names) == plan)
+    if names is None:
         raise UsageError("the shards do not have all cases of their plan", hint=_HINT)
     rows: dict[_Key, list[_Placed]] = {}
     for key, placed in _placed(shards, names):
@@ -98,12 +99,6 @@ def _taken(row: Sequence[_Placed]) -> bool:
 def _row(row: Sequence[_Placed]) -> SurveyRowJson:
     """Return a row with the cases of all shards; its place is that of its first case."""
     return msgspec.structs.replace(row[0][1], cases=tuple(case for _, _, case in row))
-
-
-def _plan(shards: Sequence[SurveyJson]) -> list[str]:
-    """Return the ids of all cases, which were dealt out one by one."""
-    dealt = zip_longest(*(_shard(shard).cases for shard in shards))
-    return [name for name in chain.from_iterable(dealt) if name is not None]
 
 
 def _shard(survey: SurveyJson) -> SurveyShardJson:

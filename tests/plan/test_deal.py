@@ -1,0 +1,80 @@
+"""Plans are dealt out to shards, and come back in order; siblings stay together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+
+from catalogue import CATALOG
+from command import convcheck
+from hypothesis import given
+from hypothesis import strategies as st
+from places import ROOT
+
+from convcheck.judge.answers import OTHERS
+from convcheck.plan.deal import deal, hand_of, put_together
+from convcheck.rules.cases import cases
+
+# ids as plans have them: siblings beside one another or not, and parts of a sweep
+NAMES = st.builds("op-{}/{}-to-int8/{}".format, st.integers(1, 2), st.sampled_from("ab"),
+                  st.integers(0, 9))  # fmt: skip
+SPANS = st.builds("op-1/{}-to-int8#{}".format, st.sampled_from("ab"), st.integers(0, 9))
+PLANS = st.lists(NAMES | SPANS, unique=True, max_size=30)
+
+
+def alike(name: str) -> str:
+    return "" if "#" in name else hand_of(name)
+
+
+@given(PLANS, st.integers(1, 12))
+def test_what_is_dealt_out_comes_back_in_order(plan: list[str], of: int) -> None:
+    dealt = deal(plan, alike, of)
+    assert len(dealt) == of
+    assert Counter(chain.from_iterable(dealt)) == Counter(plan)
+    assert put_together(dealt, alike, lambda names: names == plan) == plan
+
+
+@given(PLANS, st.integers(1, 12))
+def test_shards_that_were_dealt_one_by_one_come_back_too(plan: list[str], of: int) -> None:
+    dealt = [plan[index::of] for index in range(of)]
+    assert put_together(dealt, alike, lambda names: names == plan) == plan
+
+
+def test_what_is_missing_is_no_plan() -> None:
+    assert (
+        put_together([["a/x", "c/x"], []], hand_of, lambda names: names == ["a/x", "b/x"]) is None
+    )
+
+
+def test_siblings_are_in_one_shard() -> None:
+    """Those of Cast-21: only the cases with an attribute that says no type are apart."""
+    plan = [case.id for case in cases(CATALOG.specs["onnx.Cast-21"])]
+    shards = deal(plan, alike, 16)
+    where: dict[str, set[int]] = {}
+    for number, names in enumerate(shards):
+        for name in names:
+            where.setdefault(hand_of(name), set()).add(number)
+    assert [hand for hand, found in where.items() if len(found) > 1] == [
+        "onnx.Cast-21/float32-to-float32"
+    ]
+    sizes = [len(names) for names in shards]
+    assert max(sizes) < 1.5 * min(sizes)
+
+
+def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path: Path) -> None:
+    """And the merged report is that of the run in one piece."""
+    ask = ("run", "onnx.Cast-21", "--backend", "tests.planted.placed_backends:CoarseCache",
+           "--from", "float32", "--case", "*-to-float8e*/saturate=*", "--jobs", "1")  # fmt: skip
+    whole, merged = tmp_path / "whole.json", tmp_path / "merged.json"
+    assert convcheck(*ask, "--json", whole, cwd=ROOT).returncode == 1
+    shards = [tmp_path / f"{index}.json" for index in (1, 2)]
+    for index, path in enumerate(shards, 1):
+        done = convcheck(*ask, "--shard", f"{index}/2", "--json", path, cwd=ROOT)
+        assert done.returncode == 1, done.stderr
+        placed = [g["placement"] for case in json.loads(path.read_text())["cases"]
+                  for g in case["groups"]]  # fmt: skip
+        assert OTHERS in placed
+    assert convcheck("merge", *shards, "--json", merged, cwd=ROOT).returncode == 1
+    assert json.loads(merged.read_text())["cases"] == json.loads(whole.read_text())["cases"]
