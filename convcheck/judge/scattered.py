@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.digest import PairSums
-from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.elements import due_word, tally_of_elements
+from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.result import Example
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, merge, named
@@ -30,6 +31,7 @@ from convcheck.vectors.model import VectorSet
 
 _NOTED = 1 << 15  # answers that are looked at closer at a time
 _ENOUGH, _WAITING = 1 << 12, 32  # answers that are put to a digest at a time; fewer, so many times
+_STRAYS = 16  # ways to be wrong under another reading that are told apart
 _MANY = 1 << 16  # wrong answers that are judged at a time: some of each kind
 Mask = NDArray[np.bool_]
 _Asked = tuple[Codes, Slots, Codes]  # codes, their slots, the answers
@@ -45,6 +47,9 @@ class _Sort:
     patterns: tuple[int, ...]
     #: Whether what is due is the same code under each reading.
     agreed: bool
+    #: Where it is not: how the code that is due under the first reading is wrong under each, a kind
+    #: ('' for not at all) and how far off. Empty where that is not known of all slots.
+    strays: tuple[tuple[str, float], ...] = ()
 
     @property
     def is_counted(self) -> bool:
@@ -135,17 +140,19 @@ class _AsDue:
         here = position_of(self.source, code), code, int(got[least])
         self.lowest = min(self.lowest or here, here)
 
-    def tally(self, sort: _Sort, program: Program) -> Tally:
+    def tally(self, sort: _Sort, chart: Chart, program: Program) -> Tally:
         """Return what was found, if anything was."""
         self._sum_waiting()
         if self.lowest is None:
             return Tally({}, {})
         entries, (at, code, got), digest = {}, self.lowest, self.sums.digest()
-        for reading, pattern in enumerate(sort.patterns):
+        slot = int(chart.slots(np.array([code], self.source.storage))[0])
+        strays = sort.strays or [("", 0.0)] * len(sort.patterns)
+        for reading, (pattern, (kind, error)) in enumerate(zip(sort.patterns, strays, strict=True)):
             free = pattern == UNDEFINED
-            due = f"<{PATTERNS[UNDEFINED]}>" if free else got
-            first = PlacedExample(at, 0.0, Example((code,), due, got))
-            key = Key(sort.row, reading, "undefined" if free else RIGHT)
+            due = due_word(chart.expected.readings[reading], slot) if free or kind else got
+            first = PlacedExample(at, error, Example((code,), due, got))
+            key = Key(sort.row, reading, "undefined" if free else "fail" if kind else RIGHT, kind)
             entries[key] = TallyEntry(self.count, digest, first=first, extreme=first)
         return Tally({sort.row: self.count}, entries, decisions=named(program.decisions, entries))
 
@@ -207,7 +214,7 @@ class Comparing:
         self._settle()
         self._otherwise()
         as_due = (
-            found.tally(sort, self.program)
+            found.tally(sort, self.chart, self.program)
             for sort, found in zip(self.sorts.sorts, self.as_due, strict=True)
         )
         return merge([self._counted(), *as_due, *self.found])
@@ -272,8 +279,10 @@ def _sorts_of(chart: Chart) -> _Sorts:
     names = expected.rows.astype(np.int64) * 2 + agreed
     for reading in expected.readings:
         names = names * len(PATTERNS) + reading.patterns
+    strays = _strays_of(chart, ~agreed & (expected.rows >= 0))
+    names = names * len(strays.each) + strays.numbers
     _, firsts, groups = np.unique(names, return_index=True, return_inverse=True)
-    sorts = [_sort_of(chart, int(first), bool(agreed[first])) for first in firsts]
+    sorts = [_sort_of(chart, int(first), bool(agreed[first]), strays) for first in firsts]
     strange = ~matching(under, under.codes, chart.target, chart.source, under.codes)
     told = np.bincount(groups[strange], minlength=len(sorts)) == 0
     told &= [sort.row >= 0 and _is_told(sort) for sort in sorts]
@@ -285,11 +294,48 @@ def _sorts_of(chart: Chart) -> _Sorts:
 
 
 def _is_told(sort: _Sort) -> bool:
-    """Return whether one code, if it is that which is due, is right under every reading."""
-    return sort.is_counted or (sort.agreed and set(sort.patterns) == {EXACT})
+    """Return whether of one code, if it is that which is due under the first reading, all is known
+    under every reading.
+    """
+    told = sort.agreed or bool(sort.strays)
+    return sort.is_counted or (told and set(sort.patterns) == {EXACT})
 
 
-def _sort_of(chart: Chart, slot: int, agreed: bool) -> _Sort:
+def _sort_of(chart: Chart, slot: int, agreed: bool, strays: _Strays) -> _Sort:
     expected, row = chart.expected, int(chart.expected.rows[slot])
     readings = expected.readings[: len(expected.decisions[row].readings) if row >= 0 else 0]
-    return _Sort(row, tuple(int(reading.patterns[slot]) for reading in readings), agreed)
+    patterns = tuple(int(reading.patterns[slot]) for reading in readings)
+    return _Sort(row, patterns, agreed, strays.each[strays.numbers[slot]][: len(readings)])
+
+
+@dataclass(frozen=True)
+class _Strays:
+    """In what ways the code that is due under the first reading is wrong under others: a kind and a
+    distance for each reading; and which of them each slot has. The first one is none.
+    """
+
+    each: tuple[tuple[tuple[str, float], ...], ...]
+    numbers: NDArray[np.int64]
+
+
+def _strays_of(chart: Chart, disputed: Mask) -> _Strays:
+    """Look for them at slots of which readings expect different codes; at none where there are too
+    many kinds to be counted apart.
+    """
+    first, *_ = readings = chart.expected.readings
+    numbers = np.zeros(len(chart.expected), np.int64)
+    for reading in readings:
+        disputed = disputed & (reading.patterns == EXACT)
+    here = np.flatnonzero(disputed)
+    got, ways = first.codes.take(here), []
+    for reading in readings:
+        due = reading.codes.take(here)
+        kinds = kinds_of(chart.target, due, reading.patterns.take(here), got)
+        kinds[np.asarray(due == got)] = ""
+        ways.append(zip(kinds.tolist(), errors_of(chart.target, due, got).tolist(), strict=True))
+    found = list(zip(*ways, strict=True))
+    each = {way: n for n, way in enumerate(dict.fromkeys([(), *found]))}
+    if len(each) > _STRAYS:
+        return _Strays(((),), numbers)
+    numbers[here] = [each[way] for way in found]
+    return _Strays(tuple(each), numbers)
