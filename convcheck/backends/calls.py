@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from convcheck.backends.protocol import Declined
+from convcheck.numerics.format import Bits
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
@@ -26,3 +27,16 @@ def cannot_call(
         if reason:
             return Declined(reason, missing=True)
     return None
+
+
+def function_of(catalog: Catalog, runtime: str, case: Case) -> str:
+    """Return the name of the function that a runtime has in the place of a case's operator."""
+    return catalog.specs[case.spec].calls[runtime].function
+
+
+def numbers_of(case: Case, inputs: Sequence[Bits]) -> list[int | float]:
+    """Return tensors of one element as Python's numbers, which are those of numpy's types exactly.
+
+    Raises ValueError for a tensor of another size.
+    """
+    return [bits.view(dtype.name).item() for dtype, bits in zip(case.inputs, inputs, strict=True)]

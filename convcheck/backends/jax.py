@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.binaries import module_paths
-from convcheck.backends.calls import cannot_call
+from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.packing import too_large
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits
 from convcheck.rules.load import Catalog, load, user_folders
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 RUNTIME = "jax"  # its key in `calls`
 TYPES = "ml_dtypes"  # its types are numpy's: their column in specs/dtypes.yaml
-FUNCTION = "convert_element_type"
+CAST, ARANGE = "convert_element_type", "arange"
 _SAYS = {
     "": "jit, arrays as arguments",
     "eager": "no jit, one primitive after the other",
@@ -90,7 +91,7 @@ class Jax:
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that XLA has not, and what its function cannot be asked."""
-        if declined := cannot_call(self._catalog, RUNTIME, (FUNCTION,), case, TYPES):
+        if declined := cannot_call(self._catalog, RUNTIME, (CAST, ARANGE), case, TYPES):
             return declined
         for dtype in (t for cast in case.hops or (case,) for t in (*cast.inputs, *cast.outputs)):
             if reason := _unknown(_name(dtype)):
@@ -100,12 +101,15 @@ class Jax:
         return None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, its shape kept; a second one would only name the type.
+        """Convert the first input, its shape kept; a second one would only name the type. Or make a
+        sequence, from three numbers.
 
         What XLA has no code for is Declined, whatever else it raises is Refused.
         """
         import jax
 
+        if function_of(self._catalog, RUNTIME, case) == ARANGE:
+            return self._sequence(case, inputs)
         array = _array(case.inputs[0], inputs[0])
         try:
             result = np.asarray(self._call(case)(array))
@@ -113,6 +117,22 @@ class Jax:
             words = " ".join(str(error).split())
             unknown = words.startswith("UNIMPLEMENTED")
             return Declined(words, missing=True) if unknown else Refused(words)
+        return Outputs((_codes(case.outputs[0], result),), (self._type_name(case, result),))
+
+    def _sequence(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Call jnp.arange with Python's numbers: it takes no others where it is compiled."""
+        import jax
+        from jax import numpy as jnp
+
+        dtype = _numpy_type(case.outputs[0])
+        try:
+            call = partial(jnp.arange, *numbers_of(case, inputs), dtype=dtype)
+            made = jax.eval_shape(call)
+            if too_large(made.shape, ()):
+                return Oversized((made.shape,), (self._type_name(case, made),))
+            result = np.asarray(call() if self._variant == "eager" else jax.jit(call)())
+        except (ValueError, TypeError, ArithmeticError, jax.errors.JaxRuntimeError) as error:
+            return Refused(" ".join(f"{type(error).__name__}: {error}".split()))
         return Outputs((_codes(case.outputs[0], result),), (self._type_name(case, result),))
 
     def _call(self, case: Case) -> Call:
@@ -133,7 +153,7 @@ class Jax:
         compiled = jax.jit(casts)
         return lambda array: compiled(array)[0]
 
-    def _type_name(self, case: Case, result: NDArray[Any]) -> str:
+    def _type_name(self, case: Case, result: NDArray[Any] | jax.ShapeDtypeStruct) -> str:
         """Return convcheck's name of an array's type; numpy's of another than the case's."""
         due = case.outputs[0]
         return due.name if result.dtype == _numpy_type(due) else str(result.dtype)

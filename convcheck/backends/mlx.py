@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
-from convcheck.backends.calls import cannot_call
+from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.packing import too_large
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Bits, Bool
 from convcheck.rules.load import Catalog, load, user_folders
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import mlx.core as mx
 
 RUNTIME = "mlx"  # its column in specs/dtypes.yaml and its key in `calls`
-FUNCTION = "astype"
+CAST, ARANGE = "astype", "arange"
 _BYTES = "fp8"  # no type of MLX, but what its functions of that name are about
 
 Call = Callable[..., list["mx.array"]]
@@ -82,15 +83,18 @@ class Mlx:
 
     def support(self, case: Case) -> Declined | None:
         """Decline types that MLX has not, and what its function cannot be asked."""
-        return cannot_call(self._catalog, RUNTIME, (FUNCTION,), case)
+        return cannot_call(self._catalog, RUNTIME, (CAST, ARANGE), case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, its shape kept; a second one would only name the type.
+        """Convert the first input, its shape kept; a second one would only name the type. Or make a
+        sequence, from three numbers.
 
         What MLX raises as it makes the graph is Declined, what it raises on values Refused.
         """
         import mlx.core as mx
 
+        if function_of(self._catalog, RUNTIME, case) == ARANGE:
+            return _sequence(case, inputs)
         array = _array(case.inputs[0], inputs[0])
         try:
             made = self._call(case, array)
@@ -100,9 +104,7 @@ class Mlx:
             mx.eval(made)
         except (ValueError, RuntimeError) as error:
             return Refused(" ".join(str(error).split()))
-        due, result = case.outputs[0], made[0]
-        name = due.name if result.dtype == _type(due) else str(result.dtype)
-        return Outputs((_codes(result),), (name,))
+        return Outputs((_codes(made[0]),), (_type_name(case, made[0]),))
 
     def _call(self, case: Case, array: mx.array) -> list[mx.array]:
         import mlx.core as mx
@@ -117,6 +119,26 @@ class Mlx:
             constant = partial(_casts, case, setting["middle"] == "exposed", array)
             return cast(Call, mx.compile(constant))()
         return call(array)
+
+
+def _sequence(case: Case, inputs: Sequence[Bits]) -> Answer:
+    """Call mx.arange with Python's numbers; a sequence that is too large is not made."""
+    import mlx.core as mx
+
+    try:
+        made = mx.arange(*numbers_of(case, inputs), dtype=_type(case.outputs[0]))
+        if too_large(made.shape, ()):
+            return Oversized((made.shape,), (_type_name(case, made),))
+        mx.eval(made)
+    except (ValueError, RuntimeError, OverflowError) as error:
+        return Refused(" ".join(str(error).split()))
+    return Outputs((_codes(made),), (_type_name(case, made),))
+
+
+def _type_name(case: Case, made: mx.array) -> str:
+    """Return convcheck's name of an array's type; MLX's of another than the case's."""
+    due = case.outputs[0]
+    return due.name if made.dtype == _type(due) else str(made.dtype)
 
 
 def _casts(case: Case, exposed: bool, array: mx.array) -> list[mx.array]:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from convcheck.backends.binaries import module_paths
-from convcheck.backends.calls import cannot_call
+from convcheck.backends.calls import cannot_call, function_of, numbers_of
 from convcheck.backends.installed import release_of
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.packing import too_large
+from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.numerics.format import Bits, Codes
 from convcheck.rules.load import Catalog, load, user_folders
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from tinygrad.dtype import DType as TinyType
 
 RUNTIME = "tinygrad"  # its column in specs/dtypes.yaml and its key in `calls`
-FUNCTION = "cast"
+CAST, ARANGE = "cast", "arange"
 _DEVICES = {"": "CPU", "python": "PYTHON"}
 _SAYS = {"": "device CPU, kernels compiled by {}", "python": "device PYTHON, kernels interpreted"}
 
@@ -82,24 +83,45 @@ class Tinygrad:
         """Decline types that tinygrad has not, and what its function cannot be asked."""
         if ("input", "constant") in case.setting:
             return Declined("an array is no constant of a kernel of tinygrad", missing=True)
-        return cannot_call(self._catalog, RUNTIME, (FUNCTION,), case)
+        return cannot_call(self._catalog, RUNTIME, (CAST, ARANGE), case)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert the first input, its shape kept; a second one would only name the type.
+        """Convert the first input, its shape kept; a second one would only name the type. Or make a
+        sequence, from three numbers.
 
         What the compiler does not take is Declined, what Python raises on values Refused.
         """
         from tinygrad import Tensor
 
+        if function_of(self._catalog, RUNTIME, case) == ARANGE:
+            return self._sequence(case, inputs)
         made = _tensor(case.inputs[0], inputs[0], self._device)
         seen = [made]
         for hop in case.hops or (case,):
             made = made.cast(_type(hop.outputs[0]))
             seen.append(made)
+        if ("middle", "exposed") in case.setting and made.numel():
+            Tensor.realize(*seen[1:])
+        return self._read(case, made)
+
+    def _sequence(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Call Tensor.arange with Python's numbers, on the device."""
+        from tinygrad import Context, Tensor
+
+        with Context(DEV=self._device):
+            try:
+                numbers = numbers_of(case, inputs)
+                made = Tensor.arange(*numbers, dtype=_type(case.outputs[0])).contiguous()
+            except (ArithmeticError, ValueError, RuntimeError) as error:
+                return Refused(f"{type(error).__name__}: {error}")
+            if too_large(made.shape, ()):
+                return Oversized((made.shape,), (self._type_name(case, made),))
+            return self._read(case, made)
+
+    def _read(self, case: Case, made: Tensor) -> Answer:
+        """Run what makes a tensor, and return its codes."""
         if not made.numel():  # no kernel, and no memory
             return Outputs((np.empty(made.shape, _storage(case)),), (self._type_name(case, made),))
-        if ("middle", "exposed") in case.setting:
-            Tensor.realize(*seen[1:])
         try:
             memory = made._buffer().as_memoryview()
         except subprocess.CalledProcessError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from convcheck.wording import plural
 if TYPE_CHECKING:
     import torch
 
+_NO_KERNEL = re.compile(r'"\w+" not implemented for ')
 RUNTIME = "torch"  # its column in specs/dtypes.yaml and its key in `calls`
 
 
@@ -92,7 +94,7 @@ class Torch:
         except NotImplementedError as error:
             return Declined(_words(error), missing=True)
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
-            return Refused(_words(error))
+            return from_call(str(error))
         names = tuple(self._type_name(result) for result in results)
         shapes = tuple(tuple(result.shape) for result in results)
         if any(too_large(shape, inputs) for shape in shapes):
@@ -181,6 +183,14 @@ def torch_codes(tensor: torch.Tensor) -> Codes:
     storage: torch.dtype = getattr(torch, f"uint{8 * tensor.itemsize}")
     codes: Codes = tensor.contiguous().view(storage).numpy()
     return codes
+
+
+def from_call(message: str) -> Refused | Declined:
+    """Judge why a call failed: there is no such kernel, or it refused these values. Old releases
+    (2.7.1 is one) raise the same error for either.
+    """
+    text = " ".join(message.split())
+    return Declined(text, missing=True) if _NO_KERNEL.match(text) else Refused(text)
 
 
 def _words(error: Exception) -> str:

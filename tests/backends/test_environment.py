@@ -22,7 +22,7 @@ from convcheck.backends.process import standalone, wire
 from convcheck.backends.process.backend import request, template_of
 from convcheck.backends.process.environment import SERVER, Environment
 from convcheck.backends.process.native import RUNTIMES
-from convcheck.backends.protocol import Declined, Outputs, Oversized, takes
+from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
 from convcheck.judge.result import RunResult
 from convcheck.plan.runner import execute
 from convcheck.rules.cases import cases
@@ -100,6 +100,15 @@ def test_torch_answers_the_same() -> None:
         *every("onnx.Range-11", 10),
     ]  # fmt: skip
     assert report(f"env:{sys.executable}:torch", chosen) == report("torch", chosen)
+
+
+@pytest.mark.parametrize(("message", "missing"), [
+    ("\"arange_cpu\" not implemented for 'Float8_e4m3fn'", True),  # of 2.7.1, a RuntimeError
+    ("upper bound and larger bound inconsistent with step sign", False),
+])  # fmt: skip
+def test_a_kernel_that_an_old_torch_lacks_is_no_refusal(message: str, missing: bool) -> None:
+    due = Declined(message, missing=True) if missing else Refused(message)
+    assert RUNTIMES["torch"].heard(Refused(message)) == due
 
 
 def test_two_releases_side_by_side(old: Path) -> None:

@@ -19,6 +19,7 @@ from convcheck.backends.packing import is_packed
 from convcheck.backends.process import wire
 from convcheck.backends.protocol import Answer, Declined, Refused, max_elements
 from convcheck.backends.torch import RUNTIME as TORCH
+from convcheck.backends.torch import from_call
 from convcheck.numerics.format import Format, Text
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog
@@ -139,7 +140,7 @@ def _torch_question(case: Case, catalog: Catalog) -> Mapping[str, object]:
 def _torch_said(answer: Answer) -> Answer:
     if isinstance(answer, Declined):
         return Declined(" ".join(answer.message.split()), answer.missing)
-    return Refused(" ".join(answer.message.split())) if isinstance(answer, Refused) else answer
+    return from_call(answer.message) if isinstance(answer, Refused) else answer
 
 
 def _onnx_runtime_said(answer: Answer) -> Answer:
