@@ -106,20 +106,46 @@ def smaller(a: Numbers, b: Numbers) -> Numbers:
 
 def _chosen(a: Numbers, b: Numbers, other: Mask) -> Numbers:
     """Return b where `other` says so, or where it is NaN; else a."""
-    second = (other & (a.kind != NAN)) | (b.kind == NAN)
-    parts = ((a.kind, b.kind), (a.sign, b.sign), (a.exponent, b.exponent),
-             (a.significand, b.significand))  # fmt: skip
-    return Numbers(*(np.where(second, y, x) for x, y in parts))
+    return chosen((other & (a.kind != NAN)) | (b.kind == NAN), b, a)
 
 
-def rounded_whole(x: Numbers) -> Numbers:
-    """Return the nearest whole number, of two equally near the even one; -0 for what is negative
-    and rounds to zero. One of more than 53 bits is to odd at 53, so that it can be an operand.
+def compared(a: Numbers, relation: str, b: Numbers) -> Mask:
+    """Return where two numbers compare so (`<`, `<=`, `>`, `>=`): nowhere where one is NaN. Raises
+    ValueError for operands that do not fit.
+    """
+    if relation in (">", ">="):
+        return compared(b, relation.replace(">", "<"), a)
+    off = subtract(a, b)
+    same = (off.significand == 0) | (
+        (a.kind == INFINITY) & (b.kind == INFINITY) & (a.sign == b.sign)
+    )
+    less = off.sign & ~same
+    either = less | same if relation == "<=" else less
+    return np.asarray(either & (a.kind != NAN) & (b.kind != NAN))
+
+
+def chosen(holds: Mask, a: Numbers, b: Numbers) -> Numbers:
+    """Return a where something holds, else b."""
+    none = np.zeros(len(holds), bool)
+    one, other = (none if x.sticky is None else x.sticky for x in (a, b))
+    return Numbers(
+        np.where(holds, a.kind, b.kind),
+        np.where(holds, a.sign, b.sign),
+        np.where(holds, a.exponent, b.exponent),
+        np.where(holds, a.significand, b.significand),
+        None if a.sticky is b.sticky is None else np.where(holds, one, other),
+    )
+
+
+def rounded_whole(x: Numbers, mode: str = "nearest-even") -> Numbers:
+    """Return the whole number to which a mode rounds, by default the nearest one, of two equally
+    near the even one; -0 for what is negative and rounds to zero. One of more than 53 bits is to
+    odd at 53, so that it can be an operand.
     """
     exponent = np.clip(x.exponent, -2, 64)
     drop = np.where(exponent > 52, 11, 63 - exponent)
-    even, odd = (split(x, drop, MODES[mode]) for mode in ("nearest-even", "odd"))
-    length, significand = normalised(np.where(exponent > 52, odd, even), 0)
+    near, odd = (split(x, drop, MODES[one]) for one in (mode, "odd"))
+    length, significand = normalised(np.where(exponent > 52, odd, near), 0)
     finite = x.kind == FINITE
     place = np.where(exponent > 52, x.exponent, length)
     zero = significand == 0

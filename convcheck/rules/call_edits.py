@@ -11,8 +11,10 @@
       refuses: {is: EXPRESSION}        # a call for which that is above 0 is refused
     steps:
       names: [data, scale, shift, moved, emulated, output]  # those of the specs that it is for:
-                                       # their inputs and then their lines, in their order
-      lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP]}}
+                                       # their inputs, their lines and then the attributes that
+                                       # these compute with, in their order
+      lines: {moved: {be: EXPRESSION, without: EXPRESSION, through: [HOP],
+                      branches: [{if: CONDITION, be: EXPRESSION}]}}
       only: unpaired                   # the lines are edited for some elements alone
       inputs: {scale: [HOP]}           # what an input goes through first
       meets: first                     # what element of a scale an element of the data meets
@@ -42,6 +44,7 @@ from convcheck.numerics.format import Float
 from convcheck.numerics.rounding import MODES
 from convcheck.rules.body.formula import EXACT, OUTPUT, PRODUCT, RECURRENCE
 from convcheck.rules.body.matrix import RANKS
+from convcheck.rules.body.steps import Branch, read_branch
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.hop import BEYOND, Hop, read_hop
 from convcheck.rules.model import DType
@@ -119,6 +122,8 @@ class LineEdit:
     through: tuple[Hop, ...] = ()
     #: The float types that the expressions convert to.
     conversions: tuple[DType, ...] = ()
+    #: In the place of those of the spec, where there is an expression.
+    branches: tuple[Branch, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +280,7 @@ def _hops(node: Node, types: Types) -> tuple[Hop, ...]:
 
 
 def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:
-    node.only("be", "without", "through")
+    node.only("be", "without", "through", "branches")
     hops = tuple(read_hop(entry, types) for entry in node.listed("through"))
     floats = [name for name, dtype in types.types.items() if isinstance(dtype.format, Float)]
     be, without = (
@@ -285,7 +290,11 @@ def _line(node: Node, names: Sequence[str], types: Types) -> LineEdit:
     if be is None and without is None and not hops:
         raise node.error("nothing differs from the rules", "be: EXPRESSION, or through: TYPE")
     converted = {name for part in (be, without) if part for name in conversions_in(part)}
-    return LineEdit(be, without, hops, tuple(types.types[name] for name in sorted(converted)))
+    branches = tuple(read_branch(entry, names) for entry in node.listed("branches"))
+    if branches and be is None:
+        raise node.error("`branches` without what is after them", "be: EXPRESSION")
+    known = tuple(types.types[name] for name in sorted(converted))
+    return LineEdit(be, without, hops, known, branches)
 
 
 def _lines(node: Node, key: str, names: Sequence[str]) -> tuple[str, ...] | None:

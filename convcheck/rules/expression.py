@@ -36,6 +36,7 @@ _BINARY: Mapping[type[ast.operator], str] = {
     ast.Mult: "multiply",
     ast.Div: "divide",
 }
+RELATIONS: Mapping[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 _LONGEST = 300  # characters
 _DEEPEST = 12
 _LARGEST = 1 << 64
@@ -61,6 +62,18 @@ class Expression:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """How the numbers of two expressions compare; none holds of a NaN."""
+
+    #: What is compared.
+    left: Expression
+    #: One of RELATIONS.
+    relation: str
+    #: What it is compared with.
+    right: Expression
+
+
+@dataclass(frozen=True)
 class _Reader:
     names: Collection[str]
     types: Collection[str]
@@ -80,20 +93,26 @@ def parse_expression(
     ``floor``, ``round``, ``abs``, ``max``, ``min``, ``largest`` or ``smallest``, and for text
     longer or nested deeper than any rule needs.
     """
-    text = source if isinstance(source, str) else source.text()
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
-    if len(text) > _LONGEST:
-        raise reader.error(
-            f"an expression of {plural(len(text), 'character')}",
-            f"{_LONGEST} are enough for a rule",
-        )
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `1if` and the like are refused below
-            tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise reader.error(f"{text!r} is not an expression", f"known: {_KNOWN}") from None
-    return _read(tree.body, reader, 0)
+    return _read(_tree(source, reader), reader, 0)
+
+
+def parse_condition(source: Node, names: Collection[str]) -> Condition:
+    """Read a condition over `names`: two expressions with ``<``, ``<=``, ``>`` or ``>=`` between.
+
+    Raises SpecError, with file and line, for anything else.
+    """
+    reader = _Reader(names, (), source.place)
+    tree = _tree(source, reader)
+    if (
+        not isinstance(tree, ast.Compare)
+        or len(tree.ops) != 1
+        or type(tree.ops[0]) not in RELATIONS
+    ):
+        hint = f"two expressions with one of {' '.join(RELATIONS.values())} between them"
+        raise reader.error(f"{source.text()!r} is not a condition", hint)
+    left, right = (_read(part, reader, 0) for part in (tree.left, tree.comparators[0]))
+    return Condition(left, RELATIONS[type(tree.ops[0])], right)
 
 
 def compute(
@@ -149,6 +168,22 @@ def conversions_in(expression: Expression) -> frozenset[str]:
     """Return the names of the types that an expression converts to."""
     own = {expression.name} if expression.operation == CONVERT else set()
     return frozenset(own).union(*(conversions_in(part) for part in expression.parts))
+
+
+def _tree(source: Node | str, reader: _Reader) -> ast.expr:
+    """Return the syntax tree of a text. Raises SpecError for what is too long, or is none."""
+    text = source if isinstance(source, str) else source.text()
+    if len(text) > _LONGEST:
+        raise reader.error(
+            f"an expression of {plural(len(text), 'character')}",
+            f"{_LONGEST} are enough for a rule",
+        )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `1if` and the like are refused below
+            return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise reader.error(f"{text!r} is not an expression", f"known: {_KNOWN}") from None
 
 
 def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:

@@ -20,7 +20,8 @@ from convcheck.rules.model import Spec
 
 KEPT = yaml.safe_load(Path(__file__).with_name("cited_sentences.yaml").read_text("utf-8"))
 PAGES = {entry["page"]: set(entry["sentences"]) for entry in KEPT}
-HOSTS = ("https://docs.openvino.ai/", "https://gitcode.com/cann/pypto/")
+OPENVINO = ("https://docs.openvino.ai/", "https://github.com/openvinotoolkit/openvino/blob/")
+HOSTS = (*OPENVINO, "https://gitcode.com/cann/pypto/")
 
 
 def unread(spec: Spec) -> Iterator[str]:

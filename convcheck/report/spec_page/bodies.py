@@ -10,7 +10,7 @@ from convcheck.report.spec_page import matrix as body_matrix
 from convcheck.report.spec_page.fields import field, fields, quoted
 from convcheck.rules.body.formula import Formula, FormulaRule, FormulaWay, Undefined
 from convcheck.rules.body.formula_calls import When
-from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
+from convcheck.rules.body.steps import NEAREST, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import FUNCTIONS, Expression, compute
 from convcheck.rules.model import Spec
 from convcheck.rules.types import Types
@@ -221,6 +221,10 @@ def _line(line: StepsLine, width: int) -> Iterator[StyledText]:
     else:
         said = expression_text(line.be) + (", and nothing of it is rounded" if line.exact else "")
     yield from field(f"  {line.name}", said, width)
+    for branch in line.branches:
+        left, right = (expression_text(e) for e in (branch.condition.left, branch.condition.right))
+        condition = f"{left} {branch.condition.relation} {right}"
+        yield from field("", f"where {condition}: {expression_text(branch.be)}", width)
     if line.elsewhere:
         other = expression_text(line.elsewhere)
         yield from field("", f"where the output is none of {_listed(line)}: {other}", width)
@@ -255,6 +259,8 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
         yield f"rounded to that type first: {', '.join(reading.operands)}"
     if reading.once:
         yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
+    if reading.whole != NEAREST:
+        yield f"round(x) is {reading.whole}"
     if reading.narrow:
         yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"
 

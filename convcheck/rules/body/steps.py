@@ -5,23 +5,27 @@
         - {let: NAME, be: EXPRESSION}
         - {let: NAME, be: EXPRESSION, with: INPUT, without: EXPRESSION}
         - {let: NAME, be: EXPRESSION, for: TYPES, else: EXPRESSION, exact: yes}
+        - {let: NAME, branches: [{if: CONDITION, be: EXPRESSION}], be: EXPRESSION}
         - {let: NAME, convert: NAME, by: RULE, to: {ATTRIBUTE: {VALUE: TYPE}}}
         - {let: NAME, convert: NAME, to: output, as: TYPE}
-      readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], cite: …}]
+      readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], round: MODE, cite: …}]
       along: {axis: ATTRIBUTE, block: ATTRIBUTE}
       undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, cite: …}]
       back: EXPRESSION
+      back: {of: NAME, be: EXPRESSION}
 
 The last line is the output. `with` names an input that a question may leave out, `for` the outputs
-that an expression is for; nothing of an `exact` line is rounded. A conversion is by one rule, or by
-all of them; what it gets is first taken `as` a type. A reading says where results are rounded: by
-default after each operation, to the type of the first input; `in` names another type, by that
-type, by an attribute's value, as that of an input or of the output, or says that nothing is
-rounded; `once` lines whose expression is rounded as a whole; `narrow` lines whose result is rounded
-to the type of the first input all the same; `operands` inputs that are rounded first. `along` names
+that an expression is for; nothing of an `exact` line is rounded. Of `branches`, the first one whose
+condition holds gives the line. Expressions may have attributes whose values are whole numbers. A
+conversion is by one rule, or by all of them; what it gets is first taken `as` a type. A reading
+says where results are rounded: by default after each operation, to the type of the first input;
+`in` names another type, by that type, by an attribute's value, as that of an input or of the
+output, or says that nothing is rounded; `once` lines whose expression is rounded as a whole; `narrow` lines whose result is rounded
+to the type of the first input all the same; `operands` inputs that are rounded first; `round` the
+mode of ``round(x)``, nearest-even by default. `along` names
 the attributes that say which axis of the first input a vector goes along, and how often each
 element of a tensor of its rank is repeated there. `back` is the first input that brings the last
-line, which is named like the output, to a value.
+line, which is named like the output, to a value; or another line, whose rounding is what is asked.
 """
 
 from __future__ import annotations
@@ -31,13 +35,21 @@ from dataclasses import dataclass, field, replace
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Float, Int
+from convcheck.numerics.rounding import MODES
 from convcheck.rules.body.call_checks import (
     check_layouts,
     check_numbers,
     wrong_type,
 )
 from convcheck.rules.context import Context, read_cite, read_level
-from convcheck.rules.expression import Expression, parse_expression, varying_names
+from convcheck.rules.expression import (
+    Condition,
+    Expression,
+    names_in,
+    parse_condition,
+    parse_expression,
+    varying_names,
+)
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import (
     DEFAULT,
@@ -57,11 +69,22 @@ from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 from convcheck.wording import plural
 
+NEAREST = "nearest-even"
 CONDITIONS = ("<= 0", "not finite", "= -0", "is nan", "not 0")
 OUTPUT, EXACTLY = "output", "exact"
 _TO = "output, or {ATTRIBUTE: {VALUE: TYPE}}"
 Words = tuple[tuple[str, str], ...]  # input -> a value as it is written
 Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What a line is where a condition holds."""
+
+    #: Of the names that the line may use.
+    condition: Condition
+    #: The line there.
+    be: Expression
 
 
 @dataclass(frozen=True)
@@ -97,6 +120,16 @@ class StepsLine:
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)
     #: The types that its expression converts to, by a cause alone.
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
+    #: What the line is in place of its expression: the first one whose condition holds.
+    branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """Every expression that the line may compute, those of conditions among them."""
+        found = [self.be, self.otherwise, self.elsewhere]
+        for branch in self.branches:
+            found += [branch.condition.left, branch.condition.right, branch.be]
+        return tuple(one for one in found if one)
 
     def for_output(self, output: DType, *, given: bool) -> StepsLine:
         """Return the line of a question: for one type of the output, and with the input that it
@@ -134,6 +167,8 @@ class StepsReading:
     named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
     #: The inputs that are rounded to that type first.
     operands: tuple[str, ...] = field(default=(), metadata=LATER)
+    #: The mode by which ``round(x)`` gives a whole number.
+    whole: str = field(default=NEAREST, metadata=LATER)
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
         """Return the type in which operations are done, None where they are exact. `types` are
@@ -262,6 +297,10 @@ class Steps(Body):
     along: Along | None = field(default=None, metadata=LATER)
     #: The first input that brings the last line to a value; None where the lines tell it.
     back: Expression | None = field(default=None, metadata=LATER)
+    #: The line that `back` brings to a value, '' for the last one.
+    back_of: str = field(default="", metadata=LATER)
+    #: The attributes that lines compute with.
+    numbers: tuple[str, ...] = field(default=(), metadata=LATER)
     #: The operator that turns the output back, '' for none, and its inputs after the first with
     #: those here that have the same values.
     undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
@@ -316,7 +355,8 @@ def constant_lines(lines: Sequence[StepsLine]) -> frozenset[str]:
     """
     found: set[str] = set()
     for line in lines:
-        needed = varying_names(line.be) if line.be else {line.source}
+        names = (varying_names(expression) for expression in line.expressions)
+        needed = frozenset().union(*names) if line.be else {line.source}
         if needed <= found and line.only is None and not line.needs:
             found.add(line.name)
     return frozenset(found)
@@ -367,11 +407,13 @@ def read_steps(node: Node, context: Context) -> Steps:
         "ask-a-little", "along", "undefined", "back", "ends", "undone-by",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
-    lines = _lines(body.need("lines"), inputs, context)
+    numbers = _numbers(inputs, context)
+    lines = _lines(body.need("lines"), inputs, numbers, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
-    back, along = body.get("back"), body.get("along")
+    along = body.get("along")
     others = tuple(node.need("outputs").items())[1:]
+    back_of, back = _back(body.get("back"), [*inputs[1:], *others, *numbers], names)
     return Steps(
         lines=lines,
         readings=tuple(_reading(e, names, ends, context) for e in body.need("readings").elements()),
@@ -389,11 +431,41 @@ def read_steps(node: Node, context: Context) -> Steps:
             _undefined(e, [*inputs, *names], ends, context) for e in body.listed("undefined")
         ),
         along=_along(along, node) if along else None,
-        back=parse_expression(back, [*inputs[1:], *others, names[-1]]) if back else None,
+        back=back,
+        back_of=back_of,
+        numbers=tuple(name for name in numbers if name in _used(lines, back)),
         undone_by=_undone_by(body.get("undone-by"), inputs[1:]),
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
     )
+
+
+def _numbers(inputs: Sequence[str], context: Context) -> list[str]:
+    """Return the attributes that an expression may name: all their values are whole numbers."""
+    return [
+        name
+        for name, values in context.attributes.items()
+        if name not in inputs and values and all(value.isdecimal() for value in values)
+    ]
+
+
+def _used(lines: Sequence[StepsLine], back: Expression | None) -> frozenset[str]:
+    """Return the names that expressions use."""
+    expressions = [*(one for line in lines for one in line.expressions), *([back] if back else [])]
+    return frozenset().union(*map(names_in, expressions))
+
+
+def _back(
+    node: Node | None, known: Sequence[str], lines: Sequence[str]
+) -> tuple[str, Expression | None]:
+    """Return the line that is brought to a value, '' for the last one, and by what."""
+    if node is None:
+        return "", None
+    if isinstance(node.value, str):
+        return "", parse_expression(node, [*known, lines[-1]])
+    node.only("of", "be")
+    of = node.need("of", "the line that is brought to a value").word(tuple(lines), "line")
+    return of, parse_expression(node.need("be"), [*known, of])
 
 
 def _undefined(
@@ -449,9 +521,11 @@ def _choice(node: Node, key: str, no: str, yes: str) -> bool:
     return node.need(key, f"{no} or {yes}").word((no, yes), key) == yes
 
 
-def _lines(node: Node, inputs: Sequence[str], context: Context) -> tuple[StepsLine, ...]:
+def _lines(
+    node: Node, inputs: Sequence[str], numbers: Sequence[str], context: Context
+) -> tuple[StepsLine, ...]:
     optional = {e.need("with").text() for e in node.elements() if e.get("with")}
-    known = [name for name in inputs if name not in optional]
+    known = [*numbers, *(name for name in inputs if name not in optional)]
     lines: list[StepsLine] = []
     for entry in node.elements():
         line = _line(entry, known, inputs, context)
@@ -466,7 +540,7 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
     name = node.need("let", "the name of the line").text()
     if node.get("convert"):
         return _conversion(node, name, known, context)
-    node.only("let", "be", "with", "without", "for", "else", "exact")
+    node.only("let", "be", "with", "without", "for", "else", "exact", "branches")
     needs, without = node.get("with"), node.get("without")
     only, elsewhere, exact = node.get("for"), node.get("else"), node.get("exact")
     if (only is None) != (elsewhere is None):
@@ -481,7 +555,15 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
         TypeNames(context.types.names(only)) if only else None,
         parse_expression(elsewhere, known) if elsewhere else None,
         exact is not None and bool(exact.word(("yes",), "word")),
+        branches=tuple(read_branch(e, known) for e in node.listed("branches")),
     )  # fmt: skip
+
+
+def read_branch(node: Node, known: Sequence[str]) -> Branch:
+    """Return a branch over names. Raises SpecError with file and line."""
+    node.only("if", "be")
+    condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
+    return Branch(condition, parse_expression(node.need("be"), known))
 
 
 def _conversion(node: Node, name: str, known: Sequence[str], context: Context) -> StepsLine:
@@ -510,8 +592,8 @@ def _type(node: Node, context: Context) -> DType:
 def _reading(
     node: Node, lines: Sequence[str], ends: Sequence[str], context: Context
 ) -> StepsReading:
-    node.only("name", "in", "of", "by", "operands", "once", "narrow", "cite")
-    within, of, by = (node.get(key) for key in ("in", "of", "by"))
+    node.only("name", "in", "of", "by", "operands", "once", "narrow", "round", "cite")
+    within, of, by, mode = (node.get(key) for key in ("in", "of", "by", "round"))
     word = within.value if within and isinstance(within.value, str) else ""
     if within and not word:
         within.only(*context.types.types)
@@ -530,6 +612,7 @@ def _reading(
         attribute,
         named,
         tuple(e.word(tuple(ends[:-1]), "input") for e in node.listed("operands")),
+        mode.word(tuple(MODES), "rounding mode") if mode else NEAREST,
     )
 
 

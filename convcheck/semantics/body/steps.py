@@ -23,10 +23,18 @@ from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
-from convcheck.rules.expression import CONVERT, Expression, compute, names_in, operations_in
+from convcheck.rules.expression import (
+    CONVERT,
+    NAME,
+    Expression,
+    compute,
+    names_in,
+    operations_in,
+)
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
+from convcheck.semantics.body.fractions import by_fractions
 from convcheck.semantics.body.meetings import WRONGLY
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
@@ -57,7 +65,6 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 # what gives whole numbers, or one of its operands, which nothing rounds any further
 _WHOLE: Mapping[str, Operation] = {
-    "round": arithmetic.rounded_whole,
     "max": arithmetic.larger,
     "min": arithmetic.smaller,
 }
@@ -87,6 +94,8 @@ class CompiledSteps:
     through: Float | None = field(default=None, kw_only=True)
     #: Input -> what it goes through before the first line.
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
+    #: Whether lines are computed on fractions where numbers have too few bits.
+    whole: bool = field(default=False, kw_only=True)
     #: A mistake in what other inputs the elements of the first meet, '' for none.
     meets: str = field(default="", kw_only=True)
 
@@ -112,7 +121,8 @@ class CompiledSteps:
     def reduces(self) -> bool:
         """Whether a line asks for the largest or the smallest of all elements."""
         both = {"largest", "smallest"}
-        return any(line.be and operations_in(line.be) & both for line in self.steps.lines)
+        expressions = (one for line in self.steps.lines for one in line.expressions)
+        return any(operations_in(one) & both for one in expressions)
 
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
@@ -126,14 +136,15 @@ class CompiledSteps:
         """
         steps, case = self.steps, self.case
         lines = (
-            (x.name, x.be, x.source, x.exact, x.taken_as, x.through,
+            (x.name, x.be, x.branches, x.source, x.exact, x.taken_as, x.through,
              None if x.be else target_of(x, case))
             for x in self.lines
         )  # fmt: skip
+        numbers = tuple((name, case.attribute(name)) for name in steps.numbers)
         open_ = ((x.input, x.condition) for x in steps.undefined if x.is_said_of(self.types))
         programs = ((key, program.meaning) for key, program in self.programs.items())
         types = (self.names, case.inputs, self.output, self.mode, self.through, self.outside)
-        ends = (steps.back, steps.free_zero, steps.free_rest)
+        ends = (steps.back, steps.back_of, steps.free_zero, steps.free_rest, numbers)
         begins = ((name, tuple(hops)) for name, hops in self.first.items())
         rounds = map(self.rounds_as, steps.readings)
         parts = map(frozenset, (begins, programs))
@@ -289,16 +300,54 @@ class CompiledSteps:
         and as they are; `others` are the values of the other inputs, of the same shape (n,). 0
         stands for one that the question leaves out.
         """
-        left_out = dict.fromkeys(names_in(cast(Expression, self.steps.back)), _zeros(len(wanted)))
-        names = left_out | {**others, self.lines[-1].name: wanted}
-        number = Run.of({"": wanted}).number
-        x = compute(cast(Expression, self.steps.back), names, {**OPERATIONS, "number": number})
+        back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
+        run = Run.of({"": wanted})
+        left_out = dict.fromkeys(names_in(back), _zeros(len(wanted)))
+        names = left_out | self._numbers(run) | {**others, brought: wanted}
+        try:
+            x = compute(back, names, {**OPERATIONS, "number": run.number})
+        except arithmetic.InexactError:
+            x = by_fractions(back, names, {}, NEAREST)
         fmt = self.data.format
         if isinstance(fmt, Float):
             return rounded_codes(x, fmt), x
         whole = cast(Int, fmt)
         magnitude = np.minimum(round_to(x, whole, MODES[NEAREST]).magnitude, np.uint64(whole.max))
         return encode(whole, magnitude, x.sign), x
+
+    def thresholds(self, others: Mapping[str, Numbers]) -> Codes:
+        """Return what branches compare the first input with, rounded to its type, given the other
+        inputs, of shape (n,).
+        """
+        run, first = Run.of(others), self.names[0]
+        values, found = {**others, **self._numbers(run)}, []
+        for branch in (branch for line in self.lines for branch in line.branches):
+            left, right = branch.condition.left, branch.condition.right
+            known = names_in(right) <= values.keys()
+            if left == Expression(NAME, name=first) and known:
+                x = compute(right, values, {**OPERATIONS, **_WHOLE, "number": run.number})
+                found.append(rounded_codes(x, cast(Float, self.data.format)))
+        return np.concatenate([np.zeros(0, self.data.format.storage), *found])
+
+    def line_at(self, name: str, inputs: Sequence[Bits]) -> Numbers:
+        """Return what a line is, of shape (n,), by the first reading of a call."""
+        run = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines)
+        return run.values[name]
+
+    def taken(self, line: StepsLine, inputs: Sequence[Bits]) -> frozenset[int]:
+        """Return which branches of a line some element of a call takes, by the first reading; its
+        expression has the number after theirs.
+        """
+        values = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines).values
+        run = Run.of(values)
+        which = np.full(len(run.undefined), len(line.branches))
+        for i, branch in reversed(list(enumerate(line.branches))):
+            ends = (branch.condition.left, branch.condition.right)
+            left, right = (
+                compute(e, values, {**OPERATIONS, **_WHOLE, **run.operations}) for e in ends
+            )
+            which[arithmetic.compared(left, branch.condition.relation, right)] = i
+        return frozenset(which.tolist())
 
     def _last_conversion(self) -> int:
         return max(i for i, line in enumerate(self.lines) if line.be is None)
@@ -351,6 +400,7 @@ class CompiledSteps:
     def begun(self, reading: StepsReading, inputs: Mapping[str, Numbers]) -> Run:
         """Return what there is before the first line, under a reading."""
         run = Run.of(inputs)
+        run.values |= self._numbers(run)
         for one in self.steps.undefined:
             if one.input in inputs and one.is_said_of(self.types):
                 run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
@@ -362,6 +412,11 @@ class CompiledSteps:
             for name in reading.operands:
                 run.values[name] = run.rounded(run.values[name], fmt, NEAREST)
         return run
+
+    def _numbers(self, run: Run) -> dict[str, Numbers]:
+        """Return the attributes that lines compute with, as many times as there are elements."""
+        given = dict(self.case.attributes)
+        return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
     def _gone(self, name: str, x: Numbers, hops: Sequence[Hop]) -> Numbers:
         """Return what becomes of the values of an input by hops, which may ask for codes."""
@@ -376,7 +431,7 @@ class CompiledSteps:
         kind = self.arithmetic(reading)
         types = self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
-        return kind, frozenset(operands), reading.once, reading.narrow
+        return kind, frozenset(operands), reading.once, reading.narrow, reading.whole
 
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
         """Return the first of the readings that round alike, in their order."""
@@ -438,29 +493,50 @@ class CompiledSteps:
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line, rounding every operation of it, or only the whole."""
-        expression, kind = cast(Expression, line.be), self.arithmetic(reading)
-        types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
-        operations: dict[str, Operation] = {
-            **OPERATIONS,
-            **_WHOLE,
-            **run.operations,
-            CONVERT: lambda name, x: rounded(x, types[name]),
-        }
+        kind = self.arithmetic(reading)
         if kind is None or line.exact:
-            result = compute(expression, run.values, operations)
+            result = self._exactly(line, reading, run)
         else:
             fmt = cast(Float, kind.format)
-            mode = self.mode if fmt == self.output.format else NEAREST
-            if line.name in reading.once:
-                result = run.rounded(compute(expression, run.values, operations), fmt, mode)
-            else:
-                rounding = {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
-                result = compute(expression, run.values, {**operations, **rounding})
+            mode, once = (
+                self.mode if fmt == self.output.format else NEAREST,
+                line.name in reading.once,
+            )
+            operations = self._operations(line, reading, run)
+            if not once:
+                operations |= {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
+            result = run.branched(line, operations)
+            result = run.rounded(result, fmt, mode) if once else result
         for hop in line.through:
             result = self._beyond(result, hop)
         if line.name in reading.narrow:
             result = run.rounded(result, cast(Float, self.data.format), self.mode)
         run.values[line.name] = result
+
+    def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
+        """Return the operations of a line, of which none is rounded."""
+        types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
+        return {
+            **OPERATIONS,
+            **_WHOLE,
+            **run.operations,
+            "round": partial(arithmetic.rounded_whole, mode=reading.whole),
+            CONVERT: lambda name, x: rounded(x, types[name]),
+        }
+
+    def _exactly(self, line: StepsLine, reading: StepsReading, run: Run) -> Numbers:
+        """Return a line of which nothing is rounded; of fractions where numbers have too few bits
+        for it, and the rules are as they are. There a zero has no sign.
+        """
+        try:
+            return run.branched(line, self._operations(line, reading, run))
+        except arithmetic.InexactError:
+            if not (self.steps.free_zero and self.whole):
+                raise
+        names = (*self.names, *self.steps.numbers)
+        known = {name: run.values[name] for name in names}
+        lines = {one.name: one for one in self.lines}
+        return by_fractions(Expression(NAME, name=line.name), known, lines, reading.whole)
 
     def _beyond(self, x: Numbers, hop: Hop) -> Numbers:
         """Return what becomes of numbers by a hop, which asks for no codes."""
@@ -542,6 +618,22 @@ class Run:
     def rounding(self, operation: Operation, fmt: Float, mode: str) -> Operation:
         """Round what an operation gives."""
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
+
+    def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Numbers:
+        """Return what a line is: its expression, or that of the first branch whose condition holds.
+        What is rounded in another branch is not noted.
+        """
+        before = self.inexact
+        result = compute(cast(Expression, line.be), self.values, operations)
+        inexact = self.inexact
+        for branch in reversed(line.branches):
+            self.inexact, condition = before, branch.condition
+            ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
+            holds = arithmetic.compared(next(ends), condition.relation, next(ends))
+            result = arithmetic.chosen(holds, compute(branch.be, self.values, operations), result)
+            inexact = np.where(holds, self.inexact, inexact)
+        self.inexact = inexact
+        return result
 
     def reduced(self, choose: Operation, x: Numbers) -> Numbers:
         """Return for each element which of its call's elements is chosen of all; where one of them
@@ -629,7 +721,7 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     outside = outside_of(steps, layout, case)
     names = tuple(name for name, _ in layout.shapes)
     decisions = _decisions(spec, outside)
-    compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {})
+    compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {}, whole=True)
     return compiled if outside else replace(compiled, programs=_programs(compiled, spec))
 
 

@@ -48,7 +48,7 @@ def lint_steps(spec: Spec) -> Proof:
     steps = spec.body_as(Steps)
     found = [*_names(spec, steps), *_compiles(spec, steps)]
     if not found:
-        found += [*_reached(spec), *_told_apart(spec, steps)]
+        found += [*_reached(spec), *_taken(spec, steps), *_told_apart(spec, steps)]
     if not found:
         for example in steps.examples:
             found += _replay(spec, example)
@@ -171,6 +171,22 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
                 yield Diagnostic(
                     row.place, message, "rows above it match, or no line converts by it"
                 )
+
+
+def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
+    """Look for branches of lines that nothing takes, and expressions after them."""
+    for number, line in enumerate(steps.lines):
+        left = set(range(len(line.branches) + 1)) if line.branches else set()
+        for case in _answered(spec):
+            if not left:
+                break
+            compiled = compile_steps(spec, case)
+            for inputs in _tried(compiled, steps):
+                left -= compiled.taken(compiled.lines[number], inputs)
+        for i in sorted(left):
+            which = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
+            said = f"nothing that was tried takes {which} of {line.name}"
+            yield Diagnostic(line.place, said, "the branches before it match, or ask other values")
 
 
 def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:

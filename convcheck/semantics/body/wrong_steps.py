@@ -174,10 +174,12 @@ class WrongSteps:
         self.layout = layout_of(spec, case)
         steps = spec.body_as(Steps)
         self.outside = outside_of(steps, self.layout, case)
-        self._names = (*(name for name, _ in spec.inputs), *(line.name for line in steps.lines))
+        lines = (line.name for line in steps.lines)
+        self._names = (*(name for name, _ in spec.inputs), *lines, *steps.numbers)
         ends = np.cumsum([call[0].size for call in calls]).tolist()
         self._parts = [slice(*ends_of) for ends_of in zip([0, *ends], ends, strict=False)]
         self._as_ruled = (), case.attributes
+        self._converts = any(line.be is None for line in steps.lines)
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
         self._inputs: dict[tuple[Attributes, str], Mapping[str, Numbers]] = {}
@@ -199,6 +201,8 @@ class WrongSteps:
         if wanted and not wanted.elements:
             return
         silent = self.outside or self.case.outputs[1:]  # of several outputs nothing is worked out
+        if not self._converts and any(cause.rules for cause in causes):
+            return  # rules that nothing is converted by
         edited = None if silent else self._edited(causes)
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
@@ -427,13 +431,14 @@ def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
         through=found.through or line.through,
         conversions=found.conversions or line.conversions,
         be=found.be if found.be and line.be else line.be,
+        branches=found.branches if found.be and line.be else line.branches,
         otherwise=found.otherwise if found.otherwise and line.otherwise else line.otherwise,
     )
 
 
 def _is_computable(steps: Steps, layout: Layout) -> bool:
     """Return whether each expression is over inputs that there are, and lines before it."""
-    known = {name for name, _ in layout.shapes}
+    known = {*steps.numbers, *(name for name, _ in layout.shapes)}
     for line in steps.lines:
         expression = line.be if not line.needs or line.needs in known else line.otherwise
         if expression and not names_in(expression) <= known:
@@ -542,7 +547,7 @@ def _under(
         (),
         {},
     )
-    readings = [(made.arithmetic(r), r.operands, r.once, r.narrow) for r in steps.readings]
+    readings = [(made.arithmetic(r), r.operands, r.once, r.narrow, r.whole) for r in steps.readings]
     open_ = [(u.input, u.condition) for u in steps.undefined if u.is_said_of(made.types)]
     along = steps.along.of(made.case.attributes) if steps.along else None
     lines = tuple(_bare(spec, line, made, between) for line in steps.lines)
@@ -552,7 +557,7 @@ def _under(
 def _bare(spec: Spec, line: StepsLine, made: CompiledSteps, between: tuple[DType, ...]) -> Hashable:
     """Return a line without its place, and what its rules say of each type."""
     here = line.only is None or made.output.name in line.only
-    forms = line.be, line.otherwise, line.elsewhere, here, line.needs, line.exact
+    forms = line.be, line.otherwise, line.elsewhere, line.branches, here, line.needs, line.exact
     if line.be is not None:
         return line.name, forms
     target, given = target_of(line, made.case), asked_by_rules(spec, made.case)

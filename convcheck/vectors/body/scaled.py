@@ -23,7 +23,7 @@ from convcheck.numerics.arithmetic import subtract, take
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
 from convcheck.numerics.neighbours import special_codes
-from convcheck.numerics.number import FINITE, Numbers, from_fractions
+from convcheck.numerics.number import FINITE, Numbers, from_fractions, to_fraction
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
@@ -223,6 +223,8 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     chosen = np.zeros(0, asking.data.storage)
     if asking.compiled.steps.back is None:
         codes = _codes(asking.data, rng, _CODES[asking.tier])
+    elif asking.compiled.steps.back_of:
+        codes = _at_steps(asking, one, rng)
     else:
         sharp, chosen = _sharp(asking, one, rng)
         codes = np.append(_at_boundaries(asking, one, rng), sharp)
@@ -259,14 +261,37 @@ def _at_boundaries(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes
     return np.concatenate([*_next_to(asking, data), special_codes(asking.data).astype(data.dtype)])
 
 
+def _at_steps(asking: _Asking, one: Set, rng: np.random.Generator) -> Codes:
+    """Return the data at which branches part, and between them those that bring the line that the
+    spec names half-way between whole numbers, and to some of these; and what is next to them.
+    """
+    compiled, fmt = asking.compiled, asking.data
+    ends = compiled.thresholds(_numbers(asking, one, 1))
+    at = compiled.line_at(compiled.steps.back_of, _inputs(asking, one, ends))
+    found = [*_next_to(asking, ends), special_codes(fmt).astype(fmt.storage)]
+    if (at.kind == FINITE).all():
+        low, high = sorted(int(to_fraction(at, i)) if at.significand[i] else 0 for i in (0, -1))
+        some = rng.integers(low, high, _SOME[asking.tier]).tolist()
+        chosen = {low, low + 1, (low + high) // 2, high - 2, high - 1, *some}
+        whole = sorted(k for k in chosen if low <= k < high)
+        halves, _ = _brought(asking, one, [Fraction(2 * k + 1, 2) for k in whole])
+        steps, _ = _brought(asking, one, [Fraction(k) for k in whole[1:3]])
+        found += [*_next_to(asking, halves), steps]
+    return np.concatenate(found)
+
+
 def _brought(asking: _Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Numbers]:
     """Return the data that bring the last line to values, rounded and as they are."""
-    n = len(wanted)
-    values = {
-        name: decode(asking.format_of(name), np.full(n, code, asking.format_of(name).storage))
+    return asking.compiled.brought(from_fractions(wanted), _numbers(asking, one, len(wanted)))
+
+
+def _numbers(asking: _Asking, one: Set, n: int) -> dict[str, Numbers]:
+    """Return the values of a set, n times each."""
+    formats = {name: asking.format_of(name) for name in one}
+    return {
+        name: decode(formats[name], np.full(n, code, formats[name].storage))
         for name, code in one.items()
     }
-    return asking.compiled.brought(from_fractions(wanted), values)
 
 
 def _next_to(asking: _Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
