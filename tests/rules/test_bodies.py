@@ -203,6 +203,28 @@ REFUSED = {
         ),
     },
     "steps": {
+        "no condition": (
+            "be: data * scale}", "be: data * scale, branches: [{if: data + scale, be: data}]}",
+            "'data + scale' is not a condition", 17,
+        ),
+        "two conditions": (
+            "be: data * scale}", "be: data * scale, branches: [{if: 1 < data < 2, be: data}]}",
+            "'1 < data < 2' is not a condition", 17,
+        ),
+        "words in a line": (
+            "be: data * scale}", "be: data * kind}", "unknown name 'kind'", 17,
+        ),
+        "back of nothing": (
+            "  zero: either", "  back: {of: nothing, be: moved}\n  zero: either",
+            "unknown line 'nothing'", 25,
+        ),
+        "back by another line": (
+            "  zero: either", "  back: {of: moved, be: y}\n  zero: either",
+            "unknown name 'y'", 25,
+        ),
+        "ties nowhere": (
+            "{name: plain,", "{name: plain, round: nowhere,", "unknown rounding mode 'nowhere'", 24,
+        ),
         "no layouts": (
             "layouts:\n  whole: {data: [n], scale: [1]}", "",
             "a whole call needs layouts", 13,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -20,10 +21,12 @@ from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Bits
+from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
+from convcheck.semantics.body.steps_lint import lint_steps
 from convcheck.semantics.expected_calls import ExpectedOutput
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
@@ -88,6 +91,19 @@ def test_ties_either_side_of_borders_and_the_other_way_round_are_asked() -> None
         for border in (low, high):
             sides = np.nextafter(F(border), F([-np.inf, np.inf]))
             assert {*sides.tolist(), float(border)} <= set(x.tolist()), border
+
+
+def test_a_branch_that_nothing_takes_is_told() -> None:
+    steps = SPEC.body_as(Steps)
+    output = replace(
+        steps.lines[-1], branches=(*steps.lines[-1].branches, steps.lines[-1].branches[0])
+    )
+    body = replace(steps, lines=(*steps.lines[:-1], output))
+    [found] = lint_steps(replace(SPEC, body=body)).diagnostics
+    assert (found.message, found.place) == (
+        "nothing that was tried takes branch 3 of output",
+        output.place,
+    )
 
 
 # Planted bugs -----------------------------------------------------------------------------------

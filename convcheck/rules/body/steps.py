@@ -20,10 +20,10 @@ condition holds gives the line. Expressions may have attributes whose values are
 conversion is by one rule, or by all of them; what it gets is first taken `as` a type. A reading
 says where results are rounded: by default after each operation, to the type of the first input;
 `in` names another type, by that type, by an attribute's value, as that of an input or of the
-output, or says that nothing is rounded; `once` lines whose expression is rounded as a whole; `narrow` lines whose result is rounded
-to the type of the first input all the same; `operands` inputs that are rounded first; `round` the
-mode of ``round(x)``, nearest-even by default. `along` names
-the attributes that say which axis of the first input a vector goes along, and how often each
+output, or says that nothing is rounded; `once` lines whose expression is rounded as a whole;
+`narrow` lines whose result is rounded to the type of the first input all the same; `operands`
+inputs that are rounded first; `round` the mode of ``round(x)``, nearest-even by default. `along`
+names the attributes that say which axis of the first input a vector goes along, and how often each
 element of a tensor of its rank is repeated there. `back` is the first input that brings the last
 line, which is named like the output, to a value; or another line, whose rounding is what is asked.
 """
