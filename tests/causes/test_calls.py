@@ -61,6 +61,7 @@ SHOWING = {
             for to in ("f8e4m3", "f8e5m2")
         ),
         "openvino.FakeConvert-13/bfloat16-bfloat16-bfloat16/scalar-shift/destination_type=f8e4m3",
+        "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/tensor/levels=102",
         *(
             f"onnx.QuantizeLinear-{version}/{types}/{layout}"
             for version, types, layout in (
