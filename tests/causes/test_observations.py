@@ -56,7 +56,7 @@ def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -
     if mine[0].release not in version:
         pytest.skip(f"{version} is here, and {mine[0].release} was asked")
     assert wrong(mine, laws) == []
-    assert len(mine) >= 20
+    assert len(mine) >= 3
     # and an entry that is not so is found
     other = next(c for c in causes_of(CATALOG) if c.name == "beyond-is-0" or c.name == "nan-is-min")
     assert wrong([replace(mine[0], cause=other)], laws)
