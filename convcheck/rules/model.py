@@ -132,6 +132,12 @@ class Rule:
     cite: Cite
     place: Place
 
+    @cached_property
+    def numbers(self) -> Mapping[tuple[Value, ...], int]:
+        """The number of each column, by its entries; of two with the same ones, the first."""
+        entries = list(zip(*(values for _, values in self.columns), strict=True))
+        return {column: number for number, column in reversed(list(enumerate(entries)))}
+
 
 @dataclass(frozen=True)
 class Asking:

@@ -91,7 +91,7 @@ class Corpus:
             return vectors_of(spec, case, self._tier(case), self.seed)
         if case.whole_calls:
             return read_calls(manifest, spec, case, self.catalog.types.types)
-        return read_vectors(manifest, spec, case, compile_case(spec, case).decisions)
+        return read_vectors(manifest, spec, case)
 
     def count(self, case: Case) -> int:
         """Return the number of a case's vectors without making them: the files have it.

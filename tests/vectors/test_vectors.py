@@ -20,7 +20,6 @@ from convcheck.numerics.order import order_key
 from convcheck.rules.load import data_dir
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, Expected
-from convcheck.semantics.program import compile_case
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vector_set, vector_sets
 from convcheck.vectors.inputs import chosen_inputs, numeric_inputs
@@ -55,7 +54,7 @@ def files_of(sets: list[VectorSet], seed: int = 0) -> Files:
 
 def read(folder: Path, case: Case) -> VectorSet:
     spec = CATALOG.specs[case.spec]
-    return read_vectors(read_manifest(folder), spec, case, compile_case(spec, case).decisions)
+    return read_vectors(read_manifest(folder), spec, case)
 
 
 # What is checked in --------------------------------------------------------------------------
@@ -76,8 +75,7 @@ def read_back(spec: Spec) -> Iterator[VectorSet]:
     """Make the vectors of a spec, and hold what is read to them."""
     manifest = read_manifest(FOLDER)
     for made in vector_sets(spec, "edge"):
-        decisions = compile_case(spec, made.case).decisions
-        back = read_vectors(manifest, spec, made.case, decisions)
+        back = read_vectors(manifest, spec, made.case)
         assert all(np.array_equal(a, b) for a, b in zip(back.inputs, made.inputs, strict=True))
         assert same_due(back.expected, made.expected), made.case.id
         assert (back.case, back.coverage, back.form) == (made.case, made.coverage, made.form)

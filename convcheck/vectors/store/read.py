@@ -17,7 +17,8 @@ from convcheck.errors import Place, VectorError
 from convcheck.files import MOST_OF_REPORT, read_file, read_text
 from convcheck.numerics.format import Bits, Format, Text
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
+from convcheck.semantics.expected import EXACT, PATTERNS, Expected, Reading
+from convcheck.semantics.program import decisions_named
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.model import VectorSet
 from convcheck.vectors.store.hex_words import bits_of_words
@@ -109,10 +110,8 @@ def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
         )
 
 
-def read_vectors(
-    manifest: Manifest, spec: Spec, case: Case, decisions: tuple[Decision, ...]
-) -> VectorSet:
-    """Read the vectors of a case; `decisions` are those that the case's rows may be decided by.
+def read_vectors(manifest: Manifest, spec: Spec, case: Case) -> VectorSet:
+    """Read the vectors of a case.
 
     Raises VectorError for a file that is not what the manifest says: truncated, edited, newer.
     """
@@ -122,8 +121,7 @@ def read_vectors(
     sha = manifest.files.get(name, {}).get("sha256")
     data = shared_file(folder, name, sha)
     try:
-        by_name = {(d.rule, d.row, d.level): d for d in decisions}
-        rules = tuple(by_name[tuple(rule[:3])] for rule in data["rules"])
+        rules = decisions_named(spec, case, [tuple(rule[:3]) for rule in data["rules"]])
         sources, target = tuple(t.format for t in case.sources), case.outputs[0].format
         readings = max(len(rule.readings) for rule in rules)
         content = _content(folder, name, sha, sources, target, readings)
