@@ -293,11 +293,10 @@ def _summary(result: RunResult) -> tuple[str, list[str]]:
 
 def _outcome(result: RunResult, counts: CaseCounts) -> tuple[str, list[str]]:
     asked = plural(counts.judged, "case")
-    values = ", ".join(_asked(result, wrong=False))
+    values = ", ".join(_asked(result, wrong=bool(counts.gated)))
     wrong_list = [_to_repair(result)] if result.problems else []
     if counts.gated:
-        wrong = ", ".join(_asked(result, wrong=True))
-        return "FAIL", [f"{number(counts.gated)} of {asked}, {wrong}", *wrong_list]
+        return "FAIL", [f"{number(counts.gated)} of {asked}, {values}", *wrong_list]
     if wrong_list:
         return "FAIL", [*wrong_list, f"nothing else in {asked}, {values}"]
     if not counts.judged:

@@ -41,13 +41,31 @@ def put(lines: Iterable[StyledText], console: Console) -> None:
     No character fails that the console's encoding has not: it is replaced, or escaped. Nothing in
     them is obeyed, by a terminal or by a CI system.
     """
+    for line in (lines := list(lines)):
+        line.rstrip()
+    drawn = _plain(lines, console) if console.color_system is None else _styled(lines, console)
+    put_out(no_commands(drawn), console.file, needed=not console.stderr)
+
+
+def _plain(lines: Iterable[StyledText], console: Console) -> str:
+    """Return lines as a console without colours draws them, of which rich is not asked."""
+    made = (visible(line.plain) for line in lines)
+    return "".join(f"{_fitting_plain(text, console)}\n" for text in made)
+
+
+def _fitting_plain(text: str, console: Console) -> str:
+    if encodable(text, console.encoding) == text:
+        return text
+    return _fitting(Text(text), console).plain
+
+
+def _styled(lines: Iterable[StyledText], console: Console) -> str:
     with console.capture() as drawn:
         for line in lines:
-            line.rstrip()
             pieces = ((visible(text), style) for text, style in line.pieces)
             fit = _fitting(Text.assemble(*pieces), console)
             console.print(fit, highlight=False, no_wrap=True, overflow="ignore", crop=False)
-    put_out(no_commands(drawn.get()), console.file, needed=not console.stderr)
+    return drawn.get()
 
 
 def encodable(text: str, encoding: str) -> str:
