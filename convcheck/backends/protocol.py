@@ -310,6 +310,15 @@ def prepare_backend(address: str, say: Callable[[str], None]) -> None:
         prepare(say)
 
 
+def modules_of(address: str) -> tuple[str, ...]:
+    """Return the modules that an installed backend says that it imports when it is opened.
+
+    Its class may have them as `loads`; without that, `imports` has some.
+    """
+    found = _of_class(address, "loads") or _of_class(address, "imports")
+    return tuple(map(str, found)) if isinstance(found, tuple) else ()
+
+
 def takes(address: str, spec: Spec) -> bool:
     """Return whether a run without SPEC asks a backend this spec.
 
@@ -356,7 +365,7 @@ def graph_options(address: str) -> Mapping[str, tuple[str, ...]] | None:
 
 
 def _of_class(address: str, name: str) -> Callable[..., object] | None:
-    """Return a static method of an installed backend's class, None if there is none."""
+    """Return what an installed backend's class has under a name, None if there is nothing."""
     point = _installed().get(address.partition(":")[0])
     with contextlib.suppress(ImportError):
         return getattr(point.load(), name, None) if point else None

@@ -148,9 +148,15 @@ def _asked_of(
 
 
 def _start_early(backends: Sequence[str], options: RunOptions) -> None:
-    """Have the keeper of workers import what they need while the specs are read."""
+    """Have the keeper of workers import what they need while the specs are read, and then the first
+    worker what its backend needs.
+    """
     if backends and not options.executor:
         start_keeper()
+        from convcheck.pool.process import end_ahead, start_ahead
+
+        start_ahead(backends[0])
+        click.get_current_context().call_on_close(end_ahead)
 
 
 def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:

@@ -25,7 +25,7 @@ from convcheck.pool.messages import (
     time_is_spent,
 )
 from convcheck.pool.narrow import NOTHING, give_up, narrow, without
-from convcheck.pool.process import LEAVING, Death, WorkerProcess
+from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.rules.model import Case
 
 MOST_RESTARTS = 64  # a case by its vectors, or a span of it
@@ -250,7 +250,7 @@ class Lane(threading.Thread):
         return process
 
     def _opened(self, tries: int) -> WorkerProcess:
-        process = self.process = WorkerProcess(self.queue.imports)
+        process = self.process = worker_for(self.queue.setup.address, self.queue.imports)
         self.queue.enter(process)
         try:
             setup = replace(self.queue.setup, timeout=self.queue.timeout)

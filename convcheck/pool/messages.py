@@ -95,6 +95,15 @@ def surroundings() -> Surroundings:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """To a worker, before anything else: which backend it will be told to open."""
+
+    surroundings: Surroundings
+    #: The backend, as addressed on the command line.
+    address: str
+
+
+@dataclass(frozen=True)
 class Setup:
     """Second message to a worker. Without a judge, the worker takes convcheck's own.
 

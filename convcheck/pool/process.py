@@ -15,11 +15,12 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 
 from convcheck.backends.protocol import time_of_call
-from convcheck.errors import UnavailableError
+from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.pool.keeper import start_worker
 from convcheck.pool.messages import (
     Aborted,
+    Ahead,
     Lost,
     Message,
     NotedCall,
@@ -73,7 +74,6 @@ class WorkerProcess:
         self._ready = select.poll()
         for end in (self._line, self._pipe):  # when it has ended, it has said what it will
             self._ready.register(end, select.POLLIN)
-        self.send(surroundings())
 
     def open(self, setup: Setup) -> Opened:
         """Have the worker open its backend. Raises what that raised, UnavailableError if it died.
@@ -81,6 +81,7 @@ class WorkerProcess:
         Before anything else is asked of it.
         """
         self._codec = codec_for(setup.judge)
+        self.send(surroundings())
         self.send(setup)
         first = self.receive(OPENING, starting=True)
         if isinstance(first, Opened):
@@ -162,6 +163,10 @@ class WorkerProcess:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
+    def has_ended(self) -> bool:
+        """Return whether it is gone."""
+        return bool(wait([self._line], 0))
+
     def kill(self) -> None:
         """Have the worker end now, and all that it has started. From any thread, at any time."""
         with contextlib.suppress(OSError):  # it is shut already
@@ -176,6 +181,35 @@ class WorkerProcess:
         wait([self._line], LEAVING)
         self._line.close()
         self._log.close()
+
+
+#: The workers that were started ahead, by the backend that they will open.
+waiting: dict[str, WorkerProcess] = {}
+
+
+def start_ahead(address: str) -> None:
+    """Start a worker that imports what a backend needs, and waits for whoever takes it first.
+
+    That none can be started is for the one to tell who needs it.
+    """
+    with contextlib.suppress(OSError, ConvcheckError):
+        process = waiting[address] = WorkerProcess()
+        process.send(Ahead(surroundings(), address))
+
+
+def worker_for(address: str, imports: tuple[str, ...] = ()) -> WorkerProcess:
+    """Return a worker that is to open a backend: one that was started ahead, or a new one."""
+    found = waiting.pop(address, None)
+    if found is not None and found.has_ended():  # if it died of that, the next one does
+        found.close()
+        found = None
+    return found or WorkerProcess(imports)
+
+
+def end_ahead() -> None:
+    """End the workers that nobody took."""
+    while waiting:
+        waiting.popitem()[1].close()
 
 
 def _do_not_wait_for_ever(pipe: Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,6 +47,7 @@ from convcheck.backends.protocol import (
     bound,
     graph_options,
     last_words,
+    modules_of,
     open_backend,
 )
 from convcheck.errors import ConvcheckError, SpecError, UnavailableError, in_a_line
@@ -70,6 +72,7 @@ from convcheck.judge.tally import MAIN, Tally, unsupported
 from convcheck.numerics.format import Bits, Codes
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
+    Ahead,
     Conversions,
     Finished,
     Lost,
@@ -109,7 +112,11 @@ def serve_parent(pipe: int, notes: int) -> None:
     keep_heap()
     connection = Connection(pipe)
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has what it wants, or is gone
-        connection.recv().take_over()
+        said = connection.recv()
+        if isinstance(said, Ahead):
+            _import_ahead(said)
+            said = connection.recv()
+        said.take_over()
         setup = connection.recv()
         parent = _Parent(setup, connection)
         os.environ[TIMEOUT_VARIABLE] = str(setup.timeout)  # where the backend sees it
@@ -124,6 +131,14 @@ def serve_parent(pipe: int, notes: int) -> None:
             parent.tell(Lost(bounded(str(error.how)), error.timed_out, error.printed))
         except SpecError as error:
             parent.tell(aborted(error))
+
+
+def _import_ahead(said: Ahead) -> None:
+    """Import what a backend needs. Whatever is wrong with that shows when it is opened."""
+    said.surroundings.take_over()
+    for name in modules_of(said.address):
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 class _Parent:

@@ -20,6 +20,7 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.lane import Lane
+from convcheck.pool.process import end_ahead, start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -324,6 +325,34 @@ def test_what_takes_long_to_import_is_imported_once_for_all_workers_to_come(
 def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
     results = run(name, module="imported").results
     assert [result.verdict for result in results] == ["pass"] * 3
+
+
+def test_a_worker_that_waits_for_its_backend_is_the_first_one() -> None:
+    address = "tests.planted.bad_backends:Good"
+    start_ahead(address)
+    [first] = eventually(lambda: workers_of(os.getpid()))
+    seen: set[int] = set()
+    results = run("Good", on_result=lambda result: seen.update(workers_of(os.getpid()))).results
+    assert {result.verdict for result in results} == {"pass"}
+    assert seen == {first}
+
+
+def test_a_worker_that_waited_and_died_costs_nothing() -> None:
+    address = "tests.planted.bad_backends:Good"
+    start_ahead(address)
+    [worker] = eventually(lambda: workers_of(os.getpid()))
+    os.kill(worker, signal.SIGKILL)
+    assert eventually(waiting[address].has_ended)
+    execution = run("Good")
+    assert {result.verdict for result in execution.results} == {"pass"}
+    assert execution.restarts == 0
+
+
+def test_a_worker_that_nobody_takes_is_ended() -> None:
+    start_ahead("tests.planted.bad_backends:Good")
+    eventually(lambda: workers_of(os.getpid()))
+    end_ahead()
+    assert eventually(lambda: not workers_of(os.getpid()))
 
 
 def test_a_fault_of_the_listener_ends_the_run() -> None:

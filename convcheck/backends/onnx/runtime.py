@@ -77,6 +77,8 @@ class OnnxRuntime:
     Another provider never falls back on the CPU: a node that it does not take is declined.
     """
 
+    #: What a worker may import while the run is still planned.
+    loads = ("onnx", "onnxruntime")
     options = ort_options.OPTIONS
     #: The options that tell what becomes of a graph.
     graphs = (ort_options.OPTIMISATION,)
