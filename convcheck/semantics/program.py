@@ -249,7 +249,8 @@ def decisions_named(spec: Spec, case: Case, named: Sequence[Named]) -> tuple[Dec
         found = [_decision_named(subject, *one) for one in named]
         if None not in found:
             return tuple(filter(None, found))
-    known = {(d.rule, d.row, d.level): d for d in compile_case(spec, case).decisions}
+    decisions = compile_case(spec, case).decisions
+    known: dict[Named, Decision] = {(d.rule, d.row, d.level): d for d in decisions}
     return tuple(known[one] for one in named)
 
 
