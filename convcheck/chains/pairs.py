@@ -29,11 +29,10 @@ def takes_pairs(spec: Spec) -> bool:
     return isinstance(spec.body, Steps) and bool(spec.body.undone_by[0])
 
 
-def pairs_of(catalog: Catalog, spec: Spec) -> Iterator[tuple[Case, U64]]:
-    """Yield the pairs of a spec, under each set of values that it names, and their inputs: those of
-    which each node gives one code under every reading.
+def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
+    """Return the spec of the operator that turns the output of another back, of the same version.
 
-    Raises SpecError where no spec is that of the operator which turns the output back.
+    Raises SpecError, with its place, where there is none.
     """
     steps = spec.body_as(Steps)
     op, _ = steps.undone_by
@@ -42,6 +41,16 @@ def pairs_of(catalog: Catalog, spec: Spec) -> Iterator[tuple[Case, U64]]:
     if back is None:
         said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
         raise SpecError(said, place=steps.place, hint="`convcheck list specs` has them")
+    return back
+
+
+def pairs_of(catalog: Catalog, spec: Spec) -> Iterator[tuple[Case, U64]]:
+    """Yield the pairs of a spec, under each set of values that it names, and their inputs: those of
+    which each node gives one code under every reading.
+
+    Raises SpecError where no spec is that of the operator which turns the output back.
+    """
+    back = turned_back_by(catalog, spec)
     for case in cases(spec):
         for first in fixed_cases(spec, case):
             second = _turned_back(spec, back, first)

@@ -30,6 +30,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     """
     from convcheck.causes.lint import unseen
     from convcheck.causes.observations import observations_of
+    from convcheck.chains.lint import turned_back_by_nothing
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import faults, lint_spec
     from convcheck.wording import plural
@@ -41,7 +42,9 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     proofs = []
     with progress(len(chosen), "lint", "spec") as advance:
         for spec in chosen:
-            proofs.append(lint_spec(spec))
+            proof = lint_spec(spec)
+            proof.diagnostics += turned_back_by_nothing(loaded, spec)
+            proofs.append(proof)
             advance()
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:

@@ -62,6 +62,8 @@ SHOWING = {
         ),
         "openvino.FakeConvert-13/bfloat16-bfloat16-bfloat16/scalar-shift/destination_type=f8e4m3",
         "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/tensor/levels=102",
+        "onnx.DequantizeLinear-21/int16-bfloat16-int16/tensor",
+        "onnx.DequantizeLinear-21/int32-bfloat16/tensor-default",
         *(
             f"onnx.QuantizeLinear-{version}/{types}/{layout}"
             for version, types, layout in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from catalogue import CATALOG
@@ -26,6 +26,7 @@ CASES = (
             "float32-float32-int8/in-float16/precision=10", "float32-float32-int8/axis",
             "float32-float32-int8/axis-0/axis=0", "float32-float32-uint8/axis-last/axis=-1",
             "float32-float32-int8/blocks/block_size=3",
+            "float32-float32-int8/blocks-1d/axis=0/block_size=3",
         )
     ),
     *(
@@ -33,6 +34,7 @@ CASES = (
         for name in (
             "int8-float32-int8-to-float32/tensor", "uint8-float32-uint8-to-float32/tensor",
             "float8e4m3fn-float32-float8e4m3fn-to-float32/tensor",
+            "int8-float32-int8-to-float32/blocks-1d/axis=0/block_size=3",
         )
     ),
 )  # fmt: skip
@@ -44,9 +46,9 @@ UNKNOWN = {  # faults that no entry of the catalogue says
 }  # fmt: skip
 
 
-def told(bug: Bug) -> CaseDiagnosis | None:
+def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis | None:
     """What is said of the first case that shows a bug."""
-    for name in CASES:
+    for name in names:
         calls = asked(name)
         if calls.case.op in bug.ops and Put(calls).caught(bug.way, one_is_enough=True):
             output = calls.case.outputs[0]
@@ -60,6 +62,15 @@ def test_some_planted_bugs_are_explained() -> None:
     for bug in BUGS[::_EVERY]:
         found = told(bug)
         assert bool(found and found.fits) == (bug.name not in UNKNOWN), bug.name
+
+
+def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
+    """Of both operators: what is behind the last scale is 0, and the quotient infinite."""
+    [bug] = [bug for bug in BUGS if bug.name == "blocks of a vector taken for an axis"]
+    names = [name for name in CASES if "blocks-1d" in name]
+    found = [told(bug, [name]) for name in names]
+    assert [one.fits for one in found if one] == [(("blocks-not-seen",),)] * len(names)
+    assert len(names) == len(bug.ops)
 
 
 @pytest.mark.slow

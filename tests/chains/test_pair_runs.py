@@ -78,3 +78,5 @@ def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "`undone-by`: there is no spec of acme.NoSuch, version 10" in done.stderr
     assert "mine.yaml:" in done.stderr
+    found = convcheck("lint", "acme.QuantizeLinear-10", "--specs", tmp_path)
+    assert (found.returncode, found.stderr.count("there is no spec of acme.NoSuch")) == (2, 1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from convcheck.rules.call_edits import MEETINGS
 
+NONE = -1  # the place of what is not there, which is read as 0
 Places = NDArray[np.intp]
 Meeting = Callable[[Places, tuple[int, ...], int, int], Places]
 
@@ -67,6 +68,13 @@ def _even_blocks(places: Places, shape: tuple[int, ...], axis: int, block: int) 
     return found
 
 
+def _no_blocks(places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
+    """An element of a vector meets the one at its own place, behind the last one none."""
+    if not block or len(shape) != 1:
+        return _spread(places, shape, axis, block)
+    return np.concatenate([places, np.full(shape, NONE)])[: shape[0]]
+
+
 def _along(places: Places, shape: tuple[int, ...], axis: int) -> Places:
     """Along an axis, again from the first where there are too few."""
     ends = [1] * len(shape)
@@ -85,7 +93,7 @@ WRONGLY: Mapping[str, Meeting] = dict(
     zip(
         MEETINGS,
         (_first, _next, _in_memory, _axis_1, _axis_before, _interleaved, _whole_blocks,
-         _even_blocks),
+         _even_blocks, _no_blocks),
         strict=True,
     )
 )  # fmt: skip

@@ -35,7 +35,7 @@ from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.fractions import by_fractions
-from convcheck.semantics.body.meetings import WRONGLY
+from convcheck.semantics.body.meetings import NONE, WRONGLY
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import (
     ANY_NAN,
@@ -372,8 +372,9 @@ class CompiledSteps:
             except ValueError:
                 problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
                 raise SpecError(problem, place=self.steps.place) from None
-        codes = np.concatenate([bits.reshape(-1) for bits in tensors])
-        return take(decode(dtype.format, codes), np.concatenate(places))
+        codes, at = np.concatenate([bits.reshape(-1) for bits in tensors]), np.concatenate(places)
+        found = take(decode(dtype.format, codes), np.maximum(at, 0))
+        return arithmetic.chosen(at == NONE, _zeros(len(at)), found) if self.meets else found
 
     def met(self, index: NDArray[np.intp], shape: tuple[int, ...]) -> NDArray[np.intp]:
         """Return what an element of the first input, of a shape, meets of another tensor."""
@@ -402,7 +403,8 @@ class CompiledSteps:
         run = Run.of(inputs)
         run.values |= self._numbers(run)
         for one in self.steps.undefined:
-            if one.input in inputs and one.is_said_of(self.types):
+            wrong = self.meets and one.input != self.names[0]  # of which a text says nothing
+            if one.input in inputs and one.is_said_of(self.types) and not wrong:
                 run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
         for name, hops in self.first.items():
             run.values[name] = self._gone(name, run.values[name], hops)
