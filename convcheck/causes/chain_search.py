@@ -7,6 +7,8 @@ every answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -16,12 +18,18 @@ from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.result import CaseDiagnosis, Names, Near
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Codes, Format, Numeric
 from convcheck.rules.causes import Cause
+from convcheck.rules.chain_edits import Links
+from convcheck.rules.hop import Hop
+from convcheck.rules.model import DType
 from convcheck.semantics.expected import EXACT
+from convcheck.semantics.hops import gone_through
+from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.vectors.model import VectorSet
 
 CLOSEST = 3  # causes that are told of a case which nothing explains
-Types = tuple[str, ...]
 
 
 def diagnose_chain(
@@ -52,7 +60,7 @@ def diagnose_chain(
 
 
 def _pairs(
-    edits: Sequence[Cause], names: Types, casts: CompiledCasts, codes: U64, got: U64
+    edits: Sequence[Cause], names: Links, casts: CompiledCasts, codes: U64, got: U64
 ) -> Iterator[tuple[Names, ...]]:
     """Yield two edits that give every answer together."""
     for first in edits:
@@ -63,7 +71,7 @@ def _pairs(
                     yield ((first.name, other.name),)
 
 
-def _edited(causes: Sequence[Cause], names: Types) -> set[Types]:
+def _edited(causes: Sequence[Cause], names: Links) -> set[Links]:
     """Return the chains that edits make of one, one edit after the other."""
     found = {names}
     for cause in causes:
@@ -71,16 +79,41 @@ def _edited(causes: Sequence[Cause], names: Types) -> set[Types]:
     return found - {names}
 
 
-def _given(casts: CompiledCasts, chains: set[Types], codes: U64, got: U64) -> tuple[int, int]:
+def _given(casts: CompiledCasts, chains: set[Links], codes: U64, got: U64) -> tuple[int, int]:
     """Return how many answers that one of some chains gives which gives the most, and how many
     types it has; of several, the shortest.
     """
     found = [(0, 0)]
-    for names in sorted(chains):
+    for names in sorted(chains, key=str):
         try:
-            results = chain_of(made(casts, names)).results(codes)
+            results, known = _results(casts, names, codes)
         except UsageError:  # the spec has no such cast
             continue
-        given = (results.patterns == EXACT) & (results.codes == got)
-        found.append((int(np.count_nonzero(given)), len(names)))
+        found.append((int(np.count_nonzero(known & (results == got))), len(names)))
     return max(found, key=lambda each: (each[0], -each[1]))
+
+
+def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]:
+    """Return what a chain gives, and of which codes the rules say it. Raises UsageError for a cast
+    that the spec has not.
+    """
+    if all(isinstance(link, str) for link in links):
+        found = chain_of(made(casts, cast(Names, links))).results(codes)
+        return found.codes, found.patterns == EXACT
+    known = np.ones(len(codes), bool)
+    types = {t.name: t for listed in casts.spec.types.values() for t in listed}
+    for before, link in pairwise(links):
+        source = before if isinstance(before, str) else cast(DType, before.type).name
+        if isinstance(link, str):
+            found = chain_of(made(casts, (source, link))).results(codes)
+            codes, known = found.codes, known & (found.patterns == EXACT)
+        else:
+            codes = _held(types[source].format, link, codes)
+    return codes, known
+
+
+def _held(source: Format, hop: Hop, codes: U64) -> U64:
+    """Return the codes of a type that holds the numbers of another."""
+    bits = codes.astype(source.storage)
+    points = Points(source, cast(DType, hop.type).format, bits, decode(cast(Numeric, source), bits))
+    return cast(Codes, gone_through(points, hop, retyped=True).bits).astype(np.uint64)

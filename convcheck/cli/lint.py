@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from convcheck.cli.options import catalog, spec_arguments
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.progress import progress, progress_option
 from convcheck.streams import say
+
+if TYPE_CHECKING:
+    from convcheck.rules.load import Catalog
+    from convcheck.rules.model import Spec
+    from convcheck.semantics.body.table_lint import Proof
 
 BAD_SPEC = 2
 EXAMPLE = """\b
@@ -30,9 +37,8 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     """
     from convcheck.causes.lint import unseen
     from convcheck.causes.observations import observations_of
-    from convcheck.chains.lint import turned_back_by_nothing
     from convcheck.plan.select import select_specs
-    from convcheck.semantics.lint import faults, lint_spec
+    from convcheck.semantics.lint import faults
     from convcheck.wording import plural
 
     loaded = catalog(specs, decided=False)  # all errors, not the first
@@ -42,9 +48,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     proofs = []
     with progress(len(chosen), "lint", "spec") as advance:
         for spec in chosen:
-            proof = lint_spec(spec)
-            proof.diagnostics += turned_back_by_nothing(loaded, spec)
-            proofs.append(proof)
+            proofs.append(_proof(loaded, spec))
             advance()
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:
@@ -64,3 +68,13 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     say(f"{asked}: the first row that matches decides each of {plural(points, 'point')};")
     say("every row, cell and reading decides some point; every example holds")
     return 0
+
+
+def _proof(catalog: Catalog, spec: Spec) -> Proof:
+    """Return what linting a spec found, other specs that it names included."""
+    from convcheck.chains.lint import turned_back_by_nothing
+    from convcheck.semantics.lint import lint_spec
+
+    proof = lint_spec(spec)
+    proof.diagnostics += turned_back_by_nothing(catalog, spec)
+    return proof

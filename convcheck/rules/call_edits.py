@@ -63,8 +63,8 @@ REFUSED, ACCEPTED = "refused", "accepted"
 UNEQUAL = "unequal-types"
 UNPAIRED = "unpaired"
 # the first element; the one before; along the last axis; axis 1; the axis before a negative one;
-# elements of blocks in turns; no last part of a block; blocks of equal sizes; blocks of a vector for
-# an element each, and 0 behind the last one
+# elements of blocks in turns; no last part of a block; blocks of equal sizes; blocks of a vector
+# for an element each, and 0 behind the last one
 MEETINGS = ("first", "next", "in-memory", "axis-1", "axis-before", "interleaved", "whole-blocks",
             "even-blocks", "no-blocks")  # fmt: skip
 WITH_ZEROS = "with-zeros"

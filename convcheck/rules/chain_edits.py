@@ -2,6 +2,7 @@
 
 chain: {without: float32}    # the cast to it is left out
 chain: {with: float32}       # one to it is put in between
+chain: {of: uint16, through: {type: int32, beyond: wrap}}  # what is cast to it is held so instead
 chain: reordered             # the middles come in another order
 """
 
@@ -11,25 +12,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+from convcheck.rules.hop import Hop, read_hop
+from convcheck.rules.model import DType
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
-WITHOUT, WITH, REORDERED = "without", "with", "reordered"
-Names = tuple[str, ...]
+WITHOUT, WITH, OF, REORDERED = "without", "with", "of", "reordered"
+Link = str | Hop  # a type, by its name, to which a cast goes by the rules; or what holds it instead
+Links = tuple[Link, ...]
 
 
 @dataclass(frozen=True)
 class ChainEdit:
     """What becomes of the types of a chain."""
 
-    #: WITHOUT, WITH or REORDERED.
+    #: WITHOUT, WITH, OF or REORDERED.
     word: str
-    #: The type that is left out or put in; '' where the types stay.
+    #: The type that is left out, put in or held otherwise; '' where the types stay.
     type: str = ""
+    #: How it is held otherwise.
+    through: Hop | None = None
 
-    def edited(self, types: Sequence[str]) -> Iterator[Names]:
+    def edited(self, types: Sequence[Link]) -> Iterator[Links]:
         """Yield each chain that it makes of one, given by its types from source to destination."""
         source, *middles, target = types
+        if self.through:
+            yield from self._held(types, self.through)
+            return
         if self.word == WITH:
             for i in range(len(types) - 1):
                 if self.type not in types[i : i + 2]:
@@ -38,7 +47,15 @@ class ChainEdit:
         for others in self._middles(tuple(middles)):
             yield source, *others, target
 
-    def _middles(self, middles: Names) -> Iterator[Names]:
+    def _held(self, types: Sequence[Link], hop: Hop) -> Iterator[Links]:
+        """Yield the chain with another way to hold a type: the destination stays what it is."""
+        last = len(types) - 1
+        for i, name in enumerate(types):
+            same = isinstance(hop.type, DType) and hop.type.name == name
+            if i and name == self.type and (same or i < last):
+                yield (*types[:i], hop, *types[i + 1 :])
+
+    def _middles(self, middles: Links) -> Iterator[Links]:
         """Yield what becomes of the middles where none is added."""
         if self.word == REORDERED:
             yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
@@ -54,8 +71,14 @@ def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
         return None
     if isinstance(found.value, str):
         return ChainEdit(found.word((REORDERED,), "word"))
+    if found.get(OF):
+        found.only(OF, "through")
+        named, hop = found.need(OF), read_hop(found.need("through"), types)
+        if not isinstance(hop.type, DType):
+            raise found.need("through").error("a chain goes through types", "through: int32")
+        return ChainEdit(OF, named.word(tuple(types.types), "type"), hop)
     found.only(WITHOUT, WITH)
     if len(found.items()) != 1:
-        raise found.error("a chain is edited in one way", f"{WITHOUT}, or {WITH}")
+        raise found.error("a chain is edited in one way", f"{WITHOUT}, {WITH} or {OF}")
     [(word, name)] = found.items().items()
     return ChainEdit(word, name.word(tuple(types.types), "type"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.numerics.format import Codes
 from convcheck.plan.chains import asked_chain, chosen_names
 from convcheck.rules import promises
 from convcheck.rules.cause_files import CauseFile
@@ -26,13 +28,16 @@ CASTS = CompiledCasts(CATALOG, SPEC)
 CAUSES = causes_of(CATALOG)
 
 
-def fits(names: str, instead: str) -> tuple[tuple[str, ...], ...]:
-    """Return what explains answers that are those of another chain."""
+def fits(names: str, instead: str | Callable[[Codes], Codes]) -> tuple[tuple[str, ...], ...]:
+    """Return what explains answers that are those of another chain, or made of the inputs."""
     asked = asked_chain(CASTS, names.split())
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
     vectors = corpus.vectors(asked.case)
-    got = chain_of(made(CASTS, instead.split())).results(asked.codes).codes
+    if isinstance(instead, str):
+        got = chain_of(made(CASTS, instead.split())).results(asked.codes).codes
+    else:
+        got = instead(asked.codes).astype(np.uint64)
     state = np.full(len(got), ANSWERED, np.uint8)
     answers = Answers(got.astype(vectors.inputs[0].dtype), state, {})
     found = diagnose_chain(CAUSES, CASTS, vectors, answers)
@@ -52,6 +57,37 @@ def fits(names: str, instead: str) -> tuple[tuple[str, ...], ...]:
 )
 def test_what_became_of_a_chain_is_named(names: str, instead: str, cause: tuple[str, ...]) -> None:
     assert fits(names, instead) == (cause,)
+
+
+def half_of_last(codes: Codes) -> Codes:
+    """Return bfloat16 of int32, by way of float32: up only where the last bit is 1."""
+    wide = codes.astype(np.uint32).view(np.int32).astype(np.float32).view(np.uint32)
+    kept: Codes = wide >> np.uint32(16)
+    return kept + (kept & (wide >> np.uint32(15)) & np.uint32(1))
+
+
+def low_half(codes: Codes) -> Codes:
+    """Return int64 whose low 32 bits are a number with a sign."""
+    return codes.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
+
+
+@pytest.mark.parametrize(("names", "instead", "cause"), [
+    ("int32 float32 bfloat16", half_of_last, "to-bfloat16-half-of-last"),
+    ("int64 uint16 int64", low_half, "holds-uint16-as-int32"),
+    ("int64 uint32 int64", low_half, "holds-uint32-as-int32"),
+])  # fmt: skip
+def test_what_a_cast_is_held_as_instead_is_named(
+    names: str, instead: Callable[[Codes], Codes], cause: str
+) -> None:
+    """By numpy, as OpenVINO's graphs were seen to answer."""
+    assert (cause,) in fits(names, instead)
+
+
+def test_one_answer_that_is_another_refutes_what_a_cast_is_held_as() -> None:
+    def spoiled(codes: Codes) -> Codes:
+        return low_half(codes) ^ (np.arange(len(codes)) == 0).astype(np.uint64)
+
+    assert fits("int64 uint16 int64", spoiled) == ()
 
 
 def test_what_no_edit_gives_has_no_cause() -> None:
@@ -117,7 +153,8 @@ def test_a_promise_that_cannot_be_read_has_its_line(
 @pytest.mark.parametrize(
     ("chain", "said"),
     [("sideways", "unknown word"), ("{without: float33}", "unknown type"),
-     ("{without: bool, with: bool}", "edited in one way")],
+     ("{without: bool, with: bool}", "edited in one way"),
+     ("{of: bool}", "missing `through`"), ("{of: bool, through: whole}", "goes through types")],
 )  # fmt: skip
 def test_an_edit_that_cannot_be_read_is_said(chain: str, said: str) -> None:
     file = CauseFile("a.yaml", f"causes:\n  - {{name: a, says: b, chain: {chain}}}\n")
