@@ -34,14 +34,15 @@ def count_cases(spec: Spec) -> int:
     # The listed values are counted once for the types that they depend on.
     ends = [name for name, _ in (*spec.outputs, *(spec.inputs[:1] if spec.pairs else ()))]
     listed: dict[tuple[str, ...], int] = {}
+    askings = [asking for attribute in spec.attributes for asking in attribute.also]
     asked = 0
     for types in _bindings(spec):
-        if layouts := len(_layouts(spec, types)):
+        if layouts := len(_layouts(spec, types)) if spec.layouts else 1:
             key = tuple([types[name].name for name in ends if name in types])
             if key not in listed:
                 listed[key] = sum(1 for _ in _listed(spec, types))
-            besides = sum(len(asking.values) for _, asking in _askings(spec, types))
-            asked += layouts * (listed[key] + besides)
+            besides = (len(one.values) for one in askings if _is_asked(spec, types, one))
+            asked += layouts * (listed[key] + sum(besides))
     return asked + sum(1 for entry in spec.outside for _ in pairs_outside(spec, entry))
 
 

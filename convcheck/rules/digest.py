@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Set, ValuesView
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any
 
 from convcheck.errors import Place
+from convcheck.numerics.format import Format
 from convcheck.rules.model import LATER, REAL, Cite, DType, Spec, TypeNames
 
 _DECIDES = (
@@ -40,8 +41,9 @@ def digest_of_spec(spec: Spec) -> str:
         parts["outside"] = spec.outside
     if spec.body.whole_calls:  # a table is its rules
         parts[spec.body.name] = spec.body
-    known = frozenset({REAL, *(dtype.name for dtype in _types(parts))})
-    content = [spec.id, _key(parts, known)]
+    tree = _tree(parts)
+    known = frozenset({REAL, *{dtype.name for dtype in _types(tree)}})
+    content = [spec.id, _key(tree, known)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -69,28 +71,40 @@ def _names(kind: Any) -> tuple[tuple[str, object], ...]:
     )
 
 
-def _types(value: object) -> Iterator[DType]:
-    """Find the types in what decides."""
-    if isinstance(value, DType):
-        yield value
-        return
-    parts = _parts(value)
-    inner = parts.values() if parts is not None else value
-    if isinstance(inner, tuple | ValuesView):
-        for one in inner:
-            yield from _types(one)
-
-
-def _key(value: object, known: frozenset[str]) -> Key:
-    """Return what decides as JSON has it; of conditions on types what they say of known ones."""
-    if isinstance(value, DType):
-        return [value.name, repr(value.format)]
-    if isinstance(value, TypeNames):
-        return [*sorted(value & known)]
+def _tree(value: object) -> object:
+    """Return what decides as dicts and lists, whose leaves are as they were."""
+    if isinstance(value, str | DType | TypeNames):
+        return value
     if (parts := _parts(value)) is not None:
-        return {k: _key(v, known) for k, v in parts.items()}
-    if isinstance(value, tuple):
-        return [_key(v, known) for v in value]
-    if isinstance(value, Set):
-        return [*sorted(map(str, value))]
-    return value if isinstance(value, str | int | None) else str(value)
+        return {name: _tree(part) for name, part in parts.items()}
+    return [_tree(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _types(tree: object) -> Iterator[DType]:
+    """Find the types in what decides."""
+    if isinstance(tree, DType):
+        yield tree
+    elif isinstance(tree, dict | list):
+        for one in tree.values() if isinstance(tree, dict) else tree:
+            if not isinstance(one, str):
+                yield from _types(one)
+
+
+@cache
+def _spelled(fmt: Format) -> str:
+    return repr(fmt)
+
+
+def _key(tree: object, known: frozenset[str]) -> Key:
+    """Return what decides as JSON has it; of conditions on types what they say of known ones."""
+    if isinstance(tree, dict):
+        return {name: _key(one, known) for name, one in tree.items()}
+    if isinstance(tree, list):
+        return [_key(one, known) for one in tree]
+    if isinstance(tree, DType):
+        return [tree.name, _spelled(tree.format)]
+    if isinstance(tree, TypeNames):
+        return [*sorted(tree & known)]
+    if isinstance(tree, Set):
+        return [*sorted(map(str, tree))]
+    return tree if isinstance(tree, str | int | None) else str(tree)
