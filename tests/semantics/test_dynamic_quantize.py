@@ -9,9 +9,11 @@ import pytest
 from catalogue import CATALOG, calls_asked
 from oracle.quantize import Dynamic as Due
 from oracle.quantize import quantize_dynamically
-from planted.dynamic_bugs import BUGS, Dynamic
+from planted.dynamic_bugs import BUGS, Dynamic, adjusted
 
 from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.catalogue import causes_of
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.calls import judge_calls
@@ -95,6 +97,37 @@ def test_what_is_right_passes() -> None:
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_each_bug_is_caught_by_two_calls(bug: Dynamic) -> None:
     assert caught(bug, CASES[0]) >= 2
+
+
+def by_reciprocals(x: Bits) -> tuple[Bits, Bits, Bits]:
+    """By numpy, as OpenVINO was seen to answer: products with 1 / 255 and 1 / range."""
+    values = x.view(np.float32)
+    low, high = adjusted(values.reshape(-1))
+    with np.errstate(all="ignore"):
+        across = np.float32(high - low)
+        scale = across * (np.float32(1) / np.float32(255))
+        zero = np.rint(np.clip(np.float32(0) - low / scale, 0, 255))
+        y = np.rint(values * np.float32(255) * (np.float32(1) / across)) + zero
+        codes = (np.nan_to_num(np.clip(one, 0, 255)).astype(np.uint8) for one in (y, zero))
+    y_codes, zero_code = codes
+    return y_codes, np.array(scale).view(np.uint32), np.asarray(zero_code)
+
+
+def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it() -> None:
+    calls, causes = calls_asked(CASES[0]), causes_of(CATALOG)
+    names = tuple(t.name for t in CASES[0].outputs)
+    given = [by_reciprocals(x) if x.size else (x.astype(np.uint8),) * 3 for (x,) in calls.calls]
+    state = np.full(len(given), ANSWERED, np.uint8)
+    got = tuple(Outputs(one, names) for one in given)
+    found = diagnose_calls(causes, CATALOG, calls, CallAnswers(got, state, {}))
+    assert found is not None
+    assert found.fits == (("range-by-reciprocals",),)
+    y, scale, zero = given[0]
+    for changed in ((y ^ np.uint8(1), scale, zero), (y, scale ^ np.uint32(1), zero)):
+        answers = CallAnswers((Outputs(changed, names), *got[1:]), state, {})
+        found = diagnose_calls(causes, CATALOG, calls, answers)
+        assert found is not None
+        assert found.fits == ()
 
 
 LINES = """

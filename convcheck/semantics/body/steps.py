@@ -181,17 +181,20 @@ class CompiledSteps:
         """Return the outputs of a call by each reading: the first has the shape of the first input,
         the others have one element, that of any of its elements.
         """
+        return [self.outputs(found, shape, part) for found in due]
+
+    def outputs(
+        self, found: Sequence[Finished], shape: tuple[int, ...], part: slice
+    ) -> tuple[ExpectedOutput, ...]:
+        """Return the outputs of a call, of what was found for calls end to end."""
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
-        return [
-            tuple(
-                ExpectedOutput(dtype, dims, codes[where], patterns[where])
-                for dtype, (dims, where), (codes, patterns) in zip(
-                    self.case.outputs, wanted, found, strict=True
-                )
+        return tuple(
+            ExpectedOutput(dtype, dims, codes[where], patterns[where])
+            for dtype, (dims, where), (codes, patterns) in zip(
+                self.case.outputs, wanted, found, strict=True
             )
-            for found in due
-        ]
+        )
 
     def _expected(self, outputs: Sequence[tuple[ExpectedOutput, ...]], plain: Mask) -> ExpectedCall:
         """Return what is expected of a call, of which these are the outputs by each reading."""
@@ -234,11 +237,11 @@ class CompiledSteps:
         values, lines, sizes = self.decoded(calls), self.lines, [call[0].size for call in calls]
         apart = self.distinct(self.steps.readings)
         computed = {key: self._run(one, values, lines, sizes) for key, one in apart.items()}
-        finished = {key: self._finished(run) for key, run in computed.items()}
+        finished = {key: self.all_finished(run) for key, run in computed.items()}
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
 
-    def _finished(self, run: Run) -> list[Finished]:
+    def all_finished(self, run: Run) -> list[Finished]:
         """Return codes and patterns of each output: of those after the first, of each element."""
         others = zip(self.case.outputs[1:], self.steps.others, strict=True)
         return [self.finished(run), *(self._other(run, *each) for each in others)]

@@ -35,7 +35,6 @@ from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import (
     Call,
     CallReading,
-    ExpectedOutput,
     WantedElements,
     WrongCall,
 )
@@ -70,12 +69,13 @@ class _Computed:
     """
 
     def __init__(
-        self, spec: Spec, case: Case, inputs: Inputs, unpaired: Callable[[], Mask]
-    ) -> None:
+        self, spec: Spec, case: Case, inputs: Inputs, unpaired: Callable[[], Mask],
+        sizes: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         """Take what gives the values of the inputs, of shape (n,), under attributes, and what tells
-        which elements are unpaired.
+        which elements are unpaired; and how many elements each call has.
         """
-        self.spec, self.inputs, self.unpaired = spec, inputs, unpaired
+        self.spec, self.inputs, self.unpaired, self.sizes = spec, inputs, unpaired, tuple(sizes)
         self.given = asked_by_rules(spec, case)
         self._states: dict[Hashable, int] = {}
         self._runs: list[Run | Callable[[], Run]] = []
@@ -135,7 +135,11 @@ class _Computed:
         raise ValueError("nothing is converted")
 
     def _begun(self, made: CompiledSteps, reading: StepsReading, begin: Hashable) -> int:
-        return self._state(begin, lambda: made.begun(reading, self.inputs(made)))
+        def begun() -> Run:
+            run = made.begun(reading, self.inputs(made))
+            return replace(run, sizes=self.sizes or run.sizes)
+
+        return self._state(begin, begun)
 
     def _computed(
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
@@ -183,7 +187,8 @@ class WrongSteps:
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
         self._inputs: dict[tuple[Attributes, str], Mapping[str, Numbers]] = {}
-        self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired)
+        sizes = [call[0].size for call in calls]
+        self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired, sizes)
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
 
@@ -200,10 +205,11 @@ class WrongSteps:
             return
         if wanted and not wanted.elements:
             return
-        silent = self.outside or self.case.outputs[1:]  # of several outputs nothing is worked out
         if not self._converts and any(cause.rules for cause in causes):
             return  # rules that nothing is converted by
-        edited = None if silent else self._edited(causes)
+        if self.case.outputs[1:]:  # what they are is no matter of some elements
+            wanted = None
+        edited = None if self.outside else self._edited(causes)
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
             begin = edited.key, number
@@ -351,9 +357,9 @@ class WrongSteps:
         found = self._answer(*self._right[begin], i)
         if found is None:
             return None
-        [output] = found.outputs
+        output, *others = found.outputs
         patterns = np.where(touched[self._parts[i]], UNDEFINED, output.patterns).astype(np.uint8)
-        return replace(found, outputs=(replace(output, patterns=patterns),))
+        return replace(found, outputs=(replace(output, patterns=patterns), *others))
 
     def _by_the_rules(self, reading: StepsReading, begin: Hashable) -> tuple[CompiledSteps, int]:
         """Return the steps without edits, and what there is after their last line."""
@@ -369,12 +375,13 @@ class WrongSteps:
                 self._given[state] = list(self._split(made, self._whole.run(state)))
         return self._given[state][i]
 
-    def _split(self, made: CompiledSteps, run: Run) -> Iterator[CallReading]:
-        """Yield what each call gives."""
-        codes, patterns = made.finished(run)
+    def _split(self, made: CompiledSteps, run: Run) -> Iterator[CallReading | None]:
+        """Yield what each call gives, None where that is not known."""
+        found = made.all_finished(run)
         for call, part in zip(self.calls, self._parts, strict=True):
-            output = ExpectedOutput(made.output, call[0].shape, codes[part], patterns[part])
-            yield CallReading("", (output,))
+            known = call[0].size or not made.reduces  # of no elements none is the largest
+            outputs = made.outputs(found, call[0].shape, part)
+            yield CallReading("", outputs) if known else None
 
 
 def _done(
