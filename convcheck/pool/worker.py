@@ -466,10 +466,10 @@ class _Worker:
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
     def causes_of(self, case: Case) -> bool:
-        """Return whether causes are tried on a case. Of one whose inputs are fixed they are told of
-        its whole calls.
+        """Return whether causes are tried on a case. Of a node whose inputs are fixed they are told
+        of its whole calls.
         """
-        return bool(self.causes) and not case.fixed
+        return bool(self.causes) and (not case.fixed or bool(case.hops))
 
     def diagnosis(
         self, search: Search, vectors: Vectors, answers: Answers | CallAnswers, job: Job
@@ -481,10 +481,14 @@ class _Worker:
             of_calls = isinstance(vectors, CallSet)
             ask = partial(self.further_calls if of_calls else self.further, job)
             return diagnose(search, vectors, answers, ask)
+        of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
+        if job.case.fixed:
+            from convcheck.causes.pair_search import diagnose_pair
+
+            return diagnose_pair(search.causes, search.catalog, *of_elements)
         from convcheck.causes.chain_search import diagnose_chain
 
         casts = cast("ChainCorpus", self.corpus).casts(job.case)
-        of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
         return diagnose_chain(search.causes, casts, *of_elements)
 
     def searching(self, catalog: Catalog) -> Search:

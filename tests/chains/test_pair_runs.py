@@ -12,7 +12,12 @@ from command import convcheck
 from oracle.quantize import dequantize, quantize
 from places import ROOT
 
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.pair_search import diagnose_pair
+from convcheck.chains.asked import ChainCorpus
 from convcheck.chains.pairs import pairs_of
+from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.numerics.format import Codes
 from convcheck.numerics.words import code_of
 from convcheck.semantics.evaluate import evaluate
 
@@ -67,6 +72,35 @@ def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
             assert dequantize(21, back, (middle, scale, zero)) == {end}
             count += 1
     assert count > 500
+
+
+def by_a_factor(x: Codes, scale: float, zero: int) -> Codes:
+    """By numpy, as OpenVINO was seen to answer: to int8 by 255 over the width of the range."""
+    f = np.float32
+    low, high = f(-128 - zero) * f(scale), f(127 - zero) * f(scale)
+    factor = f(255) / (high - low)
+    level = np.rint(np.clip(x.view(f), low, high) * factor - low * factor) - 128 - f(zero)
+    found: Codes = (level * f(scale)).view(np.uint32)
+    return found
+
+
+def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it() -> None:
+    spec = CATALOG.specs["onnx.QuantizeLinear-13"]
+    chosen = (("y_scale", "0.1"), ("y_zero_point", "3"))
+    case, codes = next(
+        (case, codes) for case, codes in pairs_of(CATALOG, spec)
+        if (case.hops[0].fixed, case.hops[0].outputs[0].name) == (chosen, "int8")
+    )  # fmt: skip
+    vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
+    got = by_a_factor(codes.astype(np.uint32), 0.1, 3)
+    state = np.full(len(got), ANSWERED, np.uint8)
+    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
+    assert found is not None
+    assert (found.fits, found.answers) == ((("factor-of-the-range-of-int8",),), len(codes))
+    got[0] ^= np.uint32(1)
+    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
+    assert found is not None
+    assert found.fits == ()
 
 
 def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:
