@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from convcheck.judge.answers import Avoid, Elsewhere
+from convcheck.judge.result import CaseDiagnosis
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
 
@@ -48,6 +49,8 @@ class Job:
     #: What a process answered that was asked the same with other attribute values before; the case
     #: is asked again, first of them. None: it was not asked so.
     before: Elsewhere | None = None
+    #: What explains the answers that it gave then, if they stay as they are.
+    explained: CaseDiagnosis | None = None
     #: Seconds that calls of the case took in workers that died of it.
     spent: float = 0.0
 

@@ -68,6 +68,14 @@ def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
     )
 
 
+def is_as_before(answers: Answers, before: Elsewhere) -> bool:
+    """Return whether every element is answered, in every placement, as by a process that was asked
+    other attribute values before.
+    """
+    every = bool((answers.state == ANSWERED).all()) and len(before.index) == len(answers.got)
+    return every and not answers.elsewhere and np.array_equal(answers.got, before.got)
+
+
 def with_others(answers: Answers, before: Elsewhere) -> Answers:
     """Return answers with those that a process gave that was asked other attribute values before,
     where they differ.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 import numpy as np
 
+from convcheck.numerics.format import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
@@ -26,7 +27,7 @@ from convcheck.vectors.model import CallSet
 
 _EACH = 2  # calls that are named for two causes
 _SEEDS = (0, 1)  # by which the calls are made that are looked at
-_UNSEEN = 12  # calls that are asked besides the vectors
+_UNSEEN = 12  # calls of each sort that are asked besides the vectors
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
@@ -47,15 +48,34 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
     """
     seen = {_key(call) for call in asked.calls}
     every = calls_of(spec, asked.case, "edge", _SEEDS[1])[0]
-    new = [call for call in every if _key(call) not in seen]
-    places = np.unique(np.linspace(0, len(new) - 1, min(_UNSEEN, len(new))).astype(np.intp))
-    found = expecting(spec, asked.case, [new[place] for place in places], asked.coverage)
-    said = [i for i, due in enumerate(found.expected) if _is_decided(due)]
+    new = _spread([call for call in every if _key(call) not in seen], _UNSEEN)
+    amid = filter(None, map(_amid, _spread(asked.calls, _UNSEEN)))
+    new += [call for call in amid if _key(call) not in seen]
+    made = expecting(spec, asked.case, new, asked.coverage)
+    said = [i for i, due in enumerate(made.expected) if _is_decided(due)]
     return replace(
-        found,
-        calls=tuple(found.calls[i] for i in said),
-        expected=tuple(found.expected[i] for i in said),
+        made,
+        calls=tuple(made.calls[i] for i in said),
+        expected=tuple(made.expected[i] for i in said),
     )
+
+
+def _spread(calls: Sequence[Call], most: int) -> list[Call]:
+    """Return so many calls at most, spread over all of them."""
+    places = np.unique(np.linspace(0, len(calls) - 1, min(most, len(calls))).astype(np.intp))
+    return [calls[place] for place in places]
+
+
+def _amid(call: Call) -> Call | None:
+    """Return a call with other data, half-way between the codes that there are, and else as it is;
+    None where it has no two codes.
+    """
+    data, others = cast(Codes, call[0]), call[1:]
+    codes = np.unique(data)
+    if len(codes) < 2:
+        return None
+    following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
+    return (data + (following - data) // codes.dtype.type(2), *others)
 
 
 def _key(call: Call) -> object:

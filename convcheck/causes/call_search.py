@@ -121,7 +121,7 @@ class CallTrial:
     def _wanted(self, some: Sequence[int]) -> WantedElements | None:
         got = {i: self.answers.got[i] for i in some}
         if None in got.values():
-            return WantedElements((), _never)
+            return WantedElements((), np.zeros(0, np.uint8), _never)
         wrong = {i: _never_right(self.calls.expected[i], one) for i, one in got.items()}
         few = {i: np.array(_spread(found, _ELEMENTS)) for i, found in wrong.items() if len(found)}
         if not few:
@@ -129,7 +129,7 @@ class CallTrial:
         arrays = {i: cast(Outputs, got[i]).arrays[0] for i in few}
         answered = np.concatenate([arrays[i].reshape(-1)[at] for i, at in few.items()])
         accepts = partial(_are_as_got, self.calls.case.outputs[0].format, cast(Bits, answered))
-        return WantedElements(tuple(few.items()), accepts)
+        return WantedElements(tuple(few.items()), cast(Bits, answered), accepts)
 
     def gives(self, candidate: WrongCall, i: int) -> bool:
         """Return whether a candidate gives the answer to call `i`."""

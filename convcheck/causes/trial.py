@@ -16,6 +16,7 @@ from convcheck.numerics.format import Bits, Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
+from convcheck.semantics.ahead import work_out_ahead
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import Program
@@ -88,7 +89,7 @@ class Trial:
     def at(self, index: NDArray[np.intp]) -> Trial:
         """Return the trial of some of the points."""
         readings = [Reading(each.codes[index], each.patterns[index]) for each in self.readings]
-        points = points_of(self.case, self.points.bits[index])
+        points = self.points.at(index)
         return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
@@ -164,21 +165,25 @@ class Tries:
         few = (
             wrong[np.linspace(0, len(wrong) - 1, _PROBES).astype(np.intp)] if len(wrong) else wrong
         )
-        probe, found = trial.at(np.unique(few)), list[Cause]()
+        probe = trial.at(np.unique(few))
         known = self._inputs_of(trial.case, trial.points.bits).fitting
         answered = tuple(map(comparable, (trial.got, trial.refused, trial.right)))
-        for cause, decides in self._decided(trial):
-            key = cause, decides, answered
-            if key not in known:
-                known[key] = _is_left(trial, cause, wrong) and _fits(trial, probe, cause)
-            found += [cause] if known[key] else []
-        return found
+        decides = self._decides(trial)
+        keys = [(cause, decides, answered) for cause in self._causes_of(trial.case)]
+        new = [key for key in keys if key not in known]
+        left = [key for key in new if _is_left(trial, key[0], wrong)]
+        programs = {key: compile_wrong(trial.spec, trial.case, key[:1]) for key in left}
+        made = [program for program in programs.values() if program]
+        work_out_ahead(made, probe.points)
+        for key in new:
+            program = programs.get(key)
+            known[key] = program is not None and _fits(trial, probe, program)
+        return [key[0] for key in keys if known[key]]
 
     def key(self, trial: Trial) -> Key:
         """Return what a trial has in common with those that the same causes fit."""
         arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
-        decides = what_decides(trial.spec, trial.case, needs_of(self.causes))
-        return (*_types_of(trial.case), decides, *map(comparable, arrays))
+        return (*_types_of(trial.case), self._decides(trial), *map(comparable, arrays))
 
     def inputs_key(self, trial: Trial) -> Key:
         """Return what trials of the same inputs have in common, by the same rules."""
@@ -193,19 +198,16 @@ class Tries:
     def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
         """Yield what each cause that applies makes of the points, None where it has no meaning."""
         said = self._inputs_of(trial.case, trial.points.bits).said
-        for key in self._decided(trial):
+        decides = self._decides(trial)
+        for cause in self._causes_of(trial.case):
+            key = cause, decides
             if key not in said:
-                said[key] = trial.said_by(key[:1])
+                said[key] = trial.said_by((cause,))
             yield said[key]
 
-    def _decided(self, trial: Trial) -> Iterator[tuple[Cause, Hashable]]:
-        """Yield each cause that applies, with what decides of all that it needs."""
-        decides = dict[Key, Hashable]()
-        for cause in self._causes_of(trial.case):
-            needs = needs_of((cause,))
-            if needs not in decides:
-                decides[needs] = what_decides(trial.spec, trial.case, needs)
-            yield cause, decides[needs]
+    def _decides(self, trial: Trial) -> Hashable:
+        """Return what is equal for trials of which each cause makes the same."""
+        return what_decides(trial.spec, trial.case, needs_of(self._causes_of(trial.case)))
 
     def _causes_of(self, case: Case) -> tuple[Cause, ...]:
         """Return the causes that apply to the types of a case."""
@@ -233,11 +235,8 @@ def _is_left(trial: Trial, cause: Cause, wrong: NDArray[np.intp]) -> bool:
     return acts is None or bool(acts[wrong].all())
 
 
-def _fits(trial: Trial, probe: Trial, cause: Cause) -> bool:
-    """Return whether a cause gives all answers, first asked those of a probe."""
-    program = compile_wrong(trial.spec, trial.case, (cause,))
-    if program is None:
-        return False
+def _fits(trial: Trial, probe: Trial, program: Program) -> bool:
+    """Return whether a program gives all answers, first asked those of a probe."""
     of_texts = isinstance(trial.points.target, Text)  # their spelling is judged all together
     return (of_texts or probe.is_given_by(program)) and trial.is_given_by(program)
 

@@ -179,12 +179,6 @@ def rounded(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Numbers:
     return decode(fmt, rounded_codes(x, fmt, mode))
 
 
-def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
-    """Return the elements of an index array of shape (m,), repeated and reordered as it says."""
-    sticky = None if x.sticky is None else x.sticky[index]
-    return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
-
-
 def _overflow(sign: Mask, fmt: Float, mode: Mode) -> U64:
     """Infinity where a mode rounds up from more than half way past max, which is odd; or max."""
     yes = np.ones(len(sign), bool)

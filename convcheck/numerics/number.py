@@ -7,6 +7,7 @@ Zero has significand 0. Every source format of convcheck fits without a sticky b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,6 +35,23 @@ class Numbers:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+
+def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
+    """Return the elements of an index array of shape (m,), repeated and reordered as it says."""
+    sticky = None if x.sticky is None else x.sticky[index]
+    return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
+
+
+def end_to_end(parts: Sequence[Numbers]) -> Numbers:
+    """Return numbers one after the other."""
+    names = ("kind", "sign", "exponent", "significand")
+    kind, sign, exponent, significand = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in names
+    )
+    none = all(part.sticky is None for part in parts)
+    sticky = [np.zeros(len(p), bool) if p.sticky is None else p.sticky for p in parts]
+    return Numbers(kind, sign, exponent, significand, None if none else np.concatenate(sticky))
 
 
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:

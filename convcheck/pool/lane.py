@@ -13,7 +13,7 @@ from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.span import chunk_of, with_chunk
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
-from convcheck.judge.result import BackendInfo, CaseResult
+from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult
 from convcheck.judge.tally import Tally
 from convcheck.pool.messages import (
     Finished,
@@ -210,6 +210,12 @@ class WorkQueue:
             process.kill()
 
 
+def diagnosis_of(result: CaseResult | Tally) -> CaseDiagnosis | None:
+    """Return what explains a case, as far as it is looked for at once."""
+    whole = result.whole if isinstance(result, Tally) else result
+    return whole.diagnosis if whole else None
+
+
 class Lane(threading.Thread):
     """Does batches with one worker after the other. A thread: it only ever waits."""
 
@@ -280,7 +286,8 @@ class Lane(threading.Thread):
             heard = process.receive(self.queue.timeout, {job.case.id: job.case})
             seconds = self.queue.clocked(job, begun)
             if isinstance(heard, Finished) and heard.doubt:
-                self.queue.doubt(replace(jobs.popleft(), before=heard.doubt))
+                told = diagnosis_of(heard.result)
+                self.queue.doubt(replace(jobs.popleft(), before=heard.doubt, explained=told))
             elif isinstance(heard, Finished):
                 jobs.popleft()
                 self.queue.reports.put(Reported(job.position, heard.result, seconds))

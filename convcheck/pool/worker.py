@@ -25,7 +25,7 @@ from convcheck.ask.heap import keep_heap
 from convcheck.ask.isolated import OTHERS, chunk_vectors
 from convcheck.ask.jobs import Job
 from convcheck.ask.options import configured, options_of
-from convcheck.ask.siblings import Siblings, with_others
+from convcheck.ask.siblings import Siblings, is_as_before, with_others
 from convcheck.ask.span import ask_span
 from convcheck.ask.type_only import companion
 from convcheck.backends.checked import (
@@ -454,11 +454,8 @@ class _Worker:
         """Return the tally of a case with what explains it, if it fails and stays so."""
         if not (self.causes_of(job.case) and self.catalog and tally.whole and tally.failing):
             return tally
-        if self.siblings.doubt is not None and job.before is None:
-            return tally
-        search = self.searching(self.catalog)
         try:
-            found = self.diagnosis(search, vectors, answers, job)
+            found = self.diagnosis(vectors, answers, job)
         except DiedError:
             raise
         except Exception as error:  # costs the case its causes, not its verdict
@@ -472,9 +469,14 @@ class _Worker:
         return bool(self.causes) and (not case.fixed or bool(case.hops))
 
     def diagnosis(
-        self, search: Search, vectors: Vectors, answers: Answers | CallAnswers, job: Job
+        self, vectors: Vectors, answers: Answers | CallAnswers, job: Job
     ) -> CaseDiagnosis | None:
-        """Return what explains the answers to a case that fails."""
+        """Return what explains the answers to a case that fails: what was found when these were
+        given in a process that was asked other attribute values before.
+        """
+        if job.explained and job.before and is_as_before(cast(Answers, answers), job.before):
+            return job.explained
+        search = self.searching(cast("Catalog", self.catalog))
         if not job.case.hops:
             from convcheck.causes.search import diagnose
 

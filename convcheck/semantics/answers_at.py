@@ -37,7 +37,7 @@ def answers_at(
             found[key] = there.kept(program.kept_by, lambda: answers_at(program, there, storage))
         return found[key]
 
-    if (onward := _hands_on(program)) is not None:
+    if (onward := hands_on(program)) is not None:
         return handed_on(*onward)
     which = deciding(program, points)
     rows = np.array([entry.first for entry in entries], np.int16)[which]
@@ -54,7 +54,7 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
     return gone_through(points, hop, retyped)
 
 
-def _hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
+def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
     """Return to what a program hands everything on, as a number that goes through a type alone."""
     [entry, *more] = program.entries
     [step, *others] = entry.steps

@@ -86,6 +86,8 @@ class WantedElements:
 
     #: Calls with the numbers of elements.
     elements: tuple[tuple[int, NDArray[np.intp]], ...]
+    #: What was answered, end to end.
+    answered: Bits
     #: Codes and patterns of these -> whether all are as was answered.
     accepts: Callable[[Bits, NDArray[np.uint8]], bool]
 

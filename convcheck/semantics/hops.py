@@ -24,6 +24,9 @@ def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 
 def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
+    if points.part_of:
+        every, index = points.part_of
+        return gone_through(every, hop, retyped).at(index)
     if isinstance(hop.type, str):
         return BY_WORD[hop.type](points, hop)
     fmt = hop.type.format

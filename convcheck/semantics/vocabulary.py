@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from convcheck.numerics.codec import encode
 from convcheck.numerics.decimal import plain_text, significant_digits
 from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, below, exceeds, normalised
+from convcheck.numerics.number import (
+    FINITE,
+    INFINITY,
+    NAN,
+    Numbers,
+    below,
+    exceeds,
+    normalised,
+    take,
+)
 from convcheck.numerics.rounding import MODES, Rounded, round_to
 from convcheck.rules.model import Spelling
 from convcheck.rules.rule import ELSE
@@ -55,6 +64,22 @@ class Points:
     _matching: dict[str, Mask] = field(default_factory=dict)
     _number: Mask | None = None
     _kept: dict[Hashable, Any] | None = None
+    #: Points of which these are some, and which of them.
+    part_of: tuple[Points, NDArray[np.intp]] | None = None
+
+    def at(self, index: NDArray[np.intp]) -> Points:
+        """Return some of the points, in an order."""
+        bits, x, part = self.bits[index], take(self.x, index), (self, index)
+        return Points(self.source, self.target, bits, x, _kept={}, part_of=part)
+
+    def keep(self, key: Hashable, made: object) -> None:
+        """Keep what is made of the points, if anything is kept."""
+        if self._kept is not None:
+            self._kept[key] = made
+
+    def keeps(self, key: Hashable) -> bool:
+        """Return whether something is kept by a key."""
+        return self._kept is not None and key in self._kept
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what is made of the points: only once, if many programs are asked of them."""

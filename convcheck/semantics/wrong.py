@@ -21,11 +21,12 @@ from convcheck.rules.causes import Cause, hops_of
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import uncovered_by
-from convcheck.semantics.alike import Meaning, alike, alike_of
+from convcheck.semantics.alike import alike, alike_of
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import CompiledRow, Program, compile_untold
+from convcheck.semantics.towards import Words, what_is_said
 from convcheck.semantics.vocabulary import (
     ROUNDING_WORDS,
     CaseWord,
@@ -36,7 +37,6 @@ from convcheck.semantics.vocabulary import (
 )
 
 _KEPT = 4096  # edited specs
-Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
 # The types that x goes through by causes, and the values of attributes that they set.
 Needs = tuple[tuple[DType, ...], tuple[Words, ...]]
 
@@ -203,24 +203,6 @@ def what_decides(spec: Spec, case: Case, needs: Needs) -> Hashable:
     between, values = needs
     given = (_given(spec, case, words) for words in values)
     return tuple(what_is_said(asked, (case.inputs[0], *between), target, each) for each in given)
-
-
-@lru_cache(_KEPT)
-def what_is_said(spec: Spec, sources: tuple[DType, ...], target: DType, given: Words) -> Hashable:
-    """Return what rules say of each of some types."""
-    return tuple(_meaning(spec, each, target, given) for each in sources)
-
-
-@lru_cache(_KEPT)
-def _meaning(spec: Spec, source: DType, target: DType, given: Words) -> int | None:
-    """Return the number of what rules say of a type; None where they do not decide it."""
-    with suppress(SpecError):
-        meaning = compile_untold(spec, source, target, given).meaning
-        return _numbers.setdefault(meaning, len(_numbers))
-    return None
-
-
-_numbers: dict[Meaning, int] = {}  # what rules say -> a number, which is compared at once
 
 
 @lru_cache(_KEPT)

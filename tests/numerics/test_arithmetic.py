@@ -21,11 +21,18 @@ from convcheck.numerics.arithmetic import (
     rounded,
     rounded_codes,
     subtract,
-    take,
 )
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Codes, Float
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, from_fractions, to_fraction
+from convcheck.numerics.number import (
+    FINITE,
+    INFINITY,
+    NAN,
+    Numbers,
+    from_fractions,
+    take,
+    to_fraction,
+)
 from convcheck.numerics.rounding import MODES
 
 DRAWN = 600

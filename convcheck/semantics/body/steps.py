@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from convcheck.errors import Place, SpecError
 from convcheck.numerics import arithmetic
-from convcheck.numerics.arithmetic import rounded, rounded_codes, take
+from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
-from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers
+from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, end_to_end, take
 from convcheck.numerics.rounding import MODES, round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
@@ -650,7 +650,7 @@ class Run:
         which, ends = np.repeat(np.arange(len(sizes)), sizes), [0, *np.cumsum(sizes).tolist()]
         self.undefined = np.bincount(which, self.undefined)[which] > 0
         found = [_reduced(choose, take(x, np.arange(a, b))) for a, b in pairwise(ends)]
-        return take(_joined(found), which)
+        return take(end_to_end(found), which)
 
     @property
     def operations(self) -> dict[str, Operation]:
@@ -695,12 +695,6 @@ def _reduced(choose: Operation, x: Numbers) -> Numbers:
         rest = np.minimum(np.arange(half) + half, len(x) - 1)
         x = choose(take(x, np.arange(half)), take(x, rest))
     return x
-
-
-def _joined(parts: Sequence[Numbers]) -> Numbers:
-    """Return numbers one after the other."""
-    fields = [[p.kind, p.sign, p.exponent, p.significand] for p in parts]
-    return Numbers(*map(np.concatenate, zip(*fields, strict=True)))
 
 
 def _zeros(n: int) -> Numbers:

@@ -13,10 +13,10 @@ from typing import cast
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.arithmetic import InexactError, take
+from convcheck.numerics.arithmetic import InexactError
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Float, Format, Numeric
-from convcheck.numerics.number import Numbers
+from convcheck.numerics.number import Numbers, take
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.call_edits import UNEQUAL, LineEdit, StepsEdit
 from convcheck.rules.causes import Cause
@@ -39,11 +39,13 @@ from convcheck.semantics.expected_calls import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
+from convcheck.semantics.towards import what_is_said
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
-from convcheck.semantics.wrong import Needs, acted_on, compile_edited, readings_at, what_is_said
+from convcheck.semantics.wrong import Needs, acted_on, compile_edited, needs_of, readings_at
 
 _KEPT = 4096  # programs
+_KNOWN = 256  # answers of which it is known what does not give them
 _REFUSED = CallReading("", pattern=REFUSED)
 Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
 Inputs = Callable[[CompiledSteps], Mapping[str, Numbers]]
@@ -191,6 +193,7 @@ class WrongSteps:
         self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired, sizes)
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
+        self._alike: dict[WantedElements, set[Hashable]] = {}
 
     def __call__(
         self, causes: Sequence[Cause], wanted: WantedElements | None = None
@@ -214,20 +217,76 @@ class WrongSteps:
             assert edited  # noqa: S101
             begin = edited.key, number
             with suppress(SpecError, InexactError):  # what is rounded once has no more operations
-                if wanted and self._leaves(edited, reading, begin, causes, wanted):
-                    continue
-                programs = _programs(self.spec, edited.made, reading, causes)
+                programs = self._programs(edited, reading, begin, causes, wanted)
                 if programs is None:
-                    return
-                chain = edited, programs, reading, begin
-                if wanted and not self._gives(*chain, wanted):
                     continue
+                chain = edited, programs, reading, begin
                 state, touched = self._whole.chain(*chain)
                 as_ruled = edited.key == self._as_ruled
                 if as_ruled and not touched.any():
                     continue
                 outline = partial(self._outline, reading, begin, touched) if as_ruled else None
                 yield WrongCall(state, partial(self._answer, edited.made, state), outline=outline)
+
+    def _programs(
+        self,
+        edited: _Edited,
+        reading: StepsReading,
+        begin: Hashable,
+        causes: Sequence[Cause],
+        wanted: WantedElements | None,
+    ) -> Programs | None:
+        """Return the program of each conversion; None where causes change nothing, or do not give
+        the elements that are wanted, which is found out once for all cases that are alike.
+        """
+        if not wanted:
+            return _programs(self.spec, edited.made, reading, causes)
+        missing, key = self._missing(edited, wanted), self._made_by(edited.made, reading, causes)
+        if key in missing:
+            return None
+        if not self._leaves(edited, reading, begin, causes, wanted):
+            programs = _programs(self.spec, edited.made, reading, causes)
+            if programs is not None and self._gives(edited, programs, reading, begin, wanted):
+                return programs
+        missing.add(key)
+        return None
+
+    def _missing(self, edited: _Edited, wanted: WantedElements) -> set[Hashable]:
+        """Return what is known not to give the elements that are wanted: in this case, or in one in
+        which the same lines get the same values, and the same was answered.
+        """
+        made, (_, attributes) = edited.made, edited.key
+        if made.meets or edited.paired or made.reduces or attributes != self.case.attributes:
+            return set()  # what becomes of an element is not told by its values alone
+        if wanted not in self._alike:
+            values = self._at(wanted).inputs(made)
+            fields = ((x.kind, x.sign, x.exponent, x.significand) for x in values.values())
+            content = tuple(field.tobytes() for each in fields for field in each)
+            self._alike[wanted] = _missing_in(self._lines, content, wanted.answered.tobytes())
+        return self._alike[wanted]
+
+    def _made_by(
+        self, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
+    ) -> Hashable:
+        """Return what is equal where causes make the same of lines that are equal."""
+        between, _ = needs_of(tuple(causes))
+        given = asked_by_rules(self.spec, made.case)
+        ends = ((line, *_ends(made, line, reading)) for line in made.lines if line.be is None)
+        rules = tuple(
+            what_is_said(_named(self.spec, line.rule), (data, *between), target, given)
+            for line, data, target in ends
+        )
+        return tuple(causes), made.rounds_as(reading), rules
+
+    @cached_property
+    def _lines(self) -> Hashable:
+        """What the lines are, whatever rounds them, and by whichever rules they convert."""
+        assert self._unedited  # noqa: S101
+        made, steps = self._unedited.made, self.spec.body_as(Steps)
+        types = tuple((name, dtype.name) for name, dtype in made.types.items())
+        opened, _, lines = _lines_of(self.spec, made, ())
+        ends = steps.free_zero, steps.free_rest, self.case.attributes
+        return types, ends, opened, lines
 
     def _leaves(
         self,
@@ -555,10 +614,23 @@ def _under(
         {},
     )
     readings = [(made.arithmetic(r), r.operands, r.once, r.narrow, r.whole) for r in steps.readings]
-    open_ = [(u.input, u.condition) for u in steps.undefined if u.is_said_of(made.types)]
+    return tuple(readings), *_lines_of(spec, made, between)
+
+
+def _lines_of(
+    spec: Spec, made: CompiledSteps, between: tuple[DType, ...]
+) -> tuple[Hashable, Hashable, Hashable]:
+    """Return what is left open, which elements meet, and the lines, whatever rounds them."""
+    steps = made.steps
+    opened = tuple((u.input, u.condition) for u in steps.undefined if u.is_said_of(made.types))
     along = steps.along.of(made.case.attributes) if steps.along else None
-    lines = tuple(_bare(spec, line, made, between) for line in steps.lines)
-    return tuple(readings), tuple(open_), along, lines
+    return opened, along, tuple(_bare(spec, line, made, between) for line in steps.lines)
+
+
+@lru_cache(_KNOWN)
+def _missing_in(lines: Hashable, values: Hashable, answered: bytes) -> set[Hashable]:
+    """Return what is known not to give answers to some values by some lines: it is added to."""
+    return set()
 
 
 def _bare(spec: Spec, line: StepsLine, made: CompiledSteps, between: tuple[DType, ...]) -> Hashable:
@@ -568,6 +640,6 @@ def _bare(spec: Spec, line: StepsLine, made: CompiledSteps, between: tuple[DType
     if line.be is not None:
         return line.name, forms
     target, given = target_of(line, made.case), asked_by_rules(spec, made.case)
-    sources = (cast(DType, line.taken_as), *between)
-    said = what_is_said(_named(spec, line.rule), sources, target, given)
-    return line.name, line.source, target.name, sources[0].name, said
+    taken_as = (line.taken_as,) if line.taken_as else ()
+    said = what_is_said(_named(spec, line.rule), (*taken_as, *between), target, given)
+    return line.name, line.source, target.name, taken_as, said

@@ -19,11 +19,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.arithmetic import subtract, take
+from convcheck.numerics.arithmetic import subtract
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
 from convcheck.numerics.neighbours import special_codes
-from convcheck.numerics.number import FINITE, Numbers, from_fractions, to_fraction
+from convcheck.numerics.number import FINITE, Numbers, from_fractions, take, to_fraction
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec

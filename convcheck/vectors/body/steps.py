@@ -17,11 +17,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.arithmetic import rounded_codes, subtract, take
+from convcheck.numerics.arithmetic import rounded_codes, subtract
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.format import Bits, Codes, Float, Numeric
 from convcheck.numerics.neighbours import at
-from convcheck.numerics.number import FAR, FINITE, Numbers
+from convcheck.numerics.number import FAR, FINITE, Numbers, take
 from convcheck.numerics.rounding import nearest_even, round_to
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps, Words
