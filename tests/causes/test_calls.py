@@ -243,6 +243,14 @@ def test_edits_of_lines_are_for_specs_with_these_lines(
     assert diagnose_calls(tuple(CAUSES.values()), catalog, calls, answers)
 
 
+def test_an_edit_of_lines_is_for_the_types_that_it_names() -> None:
+    cause = CAUSES["within-the-range-of-int8"]
+    for output, changes in (("int8", True), ("uint8", False)):
+        calls = asked(f"onnx.QuantizeLinear-10/float32-float32-{output}/tensor")
+        edits = wrong_calls(CATALOG.specs[calls.case.spec], calls.case, calls.calls)
+        assert bool(list(edits((cause,)))) is changes
+
+
 BLIND = """\
 causes:
   - name: the-rule

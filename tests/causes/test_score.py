@@ -97,6 +97,13 @@ def test_the_edge_vectors_catch_what_few_inputs_show(case: str, cause: str) -> N
     assert found.caught > 0
 
 
+@pytest.mark.parametrize("spec", ["onnx.DequantizeLinear-10", "onnx.QuantizeLinear-10"])
+def test_the_edge_vectors_of_quantisation_catch_every_cause(spec: str) -> None:
+    found = planted(asked(spec), CAUSES)
+    assert missed(found) == []
+    assert len(found) > 100
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [*SPECS, "onnx.Cast-21", "openvino.Convert-1", "pypto.cast-9.2"])
 def test_the_edge_vectors_catch_each_in_every_case(spec: str) -> None:

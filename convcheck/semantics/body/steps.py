@@ -286,6 +286,13 @@ class CompiledSteps:
         found = self._run(reading, self.decoded([inputs]), self.lines[:last])
         return found.values[self.lines[last].source]
 
+    def exactly(self, inputs: Sequence[Bits]) -> Mapping[str, Numbers]:
+        """Return the values of the lines of a call by name, of shape (n,), before they are rounded
+        to the type of the output: exact ones, if a reading is.
+        """
+        readings = sorted(self.steps.readings, key=lambda one: self.arithmetic(one) is not None)
+        return self._run(readings[0], self.decoded([inputs]), self.lines).values
+
     def undone(self, converted: Codes, others: Mapping[str, Numbers]) -> Codes:
         """Return what the lines after the last conversion make of codes of the first input's type.
 

@@ -362,6 +362,9 @@ class WrongSteps:
         attributes = dict(self.case.attributes)
         if any(name not in attributes for cause in causes for name, _ in cause.under):
             return None
+        ends = self.case.inputs[0], self.case.outputs[0]
+        if not all(cause.converts(*ends) for cause in causes if cause.call and not cause.rules):
+            return None
         for cause in causes:
             attributes |= dict(cause.under)
         edits = tuple(cause.call for cause in causes if isinstance(cause.call, StepsEdit))

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from convcheck.numerics.arithmetic import subtract
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
-from convcheck.numerics.neighbours import special_codes
+from convcheck.numerics.neighbours import signed, special_codes
 from convcheck.numerics.number import FINITE, Numbers, from_fractions, take, to_fraction
+from convcheck.numerics.rounding import MODES, round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
@@ -33,23 +34,28 @@ from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.binades import boundaries_of
-from convcheck.vectors.inputs import in_order
+from convcheck.vectors.inputs import in_order, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier
 
 Mask = NDArray[np.bool_]
 Set = Mapping[str, int]  # input after the first -> a code of its type
 # boundaries of each set that are chosen at random; codes of one, where nothing is converted
 _SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
-_CODES: Mapping[Tier, int] = {"edge": 20, "boundary": 1 << 12, "exhaustive": 1 << 12}
+_CODES: Mapping[Tier, int] = {"edge": 12, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _SHARP = 4  # values closest to a boundary, on each side of it
+_HALF = 0.5  # of the last place: what is closer to a boundary is rounded onto it
 _ENDS = 3  # values on which readings differ, closest to a boundary and farthest from it
 _COARSE = 6  # bits of mantissa that the type of a division has at least
 _LOOKED_AT = 1 << 9  # boundaries among which they are looked for
-_OPEN, _APART = 1, 3  # values of a set that are undefined; at random, on which readings differ
+_OPEN, _APART = 1, 8  # values of a set that are undefined; at random, on which readings differ
+_ALL = 16  # bits of a first input of which every code is looked at
+_FINE = 20  # bits after the last one of a result, by which it is told how close to a tie it is
+_SHORT = 5  # bits of whole numbers that are looked at with every power of two: their products tie
 _TIMES = 4  # calls of one value under each set, where each input has one
 _LITTLE = 3  # values asked where little is defined
 _SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
 _LANES = 8  # elements of a vector of a kernel
+_BYTE = 8  # bits
 _FAR = (31,)  # powers of two near which a machine's integers end
 
 
@@ -79,6 +85,8 @@ class _Pool:
 
     #: Of which every reading says the same.
     agreed: Codes
+    #: Those of them that bring the last line on a boundary, or closest to one, these first.
+    sharp: Codes
     #: On which readings differ.
     apart: Codes
 
@@ -138,11 +146,11 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     sets = _sets(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
-        return [_call(asking, sets[:1], [_Pool(one, one[:0])], 0, (1,) * 4)]
+        return [_call(asking, sets[:1], [_Pool(one, one, one[:0])], 0, (1,) * 4)]
     pools = [_pool(asking, tuple(one.items())) for one in sets]
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
-        times = 2 if letters else len(sets) * (1 if asking.compiled.case.ranks[0] else _TIMES)
+        times = 3 if letters else len(sets) * (1 if asking.compiled.case.ranks[0] else _TIMES)
         calls = [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
         if letters and steps.back is not None:
             calls.append(_call(asking, sets, _beyond(asking, pools), 0, _SIZES))
@@ -162,12 +170,15 @@ def _beyond(asking: _Asking, pools: Sequence[_Pool]) -> list[_Pool]:
     """Return of each pool the largest number: some kernels treat elements apart by their places,
     and what one of them does beyond the range shows wherever it is.
     """
-    found = []
-    for codes in (pool.agreed for pool in pools):
-        x = decode(asking.data, codes)
-        place = int(np.argmax(np.where(x.kind == FINITE, _as_floats(x), -np.inf)))
-        found.append(_Pool(codes[place : place + 1], codes[:0]))
-    return found
+    ones = [_largest(asking, pool.agreed) for pool in pools]
+    return [_Pool(one, one, one[:0]) for one in ones]
+
+
+def _largest(asking: _Asking, codes: Codes) -> Codes:
+    """Return the code of the largest number, alone."""
+    x = decode(asking.data, codes)
+    place = int(np.argmax(np.where(x.kind == FINITE, _as_floats(x), -np.inf)))
+    return codes[place : place + 1]
 
 
 def _letters(layout: Layout) -> list[str]:
@@ -220,20 +231,26 @@ def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
 def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
-    chosen = np.zeros(0, asking.data.storage)
     if asking.compiled.steps.back is None:
         codes = _codes(asking.data, rng, _CODES[asking.tier])
+        sharp, chosen = _sharp_results(asking, one, rng)
     elif asking.compiled.steps.back_of:
-        codes = _at_steps(asking, one, rng)
+        codes = np.unique(_at_steps(asking, one, rng))
+        sharp, chosen = rng.permutation(codes), codes[:0]
     else:
+        codes = _at_boundaries(asking, one, rng)
         sharp, chosen = _sharp(asking, one, rng)
-        codes = np.append(_at_boundaries(asking, one, rng), sharp)
-    codes = np.unique(codes)
+    codes = np.unique(np.append(codes, sharp))
     apart, open_ = _apart(asking, one, codes)
     agreed = codes[~apart & (~open_ | (np.cumsum(open_) <= _OPEN))]
     if not len(chosen):
         chosen = rng.permutation(codes[apart])[:_APART]
-    return _Pool(in_order(asking.data, agreed), in_order(asking.data, np.unique(chosen)))
+    kept = sharp[np.isin(sharp, agreed)]
+    return _Pool(
+        in_order(asking.data, agreed),
+        kept if len(kept) else agreed,
+        in_order(asking.data, np.unique(chosen)),
+    )
 
 
 def _apart(asking: _Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
@@ -302,16 +319,17 @@ def _next_to(asking: _Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Co
 
 
 def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data closest to boundaries, above and below, of which all readings say the same:
-    there a division that is a little off shows. So it does on ties with a large significand, where
-    its type is coarse. And of those on which readings differ the closest and the farthest, so that
-    a type between those of two readings shows.
+    """Return the data closest to boundaries, above and below, of which all readings say the same,
+    in units of the last place of the first line: there a division that is a little off shows. So it
+    does on ties with a large significand, each with another one, where its type is coarse. And of
+    those on which readings differ the closest and the farthest, so that a type between those of two
+    readings shows.
     """
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = _brought(asking, one, wanted)
     finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
-    near = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
-    codes, places = np.concatenate(near), np.tile(np.arange(len(data)), len(near))
+    around = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
+    codes, places = np.concatenate(around), np.tile(np.arange(len(data)), len(around))
     x, boundary = decode(asking.data, codes), take(exact, places)
     off, size = _as_floats(subtract(x, boundary)), np.abs(_as_floats(boundary))
     apart, open_ = _apart(asking, one, codes)
@@ -319,12 +337,85 @@ def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, 
     share[open_ | (x.kind != FINITE)] = 0
     ties = np.flatnonzero(~open_ & ~apart & (off == 0) & (size > 0))
     coarse = np.frexp(np.abs([float(one) for one in wanted]))[0][places]
-    ties = ties[np.argsort(-coarse[ties], kind="stable")]
-    order = np.argsort(np.abs(share), kind="stable")
-    agreed, differing = order[~apart[order]], order[apart[order] & (share[order] != 0)]
-    sides = [agreed[share[agreed] > 0], agreed[share[agreed] < 0], ties[::2], ties[1::2]]
-    ends = [differing[:_ENDS], differing[-_ENDS:]]
-    return codes[np.concatenate([side[:_SHARP] for side in sides])], codes[np.concatenate(ends)]
+    ties = ties[np.unique(-coarse[ties], return_index=True)[1]]
+    ulps = np.abs(share) * _ulps_of_first(asking, one, codes)
+    order = np.argsort(ulps, kind="stable")
+    order = order[share[order] != 0]
+    agreed = order[~apart[order]]
+    differing = _of_other_numbers(asking.data, codes, order[apart[order]])
+    onto = ulps[agreed] <= _HALF
+    sides = [part[side] for part in (agreed[~onto], agreed[onto])
+             for side in (share[part] > 0, share[part] < 0)]  # fmt: skip
+    sides += [ties[::2], ties[1::2]]
+    closest = differing[np.argsort(np.abs(share[differing]), kind="stable")]
+    ends = [closest[:_ENDS], differing[:_ENDS], differing[-_ENDS:]]
+    return codes[_by_turns(sides, rng)], codes[np.concatenate(ends)]
+
+
+def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return of some codes, in order, those that differ in more than the sign and the exponent."""
+    if not isinstance(fmt, Float):
+        return index
+    significands = codes[index] & codes.dtype.type((1 << fmt.mantissa) - 1)
+    firsts: NDArray[np.intp] = np.unique(significands, return_index=True)[1]
+    return index.take(np.sort(firsts))
+
+
+def _ulps_of_first(asking: _Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
+    """Return what the first line gives in units of its last place, in the coarsest type in which a
+    reading calculates; in very small ones where all are exact.
+    """
+    compiled = asking.compiled
+    types = [compiled.arithmetic(reading) for reading in compiled.steps.readings]
+    bits = min((t.format.mantissa for t in types if t and isinstance(t.format, Float)), default=63)
+    first = compiled.exactly(_inputs(asking, one, codes))[compiled.lines[0].name]
+    return np.ldexp(first.significand.astype(np.float64), bits - 63)
+
+
+def _sharp_results(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Return the data, where nothing is converted, of which the last line is a tie of the output,
+    to an even value below and above it, or closest to one; and some on which readings differ.
+    """
+    fmt = asking.compiled.output.format
+    codes = np.unique(_candidates(asking))
+    x = asking.compiled.exactly(_inputs(asking, one, codes))[asking.compiled.lines[-1].name]
+    assert isinstance(fmt, Float)  # noqa: S101
+    finer = replace(fmt, mantissa=fmt.mantissa + _FINE, nan="none", infinity=False)
+    place = round_to(x, finer, MODES["odd"]).magnitude
+    apart, open_ = _apart(asking, one, codes)
+    inside = (x.kind == FINITE) & (place >> np.uint64(_FINE) < np.uint64(fmt.max_magnitude))
+    agreed = inside & ~apart & ~open_
+    off = (place % np.uint64(1 << _FINE)).astype(np.int64) - (1 << _FINE - 1)
+    odd = (place >> np.uint64(_FINE)) % np.uint64(2) == 1
+    order = rng.permutation(len(codes))
+    order = order[np.argsort(np.abs(off[order]), kind="stable")]
+    tie = off == 0
+    near = np.abs(off) < 1 << _FINE - 2
+    sides = [tie & odd, tie & ~odd, near & (off > 0), near & (off < 0)]
+    kept = _by_turns([order[(side & agreed)[order]] for side in sides], rng)
+    return codes[kept], codes[rng.permutation(np.flatnonzero(apart))[:_APART]]
+
+
+def _by_turns(sides: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the first places of each side, side by side in turns."""
+    shuffled = [sides[i] for i in rng.permutation(len(sides))]
+    return np.concatenate([side[i : i + 1] for i in range(_SHARP) for side in shuffled])
+
+
+def _candidates(asking: _Asking) -> Codes:
+    """Return codes of a first input among which such data is looked for: all of them, or of a wide
+    type what is worth asking of a conversion to the output, and short numbers.
+    """
+    data = asking.data
+    if data.bits <= _ALL:
+        return np.arange(1 << data.bits).astype(data.storage)
+    asked, _ = numeric_inputs(data, asking.compiled.output.format, asking.tier, asking.seed)
+    short = np.arange(1, 1 << _SHORT, 2, dtype=np.uint64)
+    places = np.arange(data.bits - _SHORT, dtype=np.uint64)
+    magnitudes = (short[:, None] << places).ravel()
+    return np.concatenate(
+        [asked, *(signed(data, magnitudes, np.full(magnitudes.size, s)) for s in (False, True))]
+    )
 
 
 def _as_floats(x: Numbers) -> NDArray[np.float64]:
@@ -342,8 +433,12 @@ def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
         values = [finer.value(int(half)) for half in halves]
         return [*values, *(-value for value in values)]
     low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
-    some = range(low, high) if high - low < _LOOKED_AT else rng.integers(low, high, _LOOKED_AT)
-    return [Fraction(2 * int(q) + 1, 2) for q in some]
+    if high - low < _LOOKED_AT:
+        some = list(range(low, high))
+    else:  # those about zero are ties of data of few bits, too
+        near = range(max(low, -_LOOKED_AT // 8), _LOOKED_AT // 8)
+        some = [*near, *rng.integers(low, high, _LOOKED_AT - len(near)).tolist()]
+    return [Fraction(2 * q + 1, 2) for q in some]
 
 
 def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
@@ -366,9 +461,12 @@ def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fracti
 
 def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
     """Ask data under one set, of a layout with one element of each other input; not as many as fill
-    the vectors of a kernel.
+    the vectors of a kernel. In the last byte of an output of less than a byte the largest number
+    is alone: some kernels treat what fills no byte apart.
     """
-    if len(data) and len(data) % _LANES == 0:
+    if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
+        data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
+    elif len(data) and len(data) % _LANES == 0:
         data = np.append(data, data[len(data) // 3])
     return tuple(_inputs(asking, one, data))
 
@@ -395,9 +493,17 @@ def _call(
 def _filled(asking: _Asking, which: NDArray[np.intp], pools: Sequence[_Pool], k: int) -> Codes:
     """Fill a tensor of which each element says the pool that it is from."""
     codes = np.zeros(which.shape, asking.data.storage)
+    turn = k if which.size > 1 else k // len(pools)
     for index in np.unique(which):
-        here, pool = which == index, pools[index].agreed
-        # by a step that has no divisor in common with most lengths, so that a sample is spread
-        places = (np.arange(int(here.sum())) * 37 + 11 * k) % len(pool)
-        codes[here] = pool[places]
+        here = which == index
+        codes[here] = _some(pools[index], int(here.sum()), turn)
     return codes
+
+
+def _some(pool: _Pool, count: int, turn: int) -> Codes:
+    """Take what is sharp, going on where the turn before stopped, but for every third element."""
+    n = turn * count + np.arange(count)
+    sharp = pool.sharp[(n - n // 3) % len(pool.sharp)]
+    # by a step that has no divisor in common with most lengths, so that a sample is spread
+    agreed = pool.agreed[n * 37 % len(pool.agreed)]
+    return np.where(n % 3 == 2, agreed, sharp)
