@@ -20,7 +20,7 @@ from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
 from convcheck.pool.lane import Lane
-from convcheck.pool.process import end_ahead, start_ahead, waiting
+from convcheck.pool.process import WorkerProcess, end_ahead, start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -327,14 +327,19 @@ def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
     assert [result.verdict for result in results] == ["pass"] * 3
 
 
-def test_a_worker_that_waits_for_its_backend_is_the_first_one() -> None:
-    address = "tests.planted.bad_backends:Good"
+def test_a_worker_that_waits_for_its_backend_is_the_first_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, open_ = "tests.planted.bad_backends:Good", WorkerProcess.open
     start_ahead(address)
-    [first] = eventually(lambda: workers_of(os.getpid()))
-    seen: set[int] = set()
-    results = run("Good", on_result=lambda result: seen.update(workers_of(os.getpid()))).results
-    assert {result.verdict for result in results} == {"pass"}
-    assert seen == {first}
+    opened: list[WorkerProcess] = []
+    monkeypatch.setattr(
+        WorkerProcess, "open", lambda self, setup: opened.append(self) or open_(self, setup)
+    )
+    first = waiting[address]
+    assert {result.verdict for result in run("Good").results} == {"pass"}
+    assert opened == [first]
+    assert not waiting
 
 
 def test_a_worker_that_waited_and_died_costs_nothing() -> None:

@@ -28,7 +28,7 @@ from convcheck.rules.model import Spec
 Json = dict[str, Any]
 OPENVINO = (
     *("openvino.Convert-1", "openvino.ConvertLike-1", "openvino.ConvertPromoteTypes-14"),
-    *("openvino.FakeConvert-13", "openvino.Range-4"),
+    *("openvino.FakeConvert-13", "openvino.FakeQuantize-1", "openvino.Range-4"),
 )
 PYPTO = ("pypto.cast-0.2",)
 NAN, ZERO, FREE, REFUSED = "<nan>", "<zero>", "<undefined>", "<refused>"
