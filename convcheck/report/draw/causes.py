@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from convcheck.report.document import Document, Finding, ToldCause
@@ -13,6 +14,7 @@ from convcheck.wording import GLUE, number, plural
 _FEW = 3  # so many causes are shown bit by bit
 _LINES = 2  # of the names of cases
 _MINOR = 10  # a cause of fewer cases than one in so many of the first has no command
+_VALUES = re.compile(r" \([^()]*\)")  # behind the codes of an answer
 _OTHERS = 2  # causes that nothing tells from the first, more of which are only counted
 
 
@@ -164,8 +166,11 @@ def _more() -> StyledText:
 
 
 def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
-    """Yield a wrong answer in a line, and what it departs from, in as much as there is room for."""
+    """Yield a wrong answer in a line, and what it departs from, in as much as there is room for:
+    without values where they would take another line.
+    """
     said = one.instance or cut(one.wrong_answer, width - INDENT)
+    said = said if len(said) <= width - INDENT else _VALUES.sub("", said)
     by = one.finding.decisions[0] if one.finding.decisions else None
     room = width - INDENT - len(said) - 2
     rests = [f"{by.source}, {by.level}", by.level] if by else []
