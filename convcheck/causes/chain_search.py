@@ -16,7 +16,7 @@ from convcheck.chains.asked import chain_of, chain_types, made
 from convcheck.chains.cast import U64
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import UsageError
-from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
+from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, Index
 from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Codes, Format, Numeric
@@ -32,20 +32,27 @@ from convcheck.vectors.model import VectorSet
 CLOSEST = 3  # causes that are told of a case which nothing explains
 
 
+def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
+    """Return which elements have an answer that is due in bits, and how many of these are wrong: 0
+    where one was not answered.
+    """
+    due = vectors.expected.readings[0]
+    index = np.flatnonzero((due.patterns == EXACT) & (answers.state != NOT_ASKED))
+    if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():
+        return index, 0
+    return index, int(np.count_nonzero(answers.got[index] != due.codes[index]))
+
+
 def diagnose_chain(
     causes: Sequence[Cause], casts: CompiledCasts, vectors: VectorSet, answers: Answers
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to a chain; None where nothing is wrong, or an input was not
     answered.
     """
-    due = vectors.expected.readings[0]
-    index = np.flatnonzero((due.patterns == EXACT) & (answers.state != NOT_ASKED))
-    if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():
-        return None
-    codes, got = (each[index].astype(np.uint64) for each in (vectors.inputs[0], answers.got))
-    wrong = int(np.count_nonzero(got != due.codes[index]))
+    index, wrong = to_explain(vectors, answers)
     if not wrong:
         return None
+    codes, got = (each[index].astype(np.uint64) for each in (vectors.inputs[0], answers.got))
     names, edits = chain_types(vectors.case), [cause for cause in causes if cause.chain]
     tried = [(cause, *_given(casts, _edited((cause,), names), codes, got)) for cause in edits]
     whole = [(cause, size) for cause, count, size in tried if count == len(got)]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
+from convcheck.causes.chain_search import to_explain
+from convcheck.judge.answers import Answers
 from convcheck.judge.result import CaseDiagnosis
 from convcheck.numerics.format import Bits
 from convcheck.rules.causes import Cause
@@ -29,14 +30,10 @@ def diagnose_pair(
     """Return what explains the answers to a pair; None where nothing is wrong, or an input was not
     answered.
     """
-    due = vectors.expected.readings[0]
-    index = np.flatnonzero((due.patterns == EXACT) & (answers.state != NOT_ASKED))
-    if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():
-        return None
-    got = answers.got[index]
-    wrong = int(np.count_nonzero(got != due.codes[index]))
+    index, wrong = to_explain(vectors, answers)
     if not wrong:
         return None
+    got = answers.got[index]
     first, second = vectors.case.hops
     call = (vectors.inputs[0][index], *fixed_tensors(first))
     edited = wrong_calls(catalog.specs[first.spec], first.call, [call])

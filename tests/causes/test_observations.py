@@ -18,6 +18,7 @@ from convcheck.errors import SpecError
 from convcheck.rules.load import load
 
 SEEN = observations_of(CATALOG)
+FEW = {"jax": 3, "litert": 6, "mlx": 11, "tract": 3}  # entries, of those that have not 20
 ASKED = {"onnx.Cast": "onnx.Cast-21", "openvino.Convert": "openvino.Convert-1"}
 
 
@@ -56,7 +57,7 @@ def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -
     if mine[0].release not in version:
         pytest.skip(f"{version} is here, and {mine[0].release} was asked")
     assert wrong(mine, laws) == []
-    assert len(mine) >= 3
+    assert len(mine) >= FEW.get(backend, 20)
     # and an entry that is not so is found
     other = next(c for c in causes_of(CATALOG) if c.name == "beyond-is-0" or c.name == "nan-is-min")
     assert wrong([replace(mine[0], cause=other)], laws)

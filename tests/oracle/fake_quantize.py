@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import floor
 
 from .formats import FLOATS, decode, nearest_even
+from .ranges import SilentError, number
 
 WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
 UNDEFINED, ZERO = "undefined", "zero"
@@ -38,30 +39,17 @@ WAYS = (
 )
 
 
-class SilentError(Exception):
-    """The text says nothing of this: NaN, a limit that is not finite, overflow."""
-
-
 def expect(name: str, levels: int, way: Way, codes: tuple[int, ...]) -> int | str:
     """What one element has to be: codes of x, input_low, input_high, output_low, output_high."""
     x, *limits = codes
     try:
-        parts = [finite(name, code) for code in limits]
+        parts = [number(name, code) for code in limits]
         value = rounded(name, compute(name, levels, way, decode(name, x), parts))
     except SilentError:
         return UNDEFINED
     if value == 0:
         return ZERO
     return nearest_even(name, abs(value)) | (FLOATS[name].sign if value < 0 else 0)
-
-
-def finite(name: str, code: int) -> Fraction:
-    value = decode(name, code)
-    if value == "-0":
-        return Fraction(0)
-    if isinstance(value, str):
-        raise SilentError
-    return value
 
 
 def compute(
