@@ -15,13 +15,14 @@ from convcheck.causes.chain_search import diagnose_chain
 from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
-from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.numerics.format import Codes
 from convcheck.plan.chains import asked_chain, chosen_names
 from convcheck.rules import promises
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import read_causes
 from convcheck.rules.promises import promises_of
+from convcheck.semantics.expected import EXACT
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 CASTS = CompiledCasts(CATALOG, SPEC)
@@ -103,6 +104,20 @@ def test_what_no_edit_gives_has_no_cause() -> None:
     assert found is not None
     assert found.fits == ()
     assert "leaves-out-float32" in {near.name for near in found.near}
+
+
+def test_where_an_input_was_refused_nothing_is_explained() -> None:
+    """What an edit gives of the others may be chance."""
+    asked = asked_chain(CASTS, ("float64", "float32", "int8"))
+    assert asked is not None
+    vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes}).vectors(
+        asked.case
+    )
+    got = chain_of(made(CASTS, ("float64", "int8"))).results(asked.codes).codes
+    state = np.full(len(got), ANSWERED, np.uint8)
+    assert diagnose_chain(CAUSES, CASTS, vectors, Answers(got, state, {})) is not None
+    state[np.flatnonzero(vectors.expected.readings[0].patterns == EXACT)[0]] = REFUSED
+    assert diagnose_chain(CAUSES, CASTS, vectors, Answers(got, state, {})) is None
 
 
 def test_types_with_fields_of_as_many_bits_count_as_one() -> None:
