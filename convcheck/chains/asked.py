@@ -67,7 +67,7 @@ class ChainCorpus(Corpus):
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
         """Return the rules of a chain's first node where its inputs are fixed, else of the cast."""
-        return super().conversion(case.hops[0] if case.fixed else case)
+        return super().conversion(case.hops[0] if case.is_pair else case)
 
     def count(self, case: Case) -> int:
         """Return the number of a chain's inputs."""
@@ -116,7 +116,7 @@ class ChainCorpus(Corpus):
         return replace(self._last[key], case=case)
 
     def _vectors(self, case: Case) -> VectorSet:
-        if case.fixed:
+        if case.is_pair:
             return self._pair(case)
         spec, codes, ways = self.casts(case).spec, self.codes[case.unset_id], self._ways(case)
         source, target = (t.format.storage for t in (case.inputs[0], case.outputs[0]))
@@ -151,9 +151,10 @@ class ChainCorpus(Corpus):
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
         """Yield what each cast of a chain is asked alone: what reaches it of the chain's inputs, in
-        their order; then the casts of what may be made instead, of which False is told.
+        their order, fed or as a constant as these are; then the casts of what may be made instead,
+        of which False is told.
         """
-        if case.fixed:
+        if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
             return
         spec = self.casts(case).spec
@@ -161,13 +162,7 @@ class ChainCorpus(Corpus):
             codes = self.codes[case.unset_id]
             for hop in hops:
                 if hop.case is not None:
-                    bits = codes.astype(hop.case.inputs[0].format.storage)
-                    expected = evaluate(spec, hop.case, bits)
-                    form = form_decision(spec)
-                    yield (
-                        VectorSet(hop.case, (bits,), expected, "sampled", form),
-                        said == CAST_BY_CAST,
-                    )
+                    yield _alone(spec, hop.case, codes, case), said == CAST_BY_CAST
                 codes = hop.casts[0].raw(codes)[0]
 
 
@@ -175,11 +170,19 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
     """Yield what each node of a pair is asked alone: what reaches it, by the first reading."""
     codes = known[case.unset_id]
     for hop in case.hops:
-        spec = catalog.specs[hop.spec]
-        bits = codes.astype(hop.inputs[0].format.storage)
-        expected = evaluate(spec, hop, bits)
-        yield VectorSet(hop, (bits,), expected, "sampled", form_decision(spec))
-        codes = np.asarray(expected.readings[0].codes, np.uint64)
+        vectors = _alone(catalog.specs[hop.spec], hop, codes, case)
+        yield vectors
+        codes = np.asarray(vectors.expected.readings[0].codes, np.uint64)
+
+
+def _alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
+    """Return codes as the inputs of one node, fed or a constant as those of the chain are: for
+    constants, a runtime may have other kernels.
+    """
+    bits = codes.astype(hop.inputs[0].format.storage)
+    given = tuple(one for one in chain.setting if one == ("input", "constant"))
+    expected = evaluate(spec, hop, bits)
+    return VectorSet(replace(hop, setting=given), (bits,), expected, "sampled", form_decision(spec))
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:

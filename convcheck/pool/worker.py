@@ -310,8 +310,9 @@ class _Worker:
         self.every_cause = setup.every_cause
         self.search: Search | None = None  # made when something fails
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
-        # of a chain, by its id without a setting, and whether other casts may be made instead
-        self.hops: dict[tuple[str, bool], CastsAlone] = {}
+        # of a chain, by its id without a setting, whether other casts may be made instead, and
+        # whether its input is a constant
+        self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
 
     def begin(self, placement: str, index: Index) -> bool:
         """Note a call; where the case has no time left for it, tell that it is not to be made."""
@@ -415,7 +416,8 @@ class _Worker:
             return CastsAlone(np.zeros(0, bool), f"{ALONE}: it is deadly")
         corpus = cast("ChainCorpus", self.corpus)
         promise = corpus.promise(job.case)
-        key = job.case.unset_id, bool(promise and promise.is_free)
+        free = bool(promise and promise.is_free)
+        key = job.case.unset_id, free, ("input", "constant") in job.case.setting
         if key not in self.hops:
             self.hops = {known: one for known, one in self.hops.items() if known[0] == key[0]}
             self.hops[key] = ask_alone(self.backend, corpus.alone(job.case), self.begin_telling)

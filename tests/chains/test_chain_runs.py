@@ -85,6 +85,15 @@ def test_of_a_runtime_with_a_wrong_kernel_nothing_is_judged() -> None:
     assert done.returncode == 3, done.stdout
 
 
+def test_of_a_wrong_kernel_for_constants_nothing_is_judged(tmp_path: Path) -> None:
+    """Each cast is asked alone as the graph has its input."""
+    code, found = report(f"{PLANTED}:Misfolds", tmp_path / "report.json", "onnx.Cast-21",
+                         "--case", "float64-to-float32-to-float16/*")  # fmt: skip
+    assert code == 0
+    verdicts = {(case["setting"]["input"], case["verdict"]) for case in found["cases"]}
+    assert verdicts == {("fed", "pass"), ("constant", "undefined")}
+
+
 def test_a_death_costs_its_own_case(tmp_path: Path) -> None:
     cases = ("--case", "uint8-to-int*-to-int16/optimisation=off/input=fed/middle=hidden")
     code, found = report(f"{PLANTED}:Dies", tmp_path / "report.json", *SMALL, *cases)
