@@ -6,16 +6,17 @@ asked alone first, as the casts of a chain are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from convcheck.chains.asked import hop_vectors
 from convcheck.chains.cast import U64
-from convcheck.errors import SpecError
+from convcheck.errors import SpecError, UsageError
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
+from convcheck.rules.find import find_spec
 from convcheck.rules.fixed import fixes_all
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
@@ -44,27 +45,55 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
     return back
 
 
-def pairs_of(catalog: Catalog, spec: Spec) -> Iterator[tuple[Case, U64]]:
-    """Yield the pairs of a spec, under each set of values that it names, and their inputs: those of
-    which each node gives one code under every reading.
+def pairs_of(
+    catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
+) -> Iterator[tuple[Case, U64]]:
+    """Yield the wanted pairs of a spec, under each set of values that it names, and their inputs:
+    those of which each node gives one code under every reading.
 
     Raises SpecError where no spec is that of the operator which turns the output back.
     """
     back = turned_back_by(catalog, spec)
     for case in cases(spec):
         for first in fixed_cases(spec, case):
-            second = _turned_back(spec, back, first)
-            if second is None:
+            pair = _paired(spec, back, first)
+            if pair is None or not wanted(pair):
                 continue
-            pair = replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(),
-                           ranks=(), bound=False, hops=(first, second))  # fmt: skip
             codes = _telling(catalog, pair, np.asarray(fixed_inputs(spec, first, "edge", 0)[0]))
             if len(codes):
                 yield pair, codes
 
 
+def own_pair(catalog: Catalog, case: Case) -> Case:
+    """Return a pair that a report has, as its spec has it. Raises UsageError where it has none."""
+    spec = find_spec(catalog, case.spec)
+    back = turned_back_by(catalog, spec)
+    firsts = (replace(first, fixed=case.fixed) for first in first_nodes(spec))
+    own = (_paired(spec, back, first) for first in firsts)
+    found = next((pair for pair in own if pair and pair.id == case.unset_id), None)
+    if found is None:
+        hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
+        raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
+    return replace(found, setting=case.setting)
+
+
+def first_nodes(spec: Spec) -> Iterator[Case]:
+    """Yield the cases of a spec in which all inputs but the first may be fixed, without values."""
+    return (case for case in cases(spec) if fixes_all(layout_of(spec, case)))
+
+
+def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
+    """Return the pair of a node and the one that turns it back, with the same constants; None where
+    there is no such one.
+    """
+    second = _turned_back(spec, back, first)
+    if second is None:
+        return None
+    return replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(), ranks=(),
+                   bound=False, hops=(first, second))  # fmt: skip
+
+
 def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
-    """Return the case that turns back what another gives, with the same constants."""
     _, names = spec.body_as(Steps).undone_by
     values = dict(first.fixed)
     if len(values) != len(names):
@@ -72,10 +101,10 @@ def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
     wanted = (first.outputs[0], *first.inputs[1:])
     fixed = tuple((name, values[own]) for name, own in names)
     fitting = (
-        case for case in cases(back)
-        if (case.inputs, case.outputs) == (wanted, first.inputs[:1])
-        and fixes_all(layout_of(back, case)) and not case.refusal
-    )  # fmt: skip
+        case
+        for case in first_nodes(back)
+        if (case.inputs, case.outputs) == (wanted, first.inputs[:1]) and not case.refusal
+    )
     found = next(fitting, None)
     return replace(found, fixed=fixed) if found else None
 

@@ -33,14 +33,15 @@ def chains_of_run(
     _check(options)
     corpus = corpus_of_run(loaded, options, [])
     specs = _specs(loaded, selection, backend, corpus, options.timeout)
+    each, named = settings(backend), bool(selection.specs)
     selection = replace(selection, specs=tuple(spec.id for spec in specs))
-    asked = _asked(loaded, specs, selection, options.tier == "boundary", settings(backend))
+    asked = _casts(loaded, specs, selection, options.tier == "boundary", each)
+    asked += _pairs(loaded, specs, selection, named, each)
     if not asked:
         hint = "or all of these together match no chain; other types are asked with --tier boundary"
         raise UsageError("no input tells whether a cast is left out", hint=hint)
     cases = in_settings(asked, backend)
-    chosen = select_of(loaded, cases, replace(selection, where=()))
-    return chosen, corpus_of_chains(corpus, asked, backend)
+    return select_of(loaded, cases, selection), corpus_of_chains(corpus, asked, backend)
 
 
 def _only(backends: Sequence[str]) -> Sequence[str]:
@@ -70,27 +71,26 @@ def _specs(
     from convcheck.plan.select import select_specs
 
     known = select_specs(loaded, selection.specs)
-    specs = [spec for spec in known if takes_chains(spec)]
+    specs = [spec for spec in known if takes_chains(spec) or takes_pairs(spec)]
+    if not specs:
+        raise UsageError("these specs convert no single input to one output: no chain is made of "
+                         "them", hint="such as onnx.Cast-21")  # fmt: skip
     if selection.specs:
-        specs += [spec for spec in known if takes_pairs(spec)]
-        if not specs:
-            raise UsageError("these specs convert no single input to one output: no chain is made "
-                             "of them", hint="such as onnx.Cast-21")  # fmt: skip
         return specs
     return newest_answered(backend, [s for s in specs if takes(backend, s)], corpus, timeout)
 
 
-def _asked(
+def _casts(
     loaded: Catalog,
     specs: Sequence[Spec],
     selection: Selection,
     every: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return the chains of which some input tells a cast, of those that are selected."""
+    """Return the chains of casts of which some input tells a cast, of those that are selected."""
     from convcheck.chains.asked import chain_case
     from convcheck.chains.type_chain import CompiledCasts, takes_chains
-    from convcheck.plan.chains import asked_chain, asked_pairs, chosen_names, is_like
+    from convcheck.plan.chains import asked_chain, chosen_names, is_like
     from convcheck.plan.select import type_names
 
     globs = selection.globs
@@ -109,4 +109,35 @@ def _asked(
         for casts, names in todo:
             found.append(asked_chain(casts, names))
             advance()
-    return [*(one for one in found if one is not None), *asked_pairs(loaded, specs)]
+    return [one for one in found if one is not None]
+
+
+def _pairs(
+    loaded: Catalog,
+    specs: Sequence[Spec],
+    selection: Selection,
+    every_version: bool,
+    settings: Sequence[Setting],
+) -> list[AskedChain]:
+    """Return the pairs of a node and the one that turns it back, of those that are selected: in
+    every version, or each in the first of some specs that has it.
+    """
+    from convcheck.chains.pairs import takes_pairs
+    from convcheck.plan.chains import asked_pairs, is_like
+
+    globs, seen = selection.globs, set[tuple[str, str]]()
+
+    def wanted(pair: Case) -> bool:
+        key = pair.op, pair.name
+        new = key not in seen and (not globs or any(is_like(pair, settings, g) for g in globs))
+        if new and not every_version:
+            seen.add(key)
+        return new
+
+    paired = [spec for spec in specs if takes_pairs(spec)]
+    found: list[AskedChain] = []
+    with progress(len(paired), "pairs", "spec") as advance:
+        for spec in paired:
+            found += asked_pairs(loaded, spec, wanted)
+            advance()
+    return found

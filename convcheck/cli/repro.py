@@ -216,8 +216,11 @@ def _reported(
 def _own_case(loaded: Catalog, case: Case) -> Case:
     """Return a case that a report has, as its spec has it. Raises UsageError where it has none."""
     from convcheck.chains.asked import own_chain
+    from convcheck.chains.pairs import own_pair
     from convcheck.rules.find import find_case
 
+    if case.is_pair:
+        return own_pair(loaded, case)
     return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
 
 

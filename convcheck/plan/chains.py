@@ -23,9 +23,9 @@ from convcheck.chains.asked import (
     telling_codes,
 )
 from convcheck.chains.cast import U64
-from convcheck.chains.pairs import pairs_of, takes_pairs
+from convcheck.chains.pairs import first_nodes, pairs_of, takes_pairs
 from convcheck.chains.table import numeric_types, triples
-from convcheck.chains.type_chain import CompiledCasts, takes_chains
+from convcheck.chains.type_chain import CompiledCasts
 from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Example
 from convcheck.numerics.format import Bool, Float
 from convcheck.plan.runner import execute
@@ -113,11 +113,9 @@ def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
 
 
-def asked_pairs(catalog: Catalog, specs: Iterable[Spec]) -> list[AskedChain]:
-    """Return the pairs of a node and the one that turns it back, of specs that have them."""
-    return [
-        AskedChain(*pair) for spec in specs if takes_pairs(spec) for pair in pairs_of(catalog, spec)
-    ]
+def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) -> list[AskedChain]:
+    """Return the wanted pairs of a node and the one that turns it back."""
+    return [AskedChain(*pair) for pair in pairs_of(catalog, spec, wanted)]
 
 
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
@@ -142,24 +140,29 @@ def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
 def newest_answered(
     address: str, specs: Sequence[Spec], corpus: Corpus, timeout: float
 ) -> list[Spec]:
-    """Return of each operator that takes chains the newest version of which the backend answers
-    some cast; nothing of one of which it answers none. Raises UnavailableError or UsageError.
+    """Return of each operator of some specs the newest version of which the backend answers some
+    cast; nothing of one of which it answers none. Of one that has pairs, return every version of
+    which it answers some first node, the newest first: a version's spec need not have all pairs.
+    Raises UnavailableError or UsageError.
     """
-    some = {spec.id: spec for spec in specs if takes_chains(spec)}
-    casts = (
-        CompiledCasts(corpus.catalog, spec).between(*pair).case
-        for spec in some.values()
-        for pair in pairwise(_ends(numeric_types(spec)))
-        if pair in _pairs(spec)
-    )
-    cases = [case for case in casts if case]
+    cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
+    corpus = replace(corpus, tier="edge")
     done = execute(address, cases, corpus.only(cases), timeout=timeout, catalog=corpus.catalog)
     answered = {result.case.spec for result in done.results if result.verdict != "unsupported"}
     newest: dict[str, Spec] = {}
-    for spec in sorted(some.values(), key=lambda spec: spec.version):
+    for spec in sorted(specs, key=lambda spec: spec.version, reverse=True):
         if spec.id in answered:
-            newest[spec.op] = spec
+            newest.setdefault(spec.id if takes_pairs(spec) else spec.op, spec)
     return list(newest.values())
+
+
+def _probes(catalog: Catalog, spec: Spec) -> Iterable[Case]:
+    """Return what tells whether a backend answers a spec: casts, or the first nodes of pairs."""
+    if takes_pairs(spec):
+        return first_nodes(spec)
+    ends, known = pairwise(_ends(numeric_types(spec))), _pairs(spec)
+    casts = (CompiledCasts(catalog, spec).between(*pair).case for pair in ends if pair in known)
+    return filter(None, casts)
 
 
 def _pairs(spec: Spec) -> set[tuple[str, str]]:

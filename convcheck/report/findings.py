@@ -262,7 +262,7 @@ def explain_command(
     case, and the values.
     """
     asked = ["--backend", shell_word(address)] if address else []
-    if case.hops and case.fixed:
+    if case.is_pair:
         start = " ".join(("convcheck run --chains", *asked, case.spec, "--case"))
         return start, shlex.quote(case.id), ""
     if case.hops:

@@ -44,10 +44,13 @@ def find_case(
         raise UsageError(f"{name} is a case", hint="leave out --from, --to and --where")
     if found := next((case for case in cases(spec) if case.id == name), None):
         return found
-    if spec.body.whole_calls or spec.likes:
-        return _listed(spec, name)
     types, *attributes = rest.split("/")
     before, to, after = types.partition("-to-")
+    if spec.body.whole_calls and "-to-" in after:
+        hint = f"convcheck run --chains --backend NAME {head} --case '{name}*'"
+        raise UsageError(f"{name} is a node with the one that turns it back", hint=hint)
+    if spec.body.whole_calls or spec.likes:
+        return _listed(spec, name)
     if not to:
         hint = f"write {head}/SOURCE-to-DESTINATION, such as {next(cases(spec)).id}"
         raise UsageError(f"{name!r} is not a case", hint=hint)

@@ -25,7 +25,7 @@ def fixed_tensors(case: Case) -> list[Bits]:
     """Return what a backend gets for the inputs that are fixed: tensors of one code, of rank 0.
     Those of a chain are parts of its graph.
     """
-    both = () if not case.fixed or case.hops else zip(case.inputs[1:], case.fixed, strict=True)
+    both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [
         np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)
         for dtype, (_, word) in both

@@ -370,7 +370,7 @@ class Case:
     @cached_property
     def name(self) -> str:
         """The id within the spec: float32-to-float8e4m3fn/saturate=0."""
-        return self._named(self.inputs, self.bound)
+        return self._named(self.node_inputs, self.bound)
 
     @property
     def question(self) -> str:
@@ -392,6 +392,16 @@ class Case:
         return self.inputs[:1] if self.bound and not self.ranks else self.inputs
 
     @property
+    def node_inputs(self) -> tuple[DType, ...]:
+        """The types of the inputs of the first node: of a pair also those that are constants."""
+        return self.hops[0].inputs if self.is_pair else self.inputs
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is a node and the one that turns it back, with constants."""
+        return bool(self.hops and self.fixed)
+
+    @property
     def whole_calls(self) -> bool:
         """Whether the question is a whole call, not one element: then the ranks are stated."""
         return bool(self.ranks) and not self.fixed
@@ -399,7 +409,7 @@ class Case:
     @cached_property
     def call(self) -> Case:
         """The case as a backend is asked it: with values for the inputs that are fixed here."""
-        return replace(self, fixed=()) if self.fixed and not self.hops else self
+        return replace(self, fixed=()) if self.fixed and not self.is_pair else self
 
     @cached_property
     def id(self) -> str:

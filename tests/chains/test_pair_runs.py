@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from catalogue import CATALOG
 from command import convcheck
 from oracle.quantize import dequantize, quantize
@@ -22,33 +23,59 @@ from convcheck.numerics.words import code_of
 from convcheck.semantics.evaluate import evaluate
 
 PLANTED = "tests.planted.chained"
-CHOICE = ("onnx.QuantizeLinear-21", "--case", "*/float32-to-int8-to-float32/*y_scale=5.224/*")
+SMALL = "*/float32-float32-int8-to-int8-to-float32/*y_scale=5.224/*"
 
 
-def report(backend: str, path: Path) -> tuple[int, list[dict[str, Any]]]:
-    done = convcheck(
-        "run", "--chains", "--no-progress", "--backend", backend, *CHOICE, "--json", path
-    )
+def report(backend: str, path: Path, *specs: str) -> tuple[int, list[dict[str, Any]]]:
+    done = convcheck("run", "--chains", "--no-progress", "--backend", backend, *specs,
+                     "--case", SMALL, "--json", path)  # fmt: skip
     assert not done.stderr, done.stderr
     return done.returncode, json.loads(path.read_text())["cases"]
 
 
 def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
-    code, found = report(f"{PLANTED}:Faithful", tmp_path / "r.json")
+    code, found = report(f"{PLANTED}:Faithful", tmp_path / "r.json", "onnx.QuantizeLinear-21")
     assert (code, len(found)) == (0, 8)  # two levels, two kinds of input, two of middles
     assert {case["verdict"] for case in found} == {"pass"}
     assert found[0]["fixed"] == {"y_scale": "5.224", "y_zero_point": "0"}
 
 
-def test_both_nodes_taken_for_nothing_are_found(tmp_path: Path) -> None:
+def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -> None:
+    """Each in the newest version that has it."""
     path = tmp_path / "r.json"
     code, found = report(f"{PLANTED}:Drops", path)
     assert code == 1
+    versions = {case["id"].partition("/")[2]: case["spec"] for case in found}
+    assert len(versions) == len(found)
+    assert set(versions.values()) == {"onnx.QuantizeLinear-23", "onnx.QuantizeLinear-25"}
     for case in found:
         assert case["verdict"] == ("fail" if case["setting"]["optimisation"] == "all" else "pass")
     said = " ".join(convcheck("report", path).stdout.replace("\\\n", " ").split())
     assert "chain / both nodes are there" in said
     assert "convcheck run --chains --backend" in said
+
+
+def test_pairs_of_one_version_have_ids_of_their_own() -> None:
+    """Also those that differ in the type of the scale alone."""
+    ids = [case.id for case, _ in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-25"])]
+    assert len(ids) == len(set(ids)) > 50
+
+
+@pytest.mark.parametrize("value", ["14", "nothing"])
+def test_values_of_the_constants_are_chosen(value: str) -> None:
+    done = convcheck("run", "--chains", "--backend", f"{PLANTED}:Faithful", "--dry-run",
+                     "onnx.QuantizeLinear-10", "--where", f"y_scale={value}")  # fmt: skip
+    assert done.returncode == (2 if value == "nothing" else 0)
+    assert ("y_scale=nothing matches no case" in done.stderr) == (value == "nothing")
+
+
+@pytest.mark.parametrize(("command", "more"), [("explain", "1"), ("repro", "--backend=ort")])
+def test_commands_for_one_node_name_the_one_for_pairs(command: str, more: str) -> None:
+    name = f"onnx.QuantizeLinear-21/{SMALL[2:-3]}"
+    done = convcheck(command, name, more)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert f"convcheck run --chains --backend NAME onnx.QuantizeLinear-21 --case '{name}" in said
 
 
 def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:

@@ -163,9 +163,51 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     level = "optimization.enable_cast_chain_elimination"
     often = replace(witness.case, setting=(("optimisation", "all-and-cast-chains"), *exposed[1:]))
     assert level in repro.python(replace(witness, case=often), TYPES, "")
-    elsewhere = replace(witness, backend=replace(witness.backend, name="openvino"))
-    with pytest.raises(UsageError, match="chains of casts"):
-        repro.python(elsewhere, TYPES, "")
+
+
+PAIRS = (
+    "*/float16-float16-int8-to-int8-to-float16/tensor/y_scale=1000.7/*/optimisation=extended/*",
+)
+GRAPHS = (
+    "*/float32-float32-int8-to-int8-to-float32/tensor/y_scale=0x1.234566p+96/*",
+    "*/int4-to-uint4-to-int64/*",
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "specs", "globs", "fail"),
+    [
+        ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
+        ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
+    ],
+)
+def test_scripts_of_graphs_fail_in_their_settings(
+    address: str, specs: tuple[str, ...], globs: tuple[str, ...], fail: int, tmp_path: Path
+) -> None:
+    """Nodes with constants on ONNX Runtime and OpenVINO, and OpenVINO's own, the input fed or a
+    constant, the middle hidden or exposed.
+    """
+    pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
+    report = tmp_path / "run.json"
+    cases = [word for glob in globs for word in ("--case", glob)]
+    asked = ("run", "--chains", "--backend", address, *specs, *cases, "--no-progress")
+    assert convcheck(*asked, "--json", report).returncode == 1
+    failed = [one for one in json.loads(report.read_text())["cases"] if one["verdict"] == "fail"]
+    assert len(failed) == fail
+    paths = [tmp_path / f"{i}.py" for i in range(len(failed))]
+    for one, path in zip(failed, paths, strict=True):
+        done = convcheck("repro", "--report", report, one["id"], "--out", path)
+        assert done.returncode == 0, done.stderr
+    for one, path, (code, said) in zip(failed, paths, run_many(paths), strict=True):
+        [came] = [line for line in said.splitlines() if line.startswith("got")]
+        got = next(group for group in one["groups"] if group["verdict"] == "fail")["examples"][0][
+            "got"
+        ]
+        assert (code, int(came.split()[-1], 16)) == (1, int(got, 16)), one["id"]
+        text = path.read_text()
+        [due] = [line for line in text.splitlines() if line.startswith("EXPECTED")]
+        path.write_text(text.replace(due, f"{due}\nEXPECTED[0][2][0] = {int(got, 16)}"))
+    assert {code for code, _ in run_many(paths)} == {0}
 
 
 def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) -> None:

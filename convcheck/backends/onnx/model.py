@@ -61,6 +61,19 @@ def middle_names(case: Case) -> list[str]:
     return [f"h{i}" for i in range(1, len(case.hops))]
 
 
+def node_constants(case: Case) -> list[list[tuple[str, DType, Bits]]]:
+    """Return the inputs of each node of a chain that are constants: name, type and code."""
+    return [
+        [
+            (f"c{i}_{n}", dtype, bits)
+            for n, (dtype, bits) in enumerate(
+                zip(hop.inputs[1:], fixed_tensors(hop), strict=True), 1
+            )
+        ]
+        for i, hop in enumerate(case.hops)
+    ]
+
+
 def build(case: Case, constants: Sequence[Bits] = ()) -> ModelProto:
     """Build the model of one node, or of a chain of them: graph inputs of unstated shape, the opset
     the spec's version. Inputs may be constants instead: all of them, or none.
@@ -127,11 +140,12 @@ def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = (
 def _set_chain(graph: GraphProto, case: Case) -> None:
     """Add a node for each cast; where the setting says so, each middle is an output as well."""
     names = [*input_names(case), *middle_names(case), *output_names(case)]
-    for i, (hop, (before, after)) in enumerate(zip(case.hops, pairwise(names), strict=True)):
+    nodes = zip(case.hops, pairwise(names), node_constants(case), strict=True)
+    for hop, (before, after), constants in nodes:
         node = graph.node.add(op_type=hop.op.partition(".")[2], input=[before], output=[after])
-        for dtype, bits in zip(hop.inputs[1:], fixed_tensors(hop), strict=True):
-            node.input.append(f"c{i}_{len(node.input)}")
-            _set_constant(graph, node.input[-1], dtype, bits)
+        for name, dtype, bits in constants:
+            node.input.append(name)
+            _set_constant(graph, name, dtype, bits)
         _set_attributes(node, hop)
     _declare(graph, case)
     if ("middle", "exposed") in case.setting:

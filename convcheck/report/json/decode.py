@@ -215,18 +215,18 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
         tuple(_type(name, types) for name in names)
         for names in (head.inputs, head.middles, head.outputs)
     )
-    ends = pairwise((*inputs[:1], *middles, *outputs[:1])) if middles else ()
+    ends = pairwise((inputs, *((one,) for one in (*middles, *outputs[:1])))) if middles else ()
     case = Case(
         head.spec,
         op,
         number,
-        inputs,
+        inputs[:1] if middles else inputs,
         outputs,
         attributes,
         layout="/".join(named[2 : len(named) - values]),
         ranks=head.ranks or (),
         bound="-to-" not in "".join(named[1:2]),
-        hops=tuple(Case(head.spec, op, number, (a,), (b,), ()) for a, b in ends),
+        hops=tuple(Case(head.spec, op, number, a, b, ()) for a, b in ends),
         setting=setting,
         fixed=fixed,
     )

@@ -134,7 +134,7 @@ def case_head(case: Case) -> form.CaseHeadJson:
     return form.CaseHeadJson(
         id=case.id,
         spec=case.spec,
-        inputs=tuple(t.name for t in case.inputs),
+        inputs=tuple(t.name for t in case.node_inputs),
         outputs=tuple(t.name for t in case.outputs),
         ranks=case.ranks or None,
         attributes=dict(case.attributes),

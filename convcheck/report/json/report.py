@@ -313,7 +313,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     id: str
     #: OPERATOR-VERSION.
     spec: str
-    #: The types of the inputs.
+    #: The types of the inputs; of a node and the one that turns it back, those of the first node.
     inputs: tuple[str, ...]
     #: The types of the outputs; empty where they are the answer.
     outputs: tuple[str, ...]
@@ -321,7 +321,7 @@ class CaseHeadJson(Shape, frozen=True, kw_only=True):
     ranks: tuple[Count, ...] | None
     #: Those that apply, also at their default; one that is left out has the word `default`.
     attributes: dict[str, int | str]
-    #: Of a chain of casts, the types in the middle; absent of a single one.
+    #: Of a chain, the types in the middle; absent of a single node.
     middles: tuple[str, ...] = ()
     #: How the graph of a chain is built, and options of the backend; absent for none.
     setting: dict[str, str] = field(default_factory=dict)

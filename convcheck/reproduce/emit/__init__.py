@@ -73,10 +73,6 @@ def check_backend(address: str) -> None:
 
 def _check(witness: Witness, name: str, variant: str) -> None:
     check_backend(witness.backend.name)
-    if name == "openvino" and witness.case.hops:
-        raise UsageError("there is no Python script for OpenVINO's chains of casts", hint=_HINT)
-    if name == "openvino" and variant and witness.case.op.partition(".")[0] == _ONNX:
-        raise UsageError("no Python script folds an ONNX model in OpenVINO", hint=_HINT)
     if name == "openvino" and _texts(witness):
         raise UsageError("there is no Python script for OpenVINO's texts", hint=_HINT)
     if any(isinstance(s.format, Text) and any(map(pattern, s.words)) for s in due_strips(witness)):

@@ -5,12 +5,20 @@ from __future__ import annotations
 import keyword
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
-from convcheck.backends.onnx.model import build, input_names, middle_names, output_names
+from convcheck.backends.onnx.model import (
+    build,
+    input_names,
+    middle_names,
+    node_constants,
+    output_names,
+)
 from convcheck.backends.onnx.runtime_options import OPTIONS, checked, optimisation_of
+from convcheck.backends.packing import pack
 from convcheck.judge.result import Strip
-from convcheck.numerics.format import Bool, Format, Text
+from convcheck.judge.words import value
+from convcheck.numerics.format import Bool, Codes, Format, Numeric, Text
 from convcheck.reproduce.witness import Witness
 from convcheck.rules.model import Case, DType
 
@@ -33,7 +41,10 @@ def packed(witness: Witness) -> bool:
 def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     """Return what the template of the witness's runtime needs of the case."""
     case = witness.case
-    content: dict[str, Any] = {"folded": variant == "const"}
+    content: dict[str, Any] = {
+        "folded": variant == "const" or ("input", "constant") in case.setting,
+        "exposed": ("middle", "exposed") in case.setting,
+    }
     stated = witness.first and bool(case.outputs)
     size = "shape" if stated else "[-1] * len(shape)"
     content["dims"] = f"ov.PartialShape({size})"
@@ -49,7 +60,7 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     return {
         **content,
         "op": repr(case.op.partition(".")[2]),
-        "attributes": repr(dict(attributes_of(case))),
+        "attributes": [repr(dict(attributes_of(one))) for one in case.hops or (case,)],
         "before": before,
         "opset": repr(f"opset{case.version}"),
     }
@@ -58,7 +69,7 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
 def _of_model(witness: Witness) -> dict[str, Any]:
     case = witness.case
     middles = [hop.outputs[0] for hop in case.hops[:-1]]
-    types = (*case.inputs, *middles, *case.outputs)
+    types = (*case.node_inputs, *middles, *case.outputs)
     numbers = {t.name: f"TensorProto.{t.name_in(_ONNX)}" for t in types}
     numeric = [t for t in (*case.inputs, *case.outputs) if not isinstance(t.format, Text)]
     words = {t.name_in(_ONNX): _word_of(t.format, packed(witness)) for t in numeric}
@@ -69,6 +80,7 @@ def _of_model(witness: Witness) -> dict[str, Any]:
         "named_outputs": _named(output_names(case), case.outputs, numbers)
         + _exposed(case, numbers),
         "nodes": _nodes(case, numbers),
+        "parts": _parts(case, numbers),
         "constant": ("input", "constant") in case.setting,
         "before": _node(witness.before, input_names(case), output_names(case), numbers)
         if witness.before
@@ -83,8 +95,22 @@ def _of_model(witness: Witness) -> dict[str, Any]:
 def _nodes(case: Case, numbers: Mapping[str, str]) -> list[str]:
     """Return the arguments of helper.make_node for each node of a case: several of a chain."""
     names = [input_names(case), *([name] for name in middle_names(case)), output_names(case)]
-    nodes = zip(case.hops or (case,), pairwise(names), strict=True)
-    return [_node(one, *ends, numbers) for one, ends in nodes]
+    constants = [[name for name, *_ in some] for some in node_constants(case)] or [[]]
+    nodes = zip(case.hops or (case,), pairwise(names), constants, strict=True)
+    return [_node(one, [*before, *more], after, numbers) for one, (before, after), more in nodes]
+
+
+def _parts(case: Case, numbers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the arguments of helper.make_tensor for each input of a node that is a constant, with
+    its bytes; and its value.
+    """
+    found = []
+    for name, dtype, bits in (one for some in node_constants(case) for one in some):
+        fmt = cast(Numeric, dtype.format)
+        memory = pack(fmt, cast(Codes, bits)).tobytes()
+        said = f"{name!r}, {numbers[dtype.name]}, [], {memory!r}, raw=True"
+        found.append((said, str(value(fmt, int(bits)))))
+    return found
 
 
 def _node(
