@@ -1,4 +1,4 @@
-"""The adapter of OpenVINO in its three variants: what goes in and out, declining and refusing.
+"""The adapter of OpenVINO in its four variants: what goes in and out, declining and refusing.
 
 Expected bits are worked out by hand, on values that no rule disputes: how OpenVINO converts is
 not tested here.
@@ -56,7 +56,7 @@ TYPES = {
         for bits in (4, 8, 16, 32, 64)
     },
 }
-VARIANTS = ["", "const", "eval"]
+VARIANTS = ["", "first", "const", "eval"]
 
 
 def dtype(name: str) -> DType:
@@ -139,8 +139,9 @@ def kernel() -> OpenVino:
 
 def test_names_and_versions_say_what_runs() -> None:
     found = [OpenVino(variant) for variant in VARIANTS]
-    assert [one.name for one in found] == ["openvino", "openvino:const", "openvino:eval"]
-    assert len({one.version for one in found}) == 3
+    names = ["openvino", "openvino:first", "openvino:const", "openvino:eval"]
+    assert [one.name for one in found] == names
+    assert len({one.version for one in found}) == len(names)
     for one in found:
         assert one.version.startswith(f"openvino {ov.__version__.partition('-')[0]}, CPU, ")
         assert "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread" in one.version
@@ -166,7 +167,29 @@ def test_the_properties_reach_the_compiled_model(
 def test_an_unknown_variant_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no variant 'foo'") as caught:
         open_backend("openvino:foo")
-    assert caught.value.hint == "one of openvino, openvino:const, openvino:eval"
+    assert caught.value.hint == "one of openvino, openvino:first, openvino:const, openvino:eval"
+
+
+def test_first_feeds_one_input_and_the_others_are_constants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+    compile_model = ov.Core.compile_model
+
+    def spy(core: object, model: Any, *more: object) -> object:
+        made.append(model)
+        return compile_model(core, model, *more)
+
+    monkeypatch.setattr(ov.Core, "compile_model", spy)
+    backend = OpenVino("first")
+    asked = case("openvino.FakeQuantize", 1, ["float32"] * 5, ["float32"], (("levels", 256),))
+    for high in (255, 510):  # the limits of another call are not kept
+        limits = scalars(0, high, 0, high)
+        answer = backend.answer(asked, [f32(2, 1000), *limits])
+        assert only(answer, "float32", (2,)) == f32(2, high).tolist()
+    for model in made:
+        kinds = [node.get_type_name() for node in model.get_ordered_ops()]
+        assert (kinds.count("Parameter"), kinds.count("Constant")) == (1, 4)
 
 
 @pytest.mark.parametrize("address", ["openvino", "openvino:eval"])

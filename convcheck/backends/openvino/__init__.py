@@ -1,1 +1,1 @@
-"""OpenVINO, in three variants that are three implementations."""
+"""OpenVINO, in four variants: three implementations, and one that is given some constants."""

@@ -1,6 +1,7 @@
-"""OpenVINO on the CPU as a backend, in three variants that are three implementations.
+"""OpenVINO on the CPU as a backend, in four variants.
 
-`openvino` feeds Parameters of a compiled model, so that the plugin's kernel answers; `const`
+`openvino` feeds Parameters of a compiled model, so that the plugin's kernel answers; `first` feeds
+the first input, and makes the others Constants, as models have limits and scales; `const`
 compiles the same model of Constants, which is folded; `eval` asks Node.evaluate, the reference
 in OpenVINO's core. They take OpenVINO's own operators and ONNX models.
 
@@ -51,6 +52,7 @@ CONFIG = {
 }
 _SAYS = {
     "": "graph inputs, the first shape of a case static, others dynamic",
+    "first": "the first input fed, the others constants, the first shape of a case static",
     "const": "constants folded when the model is compiled",
     "eval": "Node.evaluate of the core, node by node",
 }
@@ -89,7 +91,7 @@ class _Asked:
 
 
 class OpenVino:
-    """OpenVINO's CPU plugin, or what it has besides: `variant` is '', 'const' or 'eval'."""
+    """OpenVINO's CPU plugin, or what it has besides: `variant` is '' or one of `_SAYS`."""
 
     #: It takes graphs, and no option tells what becomes of one.
     graphs = ()
@@ -103,11 +105,12 @@ class OpenVino:
             )
         import openvino
 
-        self._feeds = not variant
+        self._feeds = variant in ("", "first")
+        self._feeds_first = variant == "first"
         self._names = Names((catalog or load(user_folders())).types.types.values())
         self._kept = _Kept()
-        ways = {"": self._infer, "const": self._fold, "eval": self._evaluate}
-        self._way: Callable[[_Asked], Answer] = ways[variant]
+        ways = {"const": self._fold, "eval": self._evaluate}
+        self._way: Callable[[_Asked], Answer] = ways.get(variant, self._infer)
         self.name = _address(variant)
         self.version = (
             f"openvino {openvino.__version__.partition('-')[0]}, CPU, {_SAYS[variant]}, "
@@ -171,7 +174,7 @@ class OpenVino:
             request = self._request(asked)
         except _FAILED as error:  # the graph is valid: a kernel is missing
             return Declined(turned_down(error).message, missing=True)
-        for index, tensor in enumerate(asked.tensors):
+        for index, tensor in enumerate(asked.tensors[: self._fed(asked)]):
             # set_input_tensor lets an output that is an input unchanged point to freed memory
             copy(tensor, request.get_input_tensor(index))
         return self._run(asked, request)
@@ -190,12 +193,20 @@ class OpenVino:
             return self._compiled(asked, shapes)
 
     def _compiled(self, asked: _Asked, dims: Dims) -> InferRequest:
-        key = (asked.results, dims)
+        fed = self._fed(asked)
+        parts = tuple(bits.tobytes() for bits in asked.inputs[fed:])
+        key = (asked.results, dims, parts)
         if key not in self._kept.requests:
-            sources = parameters(asked.case, dims)
+            if parts:  # calls of the same constants come one after the other
+                self._kept.requests.clear()
+            sources = [*parameters(asked.case, dims)[:fed], *constants(asked.tensors[fed:])]
             outputs = outputs_on(asked.case, sources)
-            self._kept.requests[key] = self._compile(outputs, sources)
+            self._kept.requests[key] = self._compile(outputs, sources[:fed])
         return self._kept.requests[key]
+
+    def _fed(self, asked: _Asked) -> int:
+        """Return how many inputs of a call are fed; the others are constants."""
+        return 1 if self._feeds_first else len(asked.inputs)
 
     def _compile(self, outputs: list[Output], inputs: list[Node]) -> InferRequest:
         from openvino import Model
