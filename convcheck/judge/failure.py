@@ -129,8 +129,9 @@ def finding_of(group: Group, case: Case) -> str:
 
 def fails_whole(case: CaseResult) -> bool:
     """Return whether a case fails in another way than its groups do."""
-    named = any(group.verdict == case.verdict for group in case.groups)
-    return case.verdict in FAILURES and not named
+    if case.verdict not in FAILURES:
+        return False
+    return not any(group.verdict == case.verdict for group in case.groups)
 
 
 def _of_elements(group: Group) -> bool:

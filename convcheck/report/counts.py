@@ -32,6 +32,13 @@ class CaseCounts:
     #: Cases by verdict.
     verdicts: dict[Verdict, int]
 
+    def __add__(self, more: CaseCounts) -> CaseCounts:
+        """Return the counts over these cases and others."""
+        mine, theirs = vars(self), vars(more)
+        verdicts = {v: self.verdicts[v] + more.verdicts[v] for v in VERDICTS}
+        sums = {name: mine[name] + theirs[name] for name in mine if name != "verdicts"}
+        return CaseCounts(**sums, verdicts=verdicts)
+
 
 def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
     """Count cases in a run gated at `level`."""

@@ -15,7 +15,7 @@ from report_runs import FORMATS, REST, RUNS, dtype
 
 from convcheck.errors import Place, UsageError
 from convcheck.judge.result import Excuse, Problem, RunResult, Shard
-from convcheck.report.json.decode import read, run_of
+from convcheck.report.json.decode import read, report_of, run_of
 from convcheck.rules.model import Attributes
 
 TYPES = {name: dtype(name) for name in FORMATS}
@@ -41,7 +41,7 @@ def test_excuses_problems_and_shards_are_read_back() -> None:
         result, known="known.toml", problems=(problem,), shard=Shard(3, 16, "beef"), restarts=2,
         selected=97, cases=(replace(first, groups=groups), *result.cases[1:]),
     )  # fmt: skip
-    again = run_of(json.loads(render(document(result))), TYPES)
+    again = run_of(report_of(json.loads(render(document(result)))), TYPES)
     assert (again.problems, again.shard) == ((problem,), result.shard)
     assert (again.restarts, again.selected, again.known) == (2, 97, "known.toml")
     assert again.cases[0].groups[0].excuse == excuse
@@ -118,7 +118,7 @@ def test_a_report_of_the_version_before_is_read(name: str) -> None:
     """The files were written by convcheck 0.1.0, and are not to be made anew."""
     before = json.loads((GOLDEN / f"report-1-{name}.json").read_text())
     assert before["format"] == "convcheck-report/1"
-    again = run_of(masked(before), TYPES)
+    again = run_of(report_of(masked(before)), TYPES)
     assert masked(document(again)) == masked(document(as_it_was(RUNS[name]())))
 
 
@@ -142,4 +142,25 @@ def without_kind(attributes: Attributes) -> Attributes:
 def test_a_report_of_other_types_is_an_error() -> None:
     found = json.loads(render(document(RUNS["failing"]())))
     with pytest.raises(UsageError, match="float8e4m3fn"):
-        run_of(found, {n: t for n, t in TYPES.items() if n != "float8e4m3fn"})
+        run_of(report_of(found), {n: t for n, t in TYPES.items() if n != "float8e4m3fn"})
+
+
+def test_a_group_is_read_for_the_types_of_its_case(tmp_path: Path) -> None:
+    """Groups that are alike are read once, of each type: 0x3f808001 is no code of float16."""
+    written = render(document(RUNS["failing"]()))
+    assert "0x3f808001" in written
+    (tmp_path / "run.json").write_text(written)
+    read(str(tmp_path / "run.json"), TYPES)
+    (tmp_path / "other.json").write_text(written.replace("float32", "float16"))
+    with pytest.raises(UsageError, match="0x3f808001 is not a code of its type"):
+        read(str(tmp_path / "other.json"), TYPES)
+
+
+def test_a_report_is_read_the_same_without_the_quicker_parser(tmp_path: Path) -> None:
+    """msgspec takes no half of a surrogate pair, and so leaves such a report to json."""
+    result = RUNS["failing"]()
+    path = tmp_path / "run.json"
+    path.write_text(render(document(replace(result, notes=("plain",)))))
+    quick = read(str(path), TYPES)
+    path.write_text(path.read_text().replace('"plain"', '"\\ud800"'))
+    assert read(str(path), TYPES) == replace(quick, notes=("\ud800",))

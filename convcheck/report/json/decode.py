@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,14 +15,15 @@ from convcheck.judge import result as judged
 from convcheck.judge.result import CallExample, CaseResult, RunResult, case_verdict
 from convcheck.plan.units import Rules
 from convcheck.report.json import report as form
-from convcheck.report.json.codec import parse, plain, struct, word_of
+from convcheck.report.json.codec import parsed, plain, struct, struct_in, text_in, word_of
 from convcheck.report.json.tensor import strip_of
-from convcheck.rules.model import Case, DType, Level, op_and_version, version_key
+from convcheck.rules.model import Attributes, Case, DType, Level, op_and_version, version_key
 from convcheck.semantics.expected import Decision, Quotation
 
 Types = Mapping[str, DType]
 _BEFORE = "convcheck-report/1"  # its examples do not say whether a value or a call was asked
 _WHOLE = ("error", "crashed", "refused", "unsupported")  # verdicts of a case without groups
+_ALIKE = 1 << 15  # cases and groups that reports of several releases share: as many are kept
 _HINT = "a report is what `convcheck run --json FILE` writes"
 
 
@@ -32,7 +33,10 @@ def read(path: str, types: Types, rules: Rules | None = None) -> RunResult:
 
     Raises UsageError for a file that is no report, is of another version, or has other types.
     """
-    return _read(parse(path, _HINT), path, types, rules)
+    text = text_in(path, _HINT)
+    return _quickly_read(text, path, types, rules) or _read(
+        parsed(text, path, _HINT), path, types, rules
+    )
 
 
 def read_each(path: str, types: Types) -> Iterator[RunResult]:
@@ -40,7 +44,11 @@ def read_each(path: str, types: Types) -> Iterator[RunResult]:
 
     Raises UsageError as `read` does, and for a document without a report.
     """
-    document = parse(path, _HINT)
+    text = text_in(path, _HINT)
+    if found := _quickly_read(text, path, types, None):
+        yield found
+        return
+    document = parsed(text, path, _HINT)
     if not (isinstance(document, dict) and document.get("format") == form.SEVERAL):
         yield _read(document, path, types, None)
         return
@@ -51,20 +59,40 @@ def read_each(path: str, types: Types) -> Iterator[RunResult]:
         yield _read(one, path, types, None)
 
 
+def _quickly_read(text: str, path: str, types: Types, rules: Rules | None) -> RunResult | None:
+    """Return the run of a report; None for text that is none of this version, or not at first
+    sight. Raises UsageError for a damaged one.
+    """
+    report = struct_in(text, form.ReportJson)
+    return None if report is None else _checked(report, path, types, rules)
+
+
 def _read(document: Any, path: str, types: Types, rules: Rules | None) -> RunResult:
     named = document.get("format") if isinstance(document, dict) else None
     if named not in (form.FORMAT, _BEFORE):
         said = f"{path} is not a {form.FORMAT}" + (f" but a {named}" if named is not None else "")
         raise UsageError(said, hint=_HINT)
     try:
-        result = run_of(document, types, rules)
-        _check_agreement(document, result)
+        report = report_of(document)
+    except (ValueError, OverflowError) as error:
+        raise _damaged(path, error) from None
+    return _checked(report, path, types, rules)
+
+
+def _checked(report: form.ReportJson, path: str, types: Types, rules: Rules | None) -> RunResult:
+    try:
+        result = run_of(report, types, rules)
+        _check_agreement(report, result)
         return result
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{path} is a damaged report: {error}", hint=_HINT) from None
+        raise _damaged(path, error) from None
 
 
-def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
+def _damaged(path: str, error: Exception) -> UsageError:
+    return UsageError(f"{path} is a damaged report: {error}", hint=_HINT)
+
+
+def _check_agreement(report: form.ReportJson, result: RunResult) -> None:
     """Hold what a report says of its groups to what they say. Raises ValueError."""
     from convcheck.report.json.encode import summary
 
@@ -76,9 +104,9 @@ def _check_agreement(document: dict[str, Any], result: RunResult) -> None:
         _check_verdict(case)
         _check_counts(case)
         _check_explained(case)
-    if struct(document["summary"], form.SummaryJson) != summary(result):
+    if report.summary != summary(result):
         raise ValueError("its summary is not that of its cases")
-    if document["corpus"]["sha256"] != result.corpus:
+    if report.corpus.sha256 != result.corpus:
         raise ValueError("its corpus is not that of its specs")
 
 
@@ -121,13 +149,17 @@ def _check_explained(case: CaseResult) -> None:
         raise ValueError(f"{case.case.id} has no example of what its causes explain")
 
 
-def run_of(document: dict[str, Any], types: Types, rules: Rules | None = None) -> RunResult:
-    """Return the run of a report's JSON data. Raises ValueError, and UsageError for other types."""
-    from convcheck.report.json.tally import parts_of
-
+def report_of(document: dict[str, Any]) -> form.ReportJson:
+    """Return a report's JSON data as structs. Raises ValueError."""
     if document.get("format") == _BEFORE:
         document = _upgraded(document) | {"format": form.FORMAT}
-    report = struct(document, form.ReportJson)
+    return struct(document, form.ReportJson)
+
+
+def run_of(report: form.ReportJson, types: Types, rules: Rules | None = None) -> RunResult:
+    """Return the run of a report. Raises ValueError, and UsageError for other types."""
+    from convcheck.report.json.tally import parts_of
+
     result = _run(report, types)
     return replace(result, parts=parts_of(report.parts, types, rules)) if rules else result
 
@@ -185,7 +217,7 @@ def case_of(found: form.CaseJson, types: Types) -> CaseResult:
         found.verdict,
         found.checked,
         found.coverage,
-        tuple(group_of(group, case, types) for group in found.groups),
+        tuple([group_of(group, case, types) for group in found.groups]),
         found.message,
         found.left_out,
         _excuse(found.excuse),
@@ -205,46 +237,85 @@ def case_named(head: form.CaseHeadJson, types: Types) -> Case:
 
     Raises ValueError for an id that is not that of its parts.
     """
-    named = head.id.split("/")
-    op, version = op_and_version(head.spec)
-    attributes = tuple(head.attributes.items())
-    setting, fixed = tuple(head.setting.items()), tuple(head.fixed.items())
+    return _case(
+        head.id,
+        head.spec,
+        _types(head.inputs, types),
+        _types(head.middles, types),
+        _types(head.outputs, types),
+        head.ranks or (),
+        tuple(head.attributes.items()),
+        tuple(head.setting.items()),
+        tuple(head.fixed.items()),
+    )
+
+
+@lru_cache(_ALIKE)
+def _case(
+    name: str,
+    spec: str,
+    inputs: tuple[DType, ...],
+    middles: tuple[DType, ...],
+    outputs: tuple[DType, ...],
+    ranks: tuple[int, ...],
+    attributes: Attributes,
+    setting: tuple[tuple[str, str], ...],
+    fixed: tuple[tuple[str, str], ...],
+) -> Case:
+    named = name.split("/")
+    op, version = op_and_version(spec)
     values = len(attributes) + len(setting) + len(fixed)
     number = next(iter(version_key(version)), 0)
-    inputs, middles, outputs = (
-        tuple(_type(name, types) for name in names)
-        for names in (head.inputs, head.middles, head.outputs)
-    )
     ends = pairwise((inputs, *((one,) for one in (*middles, *outputs[:1])))) if middles else ()
     case = Case(
-        head.spec,
+        spec,
         op,
         number,
         inputs[:1] if middles else inputs,
         outputs,
         attributes,
         layout="/".join(named[2 : len(named) - values]),
-        ranks=head.ranks or (),
+        ranks=ranks,
         bound="-to-" not in "".join(named[1:2]),
-        hops=tuple(Case(head.spec, op, number, a, b, ()) for a, b in ends),
+        hops=tuple(Case(spec, op, number, a, b, ()) for a, b in ends),
         setting=setting,
         fixed=fixed,
     )
-    if case.id != head.id or not case.inputs:
-        raise ValueError(f"the case {head.id} is not what it says")
+    if case.id != name or not case.inputs:
+        raise ValueError(f"the case {name} is not what it says")
     return case
 
 
-def _type(name: str, types: Types) -> DType:
-    if name not in types:
+def _types(names: Sequence[str], types: Types) -> tuple[DType, ...]:
+    if unknown := [name for name in names if name not in types]:
         hint = "if a spec of your own has it, name the folder with --specs DIR"
-        raise UsageError(f"the report has a type that no spec has: {name}", hint=hint)
-    return types[name]
+        raise UsageError(f"the report has a type that no spec has: {unknown[0]}", hint=hint)
+    return tuple([types[name] for name in names])
 
 
 def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
     """Return a group of a case. Raises ValueError for codes that do not fit it."""
-    source = case.inputs[0].format
+    shown = group.examples
+    if shown and (not case.outputs or any(isinstance(one, form.CallJson) for one in shown)):
+        return _group(group, case.inputs, tuple(shown_of(one, case, types) for one in shown))
+    return _group_of_elements(group, case.inputs, case.outputs)
+
+
+@lru_cache(_ALIKE)
+def _group_of_elements(
+    group: form.GroupJson, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
+) -> judged.Group:
+    """Return a group whose examples tell nothing but codes of these types."""
+    values = (one for one in group.examples if isinstance(one, form.ExampleJson))
+    return _group(group, inputs, tuple(_example(one, inputs, outputs) for one in values))
+
+
+def _group(
+    group: form.GroupJson,
+    inputs: tuple[DType, ...],
+    examples: tuple[judged.Example | CallExample, ...],
+) -> judged.Group:
+    source = inputs[0].format
     return judged.Group(
         _decision(
             group.rule,
@@ -266,7 +337,7 @@ def group_of(group: form.GroupJson, case: Case, types: Types) -> judged.Group:
         group.placement,
         tuple((word_of(low, source), word_of(high, source)) for low, high in group.ranges),
         group.more_ranges,
-        tuple(shown_of(one, case, types) for one in group.examples),
+        examples,
         _excuse(group.excuse),
     )
 
@@ -315,9 +386,15 @@ def example_of(one: form.ExampleJson, case: Case) -> judged.Example:
     """Return an example of an element. Raises ValueError for codes that do not fit the case."""
     if not case.outputs:
         raise ValueError(f"{case.id} has no elements that are asked one by one")
-    target = case.outputs[0].format
+    return _example(one, case.inputs, case.outputs)
+
+
+def _example(
+    one: form.ExampleJson, inputs: tuple[DType, ...], outputs: tuple[DType, ...]
+) -> judged.Example:
+    target = outputs[0].format
     return judged.Example(
-        tuple(word_of(w, t.format) for w, t in zip(one.input, case.inputs, strict=False)),
+        tuple(word_of(w, t.format) for w, t in zip(one.input, inputs, strict=False)),
         word_of(one.expected, target),
         None if one.got is None else word_of(one.got, target),
         one.message,

@@ -17,7 +17,7 @@ from convcheck.report.environment import environment
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import json_text, plain, struct
 from convcheck.report.json.tensor import tensor
-from convcheck.rules.model import Case, Level
+from convcheck.rules.model import Case
 from convcheck.semantics.expected import Quotation
 
 text_of = partial(json_text, rows="cases")
@@ -95,13 +95,11 @@ def _excuse(excuse: judged.Excuse | None) -> form.ExcuseJson | None:
 
 def summary(result: RunResult) -> form.SummaryJson:
     """Return the counts of a run, in all and by spec."""
-    whole = _counts(result.cases, result.level)
-    specs = {spec: _counts(cases, result.level) for spec, cases in by_spec(result).items()}
-    return form.SummaryJson(**msgspec.structs.asdict(whole), level=result.level, specs=specs)
-
-
-def _counts(cases: tuple[CaseResult, ...], level: Level) -> form.CountsJson:
-    return form.CountsJson(**vars(counts_of(cases, level)))
+    level = result.level
+    counts = {spec: counts_of(cases, level) for spec, cases in by_spec(result).items()}
+    whole = sum(counts.values(), start=counts_of((), level))
+    specs = {spec: form.CountsJson(**vars(one)) for spec, one in counts.items()}
+    return form.SummaryJson(**vars(whole), level=level, specs=specs)
 
 
 def case(result: CaseResult) -> form.CaseJson:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -116,6 +116,12 @@ class SiteRun:
     #: The version as the runtime gives it.
     version: str
 
+    def facts(self, rule: RuleKey) -> RuleFacts:
+        """Return what is known of a rule, to be added to."""
+        if rule not in self.rules:
+            self.rules[rule] = RuleFacts()
+        return self.rules[rule]
+
     def vectors_of(self, case: str) -> tuple[str, str]:
         """Return the tier, and a hash of the vectors, that a case was asked with."""
         return self.specs[case.partition("/")[0]].vectors
@@ -155,10 +161,10 @@ def _remarks(result: RunResult) -> Iterator[str]:
 
 
 def _specs(result: RunResult) -> dict[str, SpecFacts]:
-    statuses: dict[str, Counter[Status]] = {}
+    statuses: defaultdict[str, Counter[Status]] = defaultdict(Counter)
     asked: Counter[str] = Counter()
     for case in result.cases:
-        statuses.setdefault(case.case.spec, Counter())[status_of(case, result.level)] += 1
+        statuses[case.case.spec][status_of(case, result.level)] += 1
         asked[case.case.spec] += case.checked
     digests = dict(result.corpora)
     return {
@@ -172,7 +178,7 @@ def _take(run: SiteRun, case: CaseResult) -> None:
     name, broken = case.case.id, dict[RuleKey, None]()
     for group in case.groups:
         rule = rule_of_group(group)
-        _count(run.rules.setdefault(rule, RuleFacts()), name, group)
+        _count(run.facts(rule), name, group)
         if group.verdict in ACCUSED:
             broken[rule] = None
         if group.verdict == "undefined" and not group.placement:
@@ -182,16 +188,18 @@ def _take(run: SiteRun, case: CaseResult) -> None:
             )
     if fails_whole(case) and case.verdict in ACCUSED:
         whole = rule_of_whole(case)
-        run.rules.setdefault(whole, RuleFacts()).failing.add(name)
+        run.facts(whole).failing.add(name)
         broken[whole] = None
     if broken:
         run.broken[name] = tuple(broken)
     kept = tuple(_slim(group) for group in case.groups if group.verdict in FAILURES)
-    run.results[name] = replace(case, groups=kept)
+    run.results[name] = CaseResult(
+        case.case, case.verdict, case.checked, case.coverage, kept, diagnosis=case.diagnosis
+    )
 
 
 def _slim(group: Group) -> Group:
-    return replace(group, ranges=(), examples=())
+    return replace(group, ranges=(), examples=()) if group.examples or group.ranges else group
 
 
 def _count(facts: RuleFacts, case: str, group: Group) -> None:
@@ -223,6 +231,8 @@ def _findings(result: RunResult) -> dict[RuleKey, list[SiteFinding]]:
 
 def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
     """Yield what of a case is of each rule that it breaks; the rows beside it are there, too."""
+    if case.verdict not in FAILURES:
+        return
     found: dict[RuleKey, list[Group]] = {}
     for group in case.groups:
         if group.verdict != "error":
@@ -281,7 +291,7 @@ def _check_apart(before: SiteRun, run: SiteRun) -> None:
 
 def _add(run: SiteRun, more: SiteRun) -> None:
     for rule, facts in more.rules.items():
-        own = run.rules.setdefault(rule, RuleFacts())
+        own = run.facts(rule)
         own.judged |= facts.judged
         own.failing |= facts.failing
         own.undefined |= facts.undefined
