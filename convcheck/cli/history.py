@@ -68,9 +68,11 @@ def command(
     """Ask every release of a runtime in an environment of its own, and tell what became of causes.
 
     PACKAGE is onnxruntime, openvino or torch. FIRST and LAST are releases, both included. The
-    environments are made with uv, or pip, from the package index that it is set to use. The report
-    of each release is kept: the same command goes on from an interrupted one. A release that cannot
-    be installed, or does not start, is a column that says so.
+    environments are made with uv, or pip, from the package index that it is set to use. All of them
+    are kept, as folders DIR/PACKAGE-VERSION, and so is the report of each release: the same command
+    goes on from an interrupted one. A release whose report is there needs no environment: its
+    folder may be deleted. A release that cannot be installed, or does not start, is a column that
+    says so.
 
     Exit codes: 0 the history is printed, 2 bad input, 3 nothing was judged, 4 nothing can be
     installed, 130 interrupted.

@@ -23,6 +23,7 @@ from convcheck.backends.process.backend import request, template_of
 from convcheck.backends.process.environment import SERVER, Environment
 from convcheck.backends.process.native import RUNTIMES
 from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
+from convcheck.backends.torch import Torch
 from convcheck.judge.result import RunResult
 from convcheck.plan.runner import execute
 from convcheck.rules.cases import cases
@@ -165,24 +166,58 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(backend.answer(ranges[0], inputs), Outputs)
 
 
-@pytest.mark.parametrize(
-    ("how", "verdict"),
-    [("fine", "pass"), ("lies", "fail"), ("dies", "crashed"), ("hangs", "crashed")],
-)
-def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path: Path) -> None:
+def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
+    """Ask a planted runtime to cast, and give the cases of the report."""
     program, path = tmp_path / "python", tmp_path / "run.json"
     planted = TESTS / "process" / "planted_runtime.py"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} {planted} {how} "$@"\n')
     program.chmod(0o755)
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
               "int16", "--timeout", 3 if how == "hangs" else 60, "--json", path)  # fmt: skip
-    (found,) = json.loads(path.read_text())["cases"]
+    found: list[dict[str, Any]] = json.loads(path.read_text())["cases"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict"),
+    [("fine", "pass"), ("lies", "fail"), ("dies", "crashed"), ("hangs", "crashed")],
+)
+def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path: Path) -> None:
+    (found,) = planted_run(how, tmp_path)
     assert found["verdict"] == verdict
     blamed = {
         tuple(words) for group in found["groups"] if group["verdict"] == verdict != "pass"
         for words in group["ranges"]
     }  # fmt: skip
     assert blamed == ({("0x07", "0x07")} if how != "fine" else set())
+
+
+def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
+    """It is the runtime's fault, and none of ours: complex32 of torch 2.1.2 is one."""
+    (found,) = planted_run("strange", tmp_path)
+    (group,) = [group for group in found["groups"] if group["verdict"] == "fail"]
+    assert (group["kind"], group["count"]) == ("wrong type", group["of"])
+    assert "int16x, not int16" in group["examples"][0]["message"]
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_a_type_of_torch_alone_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch, "result_type", lambda *tensors: torch.complex32)
+    chosen = every("openvino.ConvertPromoteTypes-14", 9001)[0]
+    direct = Torch(catalog=CATALOG)
+    codes = [np.ones(2, dtype.format.storage) for dtype in chosen.inputs]
+    answer = direct.answer(chosen, codes)
+    question: dict[str, Any] = dict(RUNTIMES["torch"].question(chosen, CATALOG))
+    given = [
+        standalone.Fed(t.name_in("torch"), 8 * c.itemsize, c.shape, c)
+        for t, c in zip(chosen.inputs, codes, strict=True)
+    ]
+    made = standalone.TorchServer("").answer(question, given)
+    assert isinstance(answer, Outputs)
+    assert answer.types == tuple(name for name, _, _ in made) == ("torch.complex32",) * 2
+    for mine, (_, _, theirs) in zip(answer.arrays, made, strict=True):
+        assert mine.tobytes() == theirs.tobytes()
 
 
 def test_a_request_has_what_the_schema_says() -> None:

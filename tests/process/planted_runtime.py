@@ -1,8 +1,8 @@
 """A Python of an environment whose runtime is planted: int8 becomes int16, and one goes wrong.
 
-planted_runtime.py dies|hangs|lies|ends|fine -I SERVER ort
+planted_runtime.py dies|hangs|lies|ends|strange|fine -I SERVER ort
 
-One that `ends` does so before it is asked anything.
+One that `ends` does so before it is asked anything; a `strange` one names a type that nobody knows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Planted:
                 time.sleep(60)
             if HOW == "lies":
                 numbers[numbers == ILL] = ILL + 1
-        return [("int16", numbers.shape, numbers.view(np.uint16))]
+        made = "int16x" if HOW == "strange" else "int16"
+        return [(made, numbers.shape, numbers.view(np.uint16))]
 
 
 HOW, server = sys.argv[1], runpy.run_path(sys.argv[3])

@@ -84,7 +84,8 @@ class Process:
             raise UnavailableError(f"{self._program.name}: {error.message}") from None
         self.name, self.version = f"process:{command}", str(welcome)
         self._catalog = catalog or load(user_folders())
-        self._answers = headers.AnswerReader(self._catalog.types.types)
+        types, own = self._catalog.types.types, self._native is not None
+        self._answers = headers.AnswerReader(types, own_types=own)
         self._timeout = call_timeout()
         self._question: RequestTemplate | None = None
         self._run = 0

@@ -87,8 +87,9 @@ def read_welcome(line: bytes) -> Welcome:
 class AnswerReader:
     """Reads the headers of answers; those that differ in the run only are parsed once."""
 
-    def __init__(self, types: Mapping[str, DType]) -> None:
-        self._types = types
+    def __init__(self, types: Mapping[str, DType], *, own_types: bool = False) -> None:
+        """Take the types of the specs; with `own_types`, outputs may be of others as well."""
+        self._types, self._own_types = types, own_types
         self._known: dict[bytes, Said] = {}
 
     def read(self, line: bytes, run: int) -> Said:
@@ -96,31 +97,38 @@ class AnswerReader:
         said_run, rest = split_run(line)
         said = self._known.get(rest) if said_run == run else None
         if said is None:
-            said = read_answer(line, run, self._types)
+            said = read_answer(line, run, self._types, own_types=self._own_types)
             if said_run == run and not any(t.texts is not None for t in said.tensors):
                 remember(self._known, rest, said)
         return said
 
 
-def read_answer(line: bytes, run: int, types: Mapping[str, DType]) -> Said:
-    """Read the header that answers request number `run`. Raises ProtocolError."""
+def read_answer(
+    line: bytes, run: int, types: Mapping[str, DType], *, own_types: bool = False
+) -> Said:
+    """Read the header that answers request number `run`; with `own_types`, outputs may be of types
+    that no spec has. Raises ProtocolError.
+    """
     header = read_header(line)
     _check_run(header, run, line)
     kinds = [kind for kind in KINDS if kind in header]
     if len(kinds) != 1:
         found = " and ".join(kinds) or "no outputs, nor why there are none"
         wrong(f"the answer has {found}: {quoted_line(line)}", f"it has one of {', '.join(KINDS)}")
-    return _said(header, kinds[0], types)
+    return _said(header, kinds[0], types, own_types)
 
 
-def _said(header: Header, kind: str, types: Mapping[str, DType]) -> Said:
+def _said(header: Header, kind: str, types: Mapping[str, DType], own_types: bool) -> Said:
     restart = flag(header, "restart")
     if kind == "outputs":
         entries = list_of(header, kind)
-        found = (read_tensor(e, types, f"output {n}") for n, e in enumerate(entries, 1))
+        found = (
+            read_tensor(e, types, f"output {n}", own_types=own_types)
+            for n, e in enumerate(entries, 1)
+        )
         return Said(None, tuple(found), restart)
     if kind == "oversized":
-        left = [read_tensor(e, types, f"output {n}", sized=False)
+        left = [read_tensor(e, types, f"output {n}", sized=False, own_types=own_types)
                 for n, e in enumerate(list_of(header, kind), 1)]  # fmt: skip
         shapes, names = tuple(t.shape for t in left), tuple(t.dtype.name for t in left)
         return Said(Oversized(shapes, names), (), restart)

@@ -426,8 +426,8 @@ class TorchServer:
         except (RuntimeError, ValueError, TypeError, OverflowError) as error:
             raise Told("refused", str(error)) from None
         known = {entry["own"]: name for name, entry in question["types"].items()}
-        own = [str(one.dtype).rpartition(".")[2] for one in results]
-        names = [known.get(name, name) for name in own]
+        own = [str(one.dtype) for one in results]  # torch.float32
+        names = [known.get(name.rpartition(".")[2], name) for name in own]
         shapes = [tuple(one.shape) for one in results]
         check_size(list(zip(names, shapes)), question, given)
         return list(zip(names, shapes, map(self.codes, results)))

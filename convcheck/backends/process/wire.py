@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import ProtocolError
-from convcheck.numerics.format import Bits, Bool, Codes, Text, Texts
+from convcheck.errors import Place
+from convcheck.numerics.format import Bits, Bool, Codes, Opaque, Text, Texts
 from convcheck.rules.model import DType
 from convcheck.wording import plural
 
@@ -29,6 +30,7 @@ NOISE = "print diagnostics to stderr"  # what to do about a line that is no head
 
 SMALL = 1 << 16  # bytes that are copied rather than handed on
 LITTLE = sys.byteorder == "little"
+_WIDTHS = 1, 2, 4, 8  # bytes that a code may have
 LONGEST_KEPT, MOST_KEPT = 1 << 10, 1 << 12  # bytes of a header, and headers
 
 T = TypeVar("T")
@@ -158,18 +160,25 @@ def quoted_line(line: bytes) -> str:
 
 
 def read_tensor(
-    entry: object, types: Mapping[str, DType], what: str, *, sized: bool = True
+    entry: object,
+    types: Mapping[str, DType],
+    what: str,
+    *,
+    sized: bool = True,
+    own_types: bool = False,
 ) -> WireTensor:
     """Read the header's entry for a tensor. Raises ProtocolError; `what` names the tensor.
 
-    A tensor that is not `sized` has neither bytes nor values: it is not sent.
+    A tensor that is not `sized` has neither bytes nor values: it is not sent. With `own_types` it
+    may have a type of the runtime's own, of which no more than the width is known.
     """
     if not isinstance(entry, dict):
         wrong(f"{what} is {json.dumps(entry)[:SHOWN]}, not an object", "type, shape and bytes")
     name = string_of(entry, "type", what)
-    if name not in types:
+    if name not in types and not own_types:
         wrong(f"{what} has the unknown type {name!r}", "`convcheck list types` has the names")
-    dtype, shape = types[name], _shape(entry, what)
+    shape = _shape(entry, what)
+    dtype = types[name] if name in types else _own_type(name, entry, math.prod(shape))
     if not sized:
         return WireTensor(dtype, shape, 0)
     size, count = entry.get("bytes"), math.prod(shape)
@@ -184,6 +193,13 @@ def read_tensor(
         )
     texts = _texts(entry, shape, what) if isinstance(dtype.format, Text) else None
     return WireTensor(dtype, shape, size, texts)
+
+
+def _own_type(name: str, entry: Header, count: int) -> DType:
+    """Return a type that no spec has, as wide as the elements of a tensor."""
+    size = entry.get("bytes")
+    width = size // count if count and isinstance(size, int) else 1
+    return DType(name, Opaque(8 * width if width in _WIDTHS else 8), (), Place("", 0))
 
 
 def _size(dtype: DType, count: int) -> int:
