@@ -195,9 +195,9 @@ def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path:
 def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
     """It is the runtime's fault, and none of ours: complex32 of torch 2.1.2 is one."""
     (found,) = planted_run("strange", tmp_path)
-    (group,) = [group for group in found["groups"] if group["verdict"] == "fail"]
-    assert (group["kind"], group["count"]) == ("wrong type", group["of"])
-    assert "int16x, not int16" in group["examples"][0]["message"]
+    assert {(g["verdict"], g["kind"]) for g in found["groups"]} == {("fail", "wrong type")}
+    (example,) = found["groups"][0]["examples"][:1]
+    assert "int16x, not int16" in example["message"]
 
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")

@@ -18,7 +18,7 @@ from convcheck.errors import SpecError
 from convcheck.rules.load import load
 
 SEEN = observations_of(CATALOG)
-FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}  # entries, of those that have not 20
+FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}  # of those that have not 20
 ASKED = {"onnx.Cast": "onnx.Cast-21", "openvino.Convert": "openvino.Convert-1"}
 
 
