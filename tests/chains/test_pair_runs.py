@@ -101,29 +101,46 @@ def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
     assert count > 500
 
 
-def by_a_factor(x: Codes, scale: float, zero: int) -> Codes:
-    """By numpy, as OpenVINO was seen to answer: to int8 by 255 over the width of the range."""
+def by_a_factor(x: Codes, scale: float, zero: int, shifts: bool) -> Codes:
+    """By numpy, as OpenVINO was seen to answer: to int8 by 255 over the width of the range, which
+    is infinite for a tiny scale. With int8 as an output and no zero point, nothing is added first.
+    """
     f = np.float32
     low, high = f(-128 - zero) * f(scale), f(127 - zero) * f(scale)
-    factor = f(255) / (high - low)
-    level = np.rint(np.clip(x.view(f), low, high) * factor - low * factor) - 128 - f(zero)
-    found: Codes = (level * f(scale)).view(np.uint32)
+    with np.errstate(all="ignore"):
+        factor = f(255) / (high - low)
+        level = np.clip(x.view(f), low, high) * factor
+        if shifts:
+            level = np.rint(level - low * factor) - 128
+        level = np.where(np.isfinite(level), np.rint(level), -128)
+    found: Codes = ((level.astype(np.int32) - zero).astype(f) * f(scale)).view(np.uint32)
     return found
 
 
-def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it() -> None:
+@pytest.mark.parametrize(
+    ("scale", "zero", "shifts", "cause"),
+    [
+        ("0.1", "3", True, "factor-of-the-range-of-int8"),
+        ("0x0.00001ap-126", "-128", True, "factor-of-the-range-of-int8"),
+        ("0x1.234566p+96", "0", False, "factor-of-the-range-of-int8-before-the-zero-point"),
+    ],
+)
+def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
+    scale: str, zero: str, shifts: bool, cause: str
+) -> None:
     spec = CATALOG.specs["onnx.QuantizeLinear-13"]
-    chosen = (("y_scale", "0.1"), ("y_zero_point", "3"))
+    chosen = (("y_scale", scale), ("y_zero_point", zero))
     case, codes = next(
         (case, codes) for case, codes in pairs_of(CATALOG, spec)
         if (case.hops[0].fixed, case.hops[0].outputs[0].name) == (chosen, "int8")
     )  # fmt: skip
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
-    got = by_a_factor(codes.astype(np.uint32), 0.1, 3)
+    value = float.fromhex(scale) if "p" in scale else float(scale)
+    got = by_a_factor(codes.astype(np.uint32), value, int(zero), shifts)
     state = np.full(len(got), ANSWERED, np.uint8)
     found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
     assert found is not None
-    assert (found.fits, found.answers) == ((("factor-of-the-range-of-int8",),), len(codes))
+    assert (found.fits[0], found.answers) == ((cause,), len(codes))
     got[0] ^= np.uint32(1)
     found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
     assert found is not None
