@@ -21,7 +21,7 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Index
 from convcheck.judge.digest import spell_digest
 from convcheck.judge.result import CallExample, Example, Group, Word
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Vectors
 

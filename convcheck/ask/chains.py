@@ -13,7 +13,7 @@ from convcheck.ask.isolated import OTHERS
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs
 from convcheck.judge.answers import ANSWERED, Avoid
 from convcheck.judge.form import form_complaint
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading

@@ -41,7 +41,8 @@ from convcheck.judge.answers import (
     Index,
 )
 from convcheck.judge.form import form_complaint, loose_form, strangers
-from convcheck.numerics.format import Bits, Codes, Text
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Text
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED

@@ -17,7 +17,8 @@ from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Group
 from convcheck.judge.stream import codes_from
 from convcheck.judge.tally import Tally
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program

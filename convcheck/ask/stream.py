@@ -16,7 +16,8 @@ from convcheck.judge.answers import CHUNK, Avoid, Index
 from convcheck.judge.form import form_complaint
 from convcheck.judge.stream import Weighing, codes_from
 from convcheck.judge.tally import Tally
-from convcheck.numerics.format import Bits, Numeric
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 from convcheck.semantics.outline import TILE, Piece, Stretch, in_chunks, outline

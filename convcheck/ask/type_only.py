@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from convcheck.judge.answers import Index
-from convcheck.numerics.format import Bits, Bool, Format, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Format, Text
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.model import DType
 

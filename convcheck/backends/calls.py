@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.functions import why_not
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case

@@ -22,7 +22,7 @@ from convcheck.backends.installed import release_of
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 

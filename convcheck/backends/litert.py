@@ -21,7 +21,8 @@ from convcheck.backends.installed import release_of
 from convcheck.backends.packing import is_packed
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Codes, Int
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Int
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 

@@ -17,7 +17,7 @@ from convcheck.backends.binaries import module_paths
 from convcheck.backends.calls import cannot_call
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 

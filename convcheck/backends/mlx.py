@@ -19,7 +19,8 @@ from convcheck.backends.installed import release_of
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Bool
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import max_elements
-from convcheck.numerics.format import Bits, Bool, Codes, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Bool, Numeric
 from convcheck.wording import plural
 
 

@@ -59,7 +59,7 @@ import numpy as np
 
 from convcheck.backends.binaries import module_paths
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError, install_hint
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, Spec
 from convcheck.wording import meant

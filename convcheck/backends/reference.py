@@ -22,7 +22,8 @@ from convcheck.backends.protocol import (
     Refused,
     max_elements,
 )
-from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.semantics.body import compile_calls

@@ -21,7 +21,7 @@ from convcheck.backends.calls import cannot_call
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.wording import plural

@@ -20,7 +20,7 @@ from convcheck.backends.installed import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.torch import torch_codes, torch_tensor, torch_type
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, Spec
 

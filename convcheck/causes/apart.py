@@ -14,7 +14,8 @@ from typing import cast
 import numpy as np
 
 from convcheck.judge.matching import Mask, matching
-from convcheck.numerics.format import Bits, Codes, Format, Numeric, Text
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import deciding
 from convcheck.semantics.evaluate import evaluate, points_of

@@ -9,7 +9,7 @@ from typing import TypeGuard, cast
 
 import numpy as np
 
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls

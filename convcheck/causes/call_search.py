@@ -23,7 +23,8 @@ from convcheck.judge.matching_calls import Returned, is_as_read, shapes_of
 from convcheck.judge.refusals import is_refusal
 from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.judge.tally import RIGHT
-from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec

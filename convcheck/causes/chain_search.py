@@ -19,7 +19,8 @@ from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, Index
 from convcheck.judge.result import CaseDiagnosis, Names, Near
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Format, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Format, Numeric
 from convcheck.rules.causes import Cause
 from convcheck.rules.chain_edits import Links
 from convcheck.rules.hop import Hop

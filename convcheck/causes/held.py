@@ -21,7 +21,8 @@ from convcheck.judge.matching import Mask, matching
 from convcheck.judge.result import Fit
 from convcheck.judge.stream import codes_from
 from convcheck.judge.tally import Tally
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import EXACT, UNDEFINED, Reading

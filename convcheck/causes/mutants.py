@@ -20,7 +20,8 @@ from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import entry_word
 from convcheck.judge.words import shown
-from convcheck.numerics.format import Bits, Codes, Format, Numeric, Text
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import REAL, Case, Spec

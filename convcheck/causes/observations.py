@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.errors import Place
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import OBSERVATIONS, Catalog, data_dir
 from convcheck.rules.model import Case

@@ -13,7 +13,7 @@ import numpy as np
 from convcheck.causes.chain_search import to_explain
 from convcheck.judge.answers import Answers
 from convcheck.judge.result import CaseDiagnosis
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.load import Catalog

@@ -31,7 +31,7 @@ from convcheck.judge.answers import (
 from convcheck.judge.matching import matching
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import REFUSED, Answers
 from convcheck.judge.matching import Mask, matching
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern

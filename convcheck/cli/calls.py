@@ -10,7 +10,7 @@ from convcheck.errors import UsageError
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from convcheck.numerics.format import Bits
+    from convcheck.numerics.codes import Bits
     from convcheck.rules.model import Case, DType, Spec
     from convcheck.vectors.model import CallSet
 

@@ -17,7 +17,7 @@ from convcheck.errors import UsageError
 from convcheck.streams import say
 
 if TYPE_CHECKING:
-    from convcheck.numerics.format import Bits
+    from convcheck.numerics.codes import Bits
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case, Spec

@@ -11,7 +11,7 @@ import click
 from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
-    from convcheck.numerics.format import Bits
+    from convcheck.numerics.codes import Bits
     from convcheck.rules.model import DType
 
 _NEGATIVE = re.compile(r"-(\.?[0-9].*|inf|nan)", re.IGNORECASE)

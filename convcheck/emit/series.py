@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.semantics.chart import chart_of
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import EXACT, Expected, Reading

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Declined, Outputs, Oversized
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.vectors.span import CHUNK as CHUNK
 from convcheck.wording import plural
 

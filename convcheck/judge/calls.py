@@ -37,7 +37,8 @@ from convcheck.judge.tally import (
     named,
     unsupported,
 )
-from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import PATTERNS, Decision
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.result import Word
-from convcheck.numerics.format import Bits, Codes, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
 
 _LANE = (1 << 64) - 1
 _LANES = 2

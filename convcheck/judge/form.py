@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.numerics.format import Bits, Format, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, DType
 
 Complaint = tuple[str, str]  # kind and message

@@ -8,16 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import (
-    Bits,
-    Codes,
-    Float,
-    Format,
-    Numeric,
-    Text,
-    is_nan,
-    is_negative,
-)
+from convcheck.numerics.codes import Bits, Codes, is_nan, is_negative
+from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.spelling import satisfies

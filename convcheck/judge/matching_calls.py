@@ -13,7 +13,8 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.form import strangers
 from convcheck.judge.kinds import kinds_of
 from convcheck.judge.matching import matching
-from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.order import order_key
 from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED, Reading
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput

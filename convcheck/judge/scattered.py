@@ -20,7 +20,8 @@ from convcheck.judge.kinds import errors_of, kinds_of
 from convcheck.judge.matching import matching
 from convcheck.judge.result import Example
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, Tally, TallyEntry, merge, named
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import lowest, position_of
 from convcheck.rules.model import Case
 from convcheck.semantics.chart import Chart, Slots

@@ -19,7 +19,8 @@ from convcheck.judge.matching import matching
 from convcheck.judge.ranges import Pair, Ranges
 from convcheck.judge.result import Example, Word
 from convcheck.judge.tally import RIGHT, Key, PlacedExample, TallyEntry
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import position_of
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading

@@ -22,7 +22,8 @@ from convcheck.judge.ranges import joining
 from convcheck.judge.result import Group
 from convcheck.judge.streaks import Streaks, pair_of, undefined
 from convcheck.judge.tally import RIGHT, Key, Tally, TallyEntry, combined, merge, named
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import positions
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program

@@ -27,7 +27,8 @@ from convcheck.models.known import (
     may_occur,
     values_of,
 )
-from convcheck.numerics.format import Bits, Codes, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls

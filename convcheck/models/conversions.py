@@ -35,7 +35,8 @@ from convcheck.models.known import (
     may_occur,
 )
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Numeric, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Numeric, Text
 from convcheck.numerics.number import FINITE, NAN, Numbers
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog

@@ -10,7 +10,7 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.models.graph import ModelGraph, tensor_codes
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 
 _HINT = "numpy.savez(FILE, **arrays): numbers, by the names of the model's tensors"
 Arrays = Mapping[str, np.ndarray[Any, Any]]

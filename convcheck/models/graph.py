@@ -13,7 +13,8 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.files import read_file
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.model import DType, Value
 
 if TYPE_CHECKING:

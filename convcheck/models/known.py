@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from convcheck.models.graph import ModelNode, Scope, constant_codes
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Bool, Float, Int, Numeric, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Int, Numeric, Text
 from convcheck.numerics.number import FINITE
 from convcheck.rules.model import DType
 

@@ -11,13 +11,20 @@ of two values of up to 26 bits each, which is what fuses a multiplication with a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Codes, Float
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FAR, FINITE, INFINITY, NAN, Numbers, normalised
-from convcheck.numerics.rounding import MODES, Mode, round_to, split
+from convcheck.numerics.rounding import round_to, split
+
+if TYPE_CHECKING:
+    from convcheck.numerics.modes import Mode
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]

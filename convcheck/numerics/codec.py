@@ -8,19 +8,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import (
-    Bits,
-    Bool,
-    Codes,
-    Float,
-    Format,
-    Int,
-    Numeric,
-    Text,
-    Texts,
-    is_nan,
-)
-from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised
+from convcheck.numerics.codes import Bits, Codes, Texts, is_nan
+from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
+from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, normalised, numbers_of_texts
 
 Mask = NDArray[np.bool_]
 _LISTED = (8, 16)  # bits of a format whose numbers are looked up: any code is one of theirs
@@ -30,8 +20,6 @@ _FEW = 1 << 16  # codes, of which more are decoded as quickly
 def decode(fmt: Format, bits: Bits) -> Numbers:
     """Return the exact numbers that codes denote: a bool 0 or 1, a string what it spells."""
     if isinstance(fmt, Text):
-        from convcheck.numerics.decimal import numbers_of_texts
-
         return numbers_of_texts(cast(Texts, bits))
     codes = cast(Codes, bits)
     if fmt.bits in _LISTED and len(codes) <= _FEW:

@@ -11,10 +11,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
-from convcheck.numerics.format import Bool, Float, Int, Numeric, Opaque, Texts, is_nan
-from convcheck.numerics.number import FAR, INFINITY, NAN, Numbers, from_fractions
+from convcheck.numerics.format import Bool, Float, Int, Numeric, Opaque
 
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
@@ -61,25 +58,6 @@ def significant_digits(text: str) -> int:
     return len(digits.lstrip("0"))
 
 
-def numbers_of_texts(texts: Texts) -> Numbers:
-    """Return the numbers that texts spell: decimals exactly, inf and nan in any case.
-
-    A text that spells no number is given as NaN; a spec decides such texts by their spelling
-    before it asks for their value.
-    """
-    values = [parse_decimal(t) for t in texts]
-    negative = [t.startswith("-") for t in texts]
-    numbers = from_fractions([v or Fraction(0) for v in values], negative)
-    for i, (text, value) in enumerate(zip(texts, values, strict=True)):
-        if value is None:
-            special = SPECIAL.fullmatch(text)
-            infinite = special is not None and special[2].lower() != "nan"
-            numbers.kind[i] = INFINITY if infinite else NAN
-            numbers.exponent[i] = FAR
-            numbers.significand[i] = 1 << 63
-    return numbers
-
-
 @lru_cache(maxsize=4096)
 def spell(fmt: Numeric, code: int) -> str:
     """Spell a code's value: the shortest decimal that rounds back to it (nearest-even)."""
@@ -113,7 +91,7 @@ def spell_special(fmt: Numeric, code: int) -> str:
     if isinstance(fmt, Int):
         return ""
     sign = "-" if code & fmt.sign_bit else ""
-    if is_nan(fmt, np.array([code], fmt.storage))[0]:
+    if fmt.has_nan_at(code):
         return "NaN" if fmt.nan == "sign-only" else f"{sign}NaN"
     magnitude = code & fmt.magnitude_mask
     if fmt.infinity and magnitude == fmt.infinity_code:

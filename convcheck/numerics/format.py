@@ -8,23 +8,16 @@ code without its sign bit.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Literal, cast
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
 
-Codes = NDArray[np.unsignedinteger[Any]]
-Texts = NDArray[np.object_]
-Bits = Codes | Texts
 NanCodes = Literal["ieee", "all-ones", "sign-only", "none"]
-
-
-def storage_for(bits: int) -> np.dtype[Any]:
-    """Return the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
-    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Float:
     @cached_property
     def storage(self) -> np.dtype[Any]:
         """The unsigned numpy type of a code."""
-        return storage_for(self.bits)
+        return _storage_for(self.bits)
 
     @cached_property
     def magnitude_mask(self) -> int:
@@ -92,6 +85,11 @@ class Float:
         return self.magnitude_mask - (self.nan == "all-ones")
 
     @cached_property
+    def last_number(self) -> int:
+        """The largest magnitude that is no NaN, infinity included, where NaNs are the highest."""
+        return self.infinity_code if self.nan == "ieee" else self.max_magnitude
+
+    @cached_property
     def lowest_exponent(self) -> int:
         """Exponent of the unit in the last place (ulp) of the smallest values."""
         return (1 if self.zero else 0) - self.bias - self.mantissa
@@ -109,6 +107,12 @@ class Float:
             fraction |= 1 << self.mantissa
         unit = (max(field - 1, 0) if self.zero else field) + self.lowest_exponent
         return Fraction(fraction << unit) if unit >= 0 else Fraction(fraction, 1 << -unit)
+
+    def has_nan_at(self, code: int) -> bool:
+        """Return whether a code is NaN."""
+        if self.nan == "sign-only":
+            return code == self.sign_bit
+        return self.nan != "none" and code & self.magnitude_mask > self.last_number
 
     @cached_property
     def max(self) -> Fraction:
@@ -131,7 +135,7 @@ class Int:
     @cached_property
     def storage(self) -> np.dtype[Any]:
         """The unsigned numpy type of a code."""
-        return storage_for(self.bits)
+        return _storage_for(self.bits)
 
     @cached_property
     def mask(self) -> int:
@@ -165,8 +169,6 @@ class Bool:
     bits: int = 1
     #: There is no sign.
     signed: bool = False
-    #: The unsigned numpy type of a code.
-    storage: np.dtype[Any] = np.dtype("u1")  # noqa: RUF009 a numpy dtype is immutable
     #: All bits of a code that count.
     mask: int = 1
     #: The largest value, true.
@@ -174,38 +176,43 @@ class Bool:
     #: The lowest value, false.
     min: Fraction = Fraction(0)
 
+    @cached_property
+    def storage(self) -> np.dtype[Any]:
+        """The unsigned numpy type of a code."""
+        return _storage_for(self.bits)
+
 
 @dataclass(frozen=True)
 class Text:
     """A string; arrays are of Python `str` objects."""
 
-    #: The numpy type of an array of texts.
-    storage: np.dtype[Any] = np.dtype("O")  # noqa: RUF009
+    @cached_property
+    def storage(self) -> np.dtype[Any]:
+        """The numpy type of an array of texts."""
+        import numpy as np
+
+        return np.dtype("O")
 
 
 Numeric = Float | Int | Bool
 Format = Numeric | Text
 
 
-def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Return which codes are NaN."""
-    kind = codes.dtype.type
-    if fmt.nan == "sign-only":
-        return np.asarray(codes == kind(fmt.sign_bit))
-    if fmt.nan == "none":
-        return np.zeros(codes.shape, bool)
-    last_number = fmt.infinity_code if fmt.nan == "ieee" else fmt.max_magnitude
-    return np.asarray((codes & kind(fmt.magnitude_mask)) > kind(last_number))
+@cache
+def text_of_format(fmt: Format) -> str:
+    """Return the text of a format from which digests and the seeds of random inputs are made."""
+    return _SPELLED.get(type(fmt), repr(fmt))
 
 
-def with_one_nan(fmt: Format, bits: Bits) -> Bits:
-    """Return codes (or texts) with every NaN as the format's canonical one."""
-    if not isinstance(fmt, Float) or fmt.nan == "none":
-        return bits
-    codes = cast(Codes, bits)
-    return np.where(is_nan(fmt, codes), fmt.storage.type(fmt.nan_code), codes)
+# Lists of known failures name digests: these two are spelled as when the first ones were made.
+_SPELLED: Mapping[type[Format], str] = {
+    Bool: "Bool(bits=1, signed=False, storage=dtype('uint8'), mask=1, max=Fraction(1, 1), "
+    "min=Fraction(0, 1))",
+    Text: "Text(storage=dtype('O'))",
+}
 
 
-def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
-    """Return which codes have the sign bit set."""
-    return np.asarray((codes & codes.dtype.type(fmt.sign_bit)) != 0)
+def _storage_for(bits: int) -> np.dtype[Any]:
+    from convcheck.numerics.codes import storage_for
+
+    return storage_for(bits)

@@ -7,10 +7,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.modes import toward_zero
 from convcheck.numerics.number import Numbers
 from convcheck.numerics.order import each_once
-from convcheck.numerics.rounding import round_to, toward_zero
+from convcheck.numerics.rounding import round_to
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]

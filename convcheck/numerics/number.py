@@ -14,6 +14,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from convcheck.numerics.codes import Texts
+from convcheck.numerics.decimal import SPECIAL, parse_decimal
+
 FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
 FAR = 1 << 20  # an exponent beyond every format: infinity has it, zero has its negative
 
@@ -149,3 +152,22 @@ def to_fraction(x: Numbers, index: int) -> Fraction:
     """Return the exact value of a finite element (its sticky bit, if any, is not in it)."""
     magnitude = Fraction(int(x.significand[index])) * Fraction(2) ** (int(x.exponent[index]) - 63)
     return -magnitude if x.sign[index] else magnitude
+
+
+def numbers_of_texts(texts: Texts) -> Numbers:
+    """Return the numbers that texts spell: decimals exactly, inf and nan in any case.
+
+    A text that spells no number is given as NaN; a spec decides such texts by their spelling
+    before it asks for their value.
+    """
+    values = [parse_decimal(t) for t in texts]
+    negative = [t.startswith("-") for t in texts]
+    numbers = from_fractions([v or Fraction(0) for v in values], negative)
+    for i, (text, value) in enumerate(zip(texts, values, strict=True)):
+        if value is None:
+            special = SPECIAL.fullmatch(text)
+            infinite = special is not None and special[2].lower() != "nan"
+            numbers.kind[i] = INFINITY if infinite else NAN
+            numbers.exponent[i] = FAR
+            numbers.significand[i] = 1 << 63
+    return numbers

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text, is_negative
+from convcheck.numerics.codes import Codes, is_negative
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]

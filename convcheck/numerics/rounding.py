@@ -1,14 +1,9 @@
-"""Rounding to a format's grid: one function per rounding mode, on what is kept and dropped.
-
-A mode decides whether the kept magnitude goes up by one, from the sign, the last kept bit, the
-first dropped bit and whether any later dropped bit is set (IEEE 754-2019, 4.3; the names of the
-modes that IEEE 754 lacks are those of the standards that ask for them).
-"""
+"""Rounding to a format's grid: what is dropped of each significand, and what a mode makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,72 +11,8 @@ from numpy.typing import NDArray
 from convcheck.numerics.format import Bool, Float, Int, Numeric
 from convcheck.numerics.number import Numbers
 
-Mask = NDArray[np.bool_]
-Mode = Callable[[Mask, Mask, Mask, Mask], Mask]
-
-
-def nearest_even(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties to even (roundTiesToEven)."""
-    return first & (later | last)
-
-
-def nearest_away(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties away from zero (roundTiesToAway)."""
-    return first
-
-
-def nearest_up(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties towards plus infinity."""
-    return first & (later | ~sign)
-
-
-def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties toward zero."""
-    return first & later
-
-
-def toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Toward zero (roundTowardZero)."""
-    return np.zeros_like(first)
-
-
-def away(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Away from zero."""
-    return first | later
-
-
-def floor(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Towards minus infinity (roundTowardNegative)."""
-    return (first | later) & sign
-
-
-def ceiling(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Towards plus infinity (roundTowardPositive)."""
-    return (first | later) & ~sign
-
-
-def odd(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To the odd neighbour where inexact."""
-    return (first | later) & ~last
-
-
-def half_of_last(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """By adding half of the last kept bit, then cutting: what has an even last bit is cut."""
-    return first & last
-
-
-MODES: Mapping[str, Mode] = {
-    "nearest-even": nearest_even,
-    "nearest-away": nearest_away,
-    "nearest-up": nearest_up,
-    "nearest-toward-zero": nearest_toward_zero,
-    "toward-zero": toward_zero,
-    "away": away,
-    "floor": floor,
-    "ceil": ceiling,
-    "odd": odd,
-    "half-of-last": half_of_last,
-}
+if TYPE_CHECKING:
+    from convcheck.numerics.modes import Mask, Mode
 
 
 @dataclass(frozen=True, slots=True)

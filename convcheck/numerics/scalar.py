@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-
-import numpy as np
+from typing import TYPE_CHECKING, cast
 
 from convcheck.numerics.format import Float, Numeric
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class BeyondError(ArithmeticError):
@@ -22,21 +24,17 @@ class BeyondError(ArithmeticError):
 
 @dataclass(frozen=True)
 class Grid:
-    """The values of a format, and the rounding mode (a name of MODES) that leads to them.
+    """The values of a format, and the rounding mode (a name of MODES) that leads to them."""
 
-    Formats without a zero are left out: they have no place for a sum.
-    """
-
-    #: The format, one with a zero.
+    #: The format.
     fmt: Numeric
     mode: str
 
     @cached_property
     def up(self) -> tuple[bool, ...]:
         """Whether the mode goes up, indexed by the bits sign, last, first, later."""
-        index = np.arange(16)
-        bits = [(index >> shift & 1).astype(bool) for shift in (3, 2, 1, 0)]
-        return tuple(bool(up) for up in MODES[self.mode](*bits))
+        mode = cast("Callable[[int, int, int, int], int]", MODES[self.mode])
+        return tuple(bool(mode(*(bits >> n & 1 for n in (3, 2, 1, 0)))) for bits in range(16))
 
     def round(self, value: Fraction) -> Fraction:
         """Return the value of the format that `value` rounds to. Raises BeyondError."""
@@ -56,6 +54,8 @@ class Grid:
         if not isinstance(self.fmt, Float):
             return (-kept if negative else kept) & self.fmt.mask
         code = kept + ((unit - self._lowest) << self.fmt.mantissa)
+        if not self.fmt.zero:
+            code -= 1 << self.fmt.mantissa  # the lowest exponent field is of normal numbers, too
         signed = negative and (self.fmt.negative_zero or code != 0)
         return code | self.fmt.sign_bit if signed else code
 

@@ -6,13 +6,9 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
 from convcheck.numerics.decimal import parse_decimal
 from convcheck.numerics.format import Bool, Float, Numeric
-from convcheck.numerics.neighbours import signed, top
-from convcheck.numerics.number import from_fractions
-from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.numerics.scalar import BeyondError, Grid
 from convcheck.wording import plural
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
@@ -93,16 +89,16 @@ def _code(fmt: Numeric, value: Fraction, negative: bool, word: str) -> tuple[int
         if value.denominator != 1 or not fmt.min <= value <= fmt.max:
             raise OutsideFormatError(f"{word} is not a whole number from {fmt.min} to {fmt.max}")
         return int(value) & fmt.mask, True
-    magnitude = int(round_to(from_fractions([abs(value)]), fmt, nearest_even).magnitude[0])
     too_small = not fmt.zero and abs(value) < fmt.min
-    if magnitude > top(fmt) or too_small or (negative and not fmt.signed):
-        raise OutsideFormatError(
-            f"{word} is outside the format, whose largest value is {_max(fmt)}"
-        )
+    outside = OutsideFormatError(
+        f"{word} is outside the format, whose largest value is {float(fmt.max):g}"
+    )
+    if too_small or (negative and not fmt.signed):
+        raise outside
+    try:
+        magnitude = Grid(fmt, "nearest-even").code(abs(value))
+    except BeyondError:
+        raise outside from None
     exact = fmt.value(magnitude) == abs(value)
     keep = negative and (fmt.negative_zero or magnitude != 0)
-    return int(signed(fmt, np.array([magnitude], np.uint64), np.array([keep]))[0]), exact
-
-
-def _max(fmt: Float) -> str:
-    return f"{float(fmt.max):g}"
+    return magnitude | (fmt.sign_bit if keep else 0), exact

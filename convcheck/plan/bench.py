@@ -25,7 +25,8 @@ from convcheck.ask.stream import sweep
 from convcheck.backends.protocol import Backend, Bound, Declined, Outputs, bound, last_words
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import BackendInfo
-from convcheck.numerics.format import Codes, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.program import Program, compile_case
 from convcheck.vectors.form import form_decision

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from convcheck.errors import UsageError
 from convcheck.plan.selection import Selection
@@ -11,8 +12,10 @@ from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec, Value
 from convcheck.rules.source import read_all
-from convcheck.vectors.model import Tier
 from convcheck.wording import meant
+
+if TYPE_CHECKING:
+    from convcheck.vectors.model import Tier
 
 
 def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[Case]:

@@ -69,7 +69,7 @@ from convcheck.judge.form import form_complaint
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, BackendInfo, CaseDiagnosis, CaseResult, Fit, Group
 from convcheck.judge.tally import MAIN, Tally, unsupported
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
     Ahead,

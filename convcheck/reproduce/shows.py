@@ -18,7 +18,8 @@ from convcheck.judge.elements import judge
 from convcheck.judge.form import form_complaint, strangers
 from convcheck.judge.matching_calls import closest, is_between, shapes_of
 from convcheck.judge.result import BackendInfo, CallExample, Group, Strip
-from convcheck.numerics.format import Bits, Codes, Float, Format
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Format
 from convcheck.numerics.order import order_key
 from convcheck.reproduce.ask import Reply, answers_of_reply
 from convcheck.reproduce.witness import (

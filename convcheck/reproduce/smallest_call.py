@@ -13,7 +13,7 @@ from convcheck.errors import ConvcheckError
 from convcheck.judge.answers import CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import CallExample, Group
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.reproduce.ask import AskedCase, ask_each
 from convcheck.reproduce.shows import of_call
 from convcheck.reproduce.witness import Witness

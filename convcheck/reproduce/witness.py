@@ -21,7 +21,8 @@ from convcheck.judge.result import (
     Word,
     entry_word,
 )
-from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, PATTERNS
 

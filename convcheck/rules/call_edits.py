@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from convcheck.numerics.format import Float
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.body.formula import EXACT, OUTPUT, PRODUCT, RECURRENCE
 from convcheck.rules.body.matrix import RANKS
 from convcheck.rules.body.steps import Branch, read_branch

@@ -9,7 +9,7 @@ from math import prod
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Float
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
 from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.chain_edits import ChainEdit, read_chain_edit

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Format
+from convcheck.numerics.format import text_of_format
 from convcheck.rules.model import LATER, REAL, Cite, DType, Spec, TypeNames
 
 _DECIDES = (
@@ -90,11 +90,6 @@ def _types(tree: object) -> Iterator[DType]:
                 yield from _types(one)
 
 
-@cache
-def _spelled(fmt: Format) -> str:
-    return repr(fmt)
-
-
 def _key(tree: object, known: frozenset[str]) -> Key:
     """Return what decides as JSON has it; of conditions on types what they say of known ones."""
     if isinstance(tree, dict):
@@ -102,7 +97,7 @@ def _key(tree: object, known: frozenset[str]) -> Key:
     if isinstance(tree, list):
         return [_key(one, known) for one in tree]
     if isinstance(tree, DType):
-        return [tree.name, _spelled(tree.format)]
+        return [tree.name, text_of_format(tree.format)]
     if isinstance(tree, TypeNames):
         return [*sorted(tree & known)]
     if isinstance(tree, Set):

@@ -10,7 +10,8 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.numerics.format import Bits, Numeric
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Numeric
 from convcheck.numerics.words import code_of
 from convcheck.rules.model import Case, Layout
 

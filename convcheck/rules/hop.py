@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from convcheck.numerics.format import Bool, Float, Format, Opaque, Text
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.model import DType, Outcome
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bits, Float
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float
+from convcheck.numerics.modes import MODES
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import Hop
 from convcheck.semantics.vocabulary import Mask, Points, Test
 

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.number import bit_length
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import Expected, Reading

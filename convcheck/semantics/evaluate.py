@@ -11,7 +11,8 @@ from typing import cast
 import numpy as np
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes, Format
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Format
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.expected import Expected, Reading

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Cite, Level, Spec
 
 # The patterns. Everything but EXACT stands in a vector file as the word given here.

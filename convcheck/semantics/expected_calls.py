@@ -12,7 +12,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Bits, Float
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, UNDEFINED, Decision
 

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Text, Texts
+from convcheck.numerics.codes import Codes, Texts
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FAR, FINITE, normalised
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import (
     ALIGNED,
     BITS,

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Codes, Float, Format, Int, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Format, Int, Text
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, NAN, Numbers
-from convcheck.numerics.rounding import MODES, Mode, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import BEYOND, CARRIED_TWICE, HIDDEN_BIT, UNBOUNDED, Hop, code_width
 from convcheck.semantics.hop_words import BY_WORD, KEPT_BY_WORD
 from convcheck.semantics.vocabulary import COMPUTATIONS, Mask, Points, has_payload
+
+if TYPE_CHECKING:
+    from convcheck.numerics.modes import Mode
 
 
 def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.rules.hop import MAGNITUDE, WHOLE, Hop
 from convcheck.semantics.evaluate import run_conversion
 from convcheck.semantics.expected import Expected, Reading

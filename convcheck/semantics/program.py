@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from convcheck.errors import Place, SpecError
-from convcheck.numerics.format import Codes, Float, Format, Text
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Format, Text
+from convcheck.numerics.modes import MODES
 from convcheck.rules.hop import Hop, Through
 from convcheck.rules.model import (
     DEFAULT,

@@ -9,8 +9,9 @@ import numpy as np
 from convcheck.numerics.decimal import PLAIN as PLAIN_NOTATION
 from convcheck.numerics.decimal import parse_decimal, spell_special, value_of
 from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.number import from_fractions
-from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.semantics.expected import PARSES_TO_X, PLAIN, PLAIN_TO_X
 
 _KEPT = 1 << 14  # texts, which are asked for again: in every placement, and of many causes

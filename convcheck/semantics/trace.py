@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from convcheck.errors import Place
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import parse_decimal
-from convcheck.numerics.format import Bits, Float, Text
+from convcheck.numerics.format import Float, Text
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, to_fraction
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.model import Case, Outcome
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Decision

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import encode
+from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.decimal import plain_text, significant_digits
-from convcheck.numerics.format import Bits, Bool, Codes, Float, Format, Int, Numeric, Text, Texts
+from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
@@ -30,7 +32,7 @@ from convcheck.numerics.number import (
     normalised,
     take,
 )
-from convcheck.numerics.rounding import MODES, Rounded, round_to
+from convcheck.numerics.rounding import Rounded, round_to
 from convcheck.rules.model import Spelling
 from convcheck.rules.rule import ELSE
 from convcheck.semantics.expected import (

@@ -15,7 +15,8 @@ from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, CallA
 from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Strip
-from convcheck.numerics.format import Bits, Codes, Float, Format, is_nan, with_one_nan
+from convcheck.numerics.codes import Bits, Codes, is_nan, with_one_nan
+from convcheck.numerics.format import Float, Format
 from convcheck.semantics.expected import Decision
 from convcheck.survey.model import (
     EVERY_READING,

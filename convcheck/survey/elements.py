@@ -14,7 +14,8 @@ from convcheck.causes.trial import Key, Trial, Tried, Tries
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import cannot_be_put
-from convcheck.numerics.format import Text, with_one_nan
+from convcheck.numerics.codes import with_one_nan
+from convcheck.numerics.format import Text
 from convcheck.numerics.number import FINITE, INFINITY, NAN
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED
 from convcheck.judge.result import CallExample, CaseResult, Example, entry_word
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.semantics.expected import Decision
 
 OPEN = frozenset(("undefined", "disputed"))

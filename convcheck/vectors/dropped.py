@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import at
 from convcheck.numerics.number import Numbers, normalised
 from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within_reach

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, is_negative
+from convcheck.numerics.codes import Codes, is_negative
+from convcheck.numerics.format import Float, Format, Int, Numeric
 from convcheck.numerics.neighbours import signed
 from convcheck.numerics.order import each_once
 from convcheck.vectors.binades import Binades, binades_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate

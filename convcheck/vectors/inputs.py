@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode_magnitudes
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
 from convcheck.numerics.neighbours import around, at, signed, special_codes, top
 from convcheck.numerics.number import Numbers, from_fractions, normalised
 from convcheck.numerics.order import each_once, order_key
@@ -63,7 +64,7 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
     """Return what `numeric_inputs` does, chosen anew."""
     if source.bits <= (_SMALL if tier == "edge" else _WHOLE):
         return in_order(source, np.arange(1 << source.bits, dtype=source.storage)), "exhaustive"
-    pair = zlib.crc32(f"{source!r} {target!r}".encode())
+    pair = zlib.crc32(f"{text_of_format(source)} {text_of_format(target)}".encode())
     rng = np.random.Generator(np.random.PCG64([seed, pair]))
     edge = tier == "edge"
     chosen = [special_codes(source)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision, Expected
 from convcheck.semantics.expected_calls import Call, ExpectedCall

@@ -29,7 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Float, Format, Int, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Format, Int, Numeric, text_of_format
 from convcheck.numerics.neighbours import top
 from convcheck.numerics.number import number_parts
 from convcheck.vectors.binades import boundaries_of
@@ -106,7 +107,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
 
 
 def _key(source: Numeric, target: Format, seed: int) -> int:
-    content = f"{source!r} {target!r} {seed}".encode()
+    content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from convcheck.numerics.format import Float, Format, Int, Texts
+from convcheck.numerics.codes import Texts
+from convcheck.numerics.format import Float, Format, Int
 from convcheck.vectors.binades import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 

@@ -34,7 +34,7 @@ from convcheck.judge.answers import (
     Avoid,
     Fault,
 )
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE

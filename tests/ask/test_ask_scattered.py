@@ -16,7 +16,7 @@ from convcheck.ask.scattered import chart_for
 from convcheck.ask.span import ask_span
 from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
 from convcheck.judge.tally import Tally
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED

@@ -24,7 +24,7 @@ from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import RIGHT, Tally, merge
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.model import Case
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.span import Span

@@ -16,7 +16,7 @@ from convcheck.judge.answers import CHUNK
 from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import merge
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.rules.model import Case
 from convcheck.vectors.span import Span
 

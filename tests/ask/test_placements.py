@@ -45,7 +45,7 @@ from convcheck.judge.answers import (
     Answers,
     Avoid,
 )
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.vectors.model import VectorSet

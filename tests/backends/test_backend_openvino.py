@@ -25,7 +25,8 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import Place, UnavailableError, UsageError
-from convcheck.numerics.format import Bits, Bool, Float, Int, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Int, Text
 from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case, DType
 

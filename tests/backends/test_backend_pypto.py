@@ -25,7 +25,8 @@ from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, open
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import Place, UnavailableError
-from convcheck.numerics.format import Bits, Bool, Float, Format, Int
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Format, Int
 from convcheck.plan.runner import Execution, execute
 from convcheck.rules.model import Case, DType
 

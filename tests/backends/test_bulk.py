@@ -21,7 +21,8 @@ from convcheck.backends.onnx import runtime_bound as ort_bulk
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.packing import pack, unpack, unpack_into
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused, bound
-from convcheck.numerics.format import Bits, Codes, Float, Int, Numeric, Text
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Int, Numeric, Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 

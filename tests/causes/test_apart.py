@@ -18,7 +18,7 @@ from convcheck.causes.apart import telling_inputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.program import Program, compile_case

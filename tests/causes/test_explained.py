@@ -22,7 +22,7 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.result import CaseDiagnosis
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, op_and_version, version_key
 from convcheck.vectors.generate import vector_set

@@ -28,7 +28,7 @@ from convcheck.causes.held import Held
 from convcheck.causes.search import Search
 from convcheck.judge.result import Fit
 from convcheck.judge.tally import Tally, merge
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.report.json.schemas import schema
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case

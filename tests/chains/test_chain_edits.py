@@ -16,7 +16,7 @@ from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.plan.chains import asked_chain, chosen_names
 from convcheck.rules import promises
 from convcheck.rules.cause_files import CauseFile

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from convcheck.chains.cast import Chain
 from convcheck.chains.compare import compare_chain
 from convcheck.chains.type_chain import CompiledCasts
-from convcheck.numerics.format import Text, is_nan
+from convcheck.numerics.codes import is_nan
+from convcheck.numerics.format import Text
 
 SPEC = CATALOG.specs["onnx.Cast-21"]
 FLOATS = {

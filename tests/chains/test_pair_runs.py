@@ -18,7 +18,7 @@ from convcheck.causes.pair_search import diagnose_pair
 from convcheck.chains.asked import ChainCorpus
 from convcheck.chains.pairs import pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.numerics.words import code_of
 from convcheck.semantics.evaluate import evaluate
 

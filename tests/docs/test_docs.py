@@ -38,7 +38,7 @@ from places import ROOT
 from convcheck.__main__ import main
 from convcheck.cli import COMMANDS, group, progress
 from convcheck.judge.result import Verdict
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.model import LEVELS
 from convcheck.semantics.vocabulary import known_cases, known_outcomes
 

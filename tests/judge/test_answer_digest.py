@@ -18,7 +18,7 @@ from convcheck.judge.digest import (
     digest_of_words,
     spell_digest,
 )
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 
 STORAGE = (np.uint8, np.uint16, np.uint32, np.uint64)
 BLOCK = 4096

@@ -14,7 +14,7 @@ from convcheck.errors import Place
 from convcheck.judge.answers import ANSWERED, CRASHED, EVERYWHERE, Avoid, CallAnswers, Fault
 from convcheck.judge.calls import BETWEEN, judge_calls
 from convcheck.judge.result import CallExample, Group
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, REFUSED, UNDEFINED, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput

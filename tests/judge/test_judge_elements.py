@@ -15,7 +15,7 @@ from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answe
 from convcheck.judge.digest import digest_of_pairs
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseResult, Group
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import make_case
 from convcheck.rules.model import Attributes, Case
 from convcheck.semantics.expected import REFUSED as EXPECT_REFUSAL

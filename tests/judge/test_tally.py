@@ -11,7 +11,7 @@ from sweeps import case_of, comparable, finished, swept
 
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.tally import Tally, merge
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.vectors.span import Span

@@ -23,7 +23,9 @@ from convcheck.numerics.arithmetic import (
     subtract,
 )
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Float
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
@@ -33,7 +35,6 @@ from convcheck.numerics.number import (
     take,
     to_fraction,
 )
-from convcheck.numerics.rounding import MODES
 
 DRAWN = 600
 IEEE = ("float16", "bfloat16", "float32", "float64")

@@ -13,15 +13,16 @@ from oracle import Value
 from oracle import decode as value_of_code
 
 from convcheck.numerics.codec import decode, decode_magnitudes, encode
+from convcheck.numerics.codes import Codes, is_nan, is_negative
 from convcheck.numerics.decimal import (
-    numbers_of_texts,
     parse_decimal,
     plain_text,
     significant_digits,
     spell,
     spell_fraction,
 )
-from convcheck.numerics.format import Codes, Float, Numeric, is_nan, is_negative
+from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
@@ -31,10 +32,11 @@ from convcheck.numerics.number import (
     bit_length,
     exceeds,
     from_fractions,
+    numbers_of_texts,
     to_fraction,
 )
 from convcheck.numerics.order import order_key
-from convcheck.numerics.rounding import MODES, nearest_even, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.semantics.expected import PLAIN_TO_X
 from convcheck.semantics.spelling import satisfies
 from convcheck.vectors.inputs import in_order

@@ -18,10 +18,11 @@ from oracle import decode as value_of_code
 from oracle.formats import FLOATS, locate
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.decimal import numbers_of_texts, parse_decimal, plain_text, spell
+from convcheck.numerics.decimal import parse_decimal, plain_text, spell
 from convcheck.numerics.format import Float, Int, Numeric, Text
-from convcheck.numerics.number import FINITE, from_fractions
-from convcheck.numerics.rounding import MODES, nearest_even, round_to
+from convcheck.numerics.modes import MODES, nearest_even
+from convcheck.numerics.number import FINITE, from_fractions, numbers_of_texts
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.cases import cases, make_case
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate

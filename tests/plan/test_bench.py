@@ -23,7 +23,7 @@ from convcheck.backends.ml_dtypes import MlDtypes
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.result import BackendInfo
 from convcheck.judge.tally import Tally
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.plan.bench import (
     Bench,
     Measured,

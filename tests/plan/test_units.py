@@ -24,7 +24,8 @@ from convcheck.judge.elements import judge, tally_of
 from convcheck.judge.part import Part
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import MAIN, Tally, finish
-from convcheck.numerics.format import Bits, Codes, Int
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Int
 from convcheck.plan.units import Gathering, Unit, joined, part_of, result_of
 from convcheck.report.json.journal import Journal, open_journal
 from convcheck.rules.model import Case

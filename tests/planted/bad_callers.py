@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
 BAD = 7  # the length on which most of them misbehave

@@ -51,7 +51,7 @@ from planted.other_bugs import (
 from planted.problem import Bugged, Problem
 
 from convcheck.judge.answers import EVERYWHERE
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 
 _BULK = EVERYWHERE - {"", "support", "bulk", "sweep"}
 

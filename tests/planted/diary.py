@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from convcheck.backends.protocol import Answer, Declined
 from convcheck.backends.reference import Reference
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
 

@@ -15,7 +15,8 @@ from catalogue import CATALOG
 
 from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float
 from convcheck.numerics.number import Numbers
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
 from convcheck.rules.expression import parse_expression

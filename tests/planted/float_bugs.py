@@ -13,11 +13,13 @@ import numpy as np
 from planted.problem import Bugged, Problem, put, reworked, rounding_by
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bits, Bool, Float, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Text
+from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, exceeds
-from convcheck.numerics.rounding import MODES, Mask, nearest_even, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.semantics.program import CompiledRow, Program
-from convcheck.semantics.vocabulary import CASES
+from convcheck.semantics.vocabulary import CASES, Mask
 
 FLOAT16 = Float(5, 10, 15, "ieee", infinity=True)
 BFLOAT16 = Float(8, 7, 127, "ieee", infinity=True)

@@ -18,7 +18,8 @@ from oracle import decode
 from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.errors import UnavailableError
-from convcheck.numerics.format import Bits, Int
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Int
 from convcheck.rules.model import Case
 
 Number = Fraction | str  # exact, or 'nan', 'inf', '-inf', '-0' …

@@ -13,9 +13,12 @@ import numpy as np
 from planted.float_bugs import rounded_through
 from planted.problem import Bugged, Problem, put
 
-from convcheck.numerics.format import Bits, Bool, Float, Int, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Int, Text
+from convcheck.numerics.modes import toward_zero
 from convcheck.numerics.number import below, exceeds
-from convcheck.numerics.rounding import Mask, round_to, toward_zero
+from convcheck.numerics.rounding import round_to
+from convcheck.semantics.vocabulary import Mask
 
 # Integers -----------------------------------------------------------------------------------------
 

@@ -15,12 +15,12 @@ import numpy as np
 from catalogue import compiled
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Float, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float, Format
 from convcheck.numerics.number import Numbers
-from convcheck.numerics.rounding import Mask
 from convcheck.rules.model import Case
 from convcheck.semantics.program import CompiledOutcome, CompiledRow, Program
-from convcheck.semantics.vocabulary import Points
+from convcheck.semantics.vocabulary import Mask, Points
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Attributes, Case, DType
 from convcheck.semantics.body.matrix import FoundCell, conversion, find
 

@@ -10,8 +10,10 @@ from planted.promotion_asked import CATALOG, TYPES, Asked, Bugged, convert
 
 from convcheck.backends.protocol import Answer, Outputs, Refused
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bits, Bool, Float, Int
-from convcheck.numerics.rounding import round_to, toward_zero
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Float, Int
+from convcheck.numerics.modes import toward_zero
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.model import DType
 
 

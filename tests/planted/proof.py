@@ -26,7 +26,8 @@ from convcheck.judge.answers import Avoid
 from convcheck.judge.elements import judge, matching
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.format import Bits, Float, Format, Int, Numeric, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import Numbers, normalised
 from convcheck.rules.cases import cases

@@ -31,9 +31,12 @@ from planted.float_bugs import (
 from planted.problem import BadPoints, Bugged, Problem, answers, put, rounding_by
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Float, Int
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float, Int
+from convcheck.numerics.modes import MODES, toward_zero
 from convcheck.numerics.number import INFINITY, NAN, Numbers, exceeds, normalised
-from convcheck.numerics.rounding import MODES, Mask, round_to, toward_zero
+from convcheck.numerics.rounding import round_to
+from convcheck.semantics.vocabulary import Mask
 
 WORDS = {
     "CAST_RINT": "nearest-even",

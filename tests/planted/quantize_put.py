@@ -11,7 +11,7 @@ from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.vectors.model import CallSet
 
 

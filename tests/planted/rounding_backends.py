@@ -11,7 +11,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Rounding, Rule, Spec
 

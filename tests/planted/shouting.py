@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from convcheck.backends.protocol import Answer, Refused
 from convcheck.backends.reference import Reference
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
 SAID = "::error::it\n::error::said\r\n##[error]so \x1b[31mloudly\u202e ##vso[task.complete]\x9b1m"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from tests.planted.bad_backends import Good
 
 

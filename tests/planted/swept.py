@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.program import Program

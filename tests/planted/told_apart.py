@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from convcheck.backends.protocol import Answer, Outputs
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 from tests.planted.bad_backends import Good, Segfault
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from convcheck.backends.protocol import Answer
 from convcheck.backends.reference import Reference
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import load
 from convcheck.rules.model import Case
 

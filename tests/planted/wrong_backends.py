@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from tests.planted.bad_backends import Good
 
 

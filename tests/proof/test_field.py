@@ -24,7 +24,7 @@ from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, latest_cases
 from planted.proof import NARROW, edge, only, rich_inputs
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case, op_and_version
 
 ENOUGH = 3

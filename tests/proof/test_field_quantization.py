@@ -18,7 +18,7 @@ from planted.field.quantization import BUGS, QuantizationBug
 from planted.quantize_bugs import Way, answer, asked, coded, narrow_codes, values
 from planted.quantize_put import Put
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 

@@ -23,8 +23,9 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.arithmetic import rounded_codes
-from convcheck.numerics.decimal import numbers_of_texts
-from convcheck.numerics.format import Bits, Codes, Float
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float
+from convcheck.numerics.number import numbers_of_texts
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case

@@ -22,7 +22,8 @@ from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.format import Bits, Float, is_nan
+from convcheck.numerics.codes import Bits, is_nan
+from convcheck.numerics.format import Float
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.body.matrix import compile_matrix, find

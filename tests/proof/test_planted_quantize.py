@@ -18,7 +18,7 @@ from oracle.quantize import NARROW
 from planted.quantize_bugs import BUGS, Bug, Way, answer, coded, met, values
 from planted.quantize_put import Put, failing
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec

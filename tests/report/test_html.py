@@ -32,8 +32,9 @@ from report_runs import (
 )
 
 from convcheck.judge.result import CallExample, Example, RunResult
+from convcheck.numerics.codes import is_nan
 from convcheck.numerics.decimal import value_of
-from convcheck.numerics.format import Float, Int, Numeric, is_nan
+from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.order import code_at_index, index_of
 from convcheck.report.html.data import data, shown_failures
 from convcheck.report.html.grid import ends, index_below, nan, real, value_at

@@ -46,7 +46,7 @@ from convcheck.errors import UsageError
 from convcheck.judge import words
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import Example, RunResult
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.report import short_names, wrong_types
 from convcheck.report.environment import environment
 from convcheck.report.json import encode

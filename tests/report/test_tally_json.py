@@ -31,7 +31,7 @@ from convcheck.judge.tally import (
     merge,
     named,
 )
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.report.json import report as shapes
 from convcheck.report.json import tally as tally_json

@@ -14,7 +14,8 @@ from comparing import cast, numeric, questions
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Float, is_nan
+from convcheck.numerics.codes import Codes, is_nan
+from convcheck.numerics.format import Float
 from convcheck.numerics.number import FINITE, exceeds
 from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate

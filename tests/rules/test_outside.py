@@ -16,8 +16,9 @@ from convcheck.backends.onnx.model import build
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import SpecError, UsageError
 from convcheck.judge.elements import judge
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell
-from convcheck.numerics.format import Bits, Opaque, Text
+from convcheck.numerics.format import Opaque, Text
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load

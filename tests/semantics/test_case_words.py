@@ -16,7 +16,8 @@ from sweeps import SPAN
 from convcheck.ask.stream import sweep
 from convcheck.judge.tally import finish, merge
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Float, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Numeric, Text
 from convcheck.numerics.number import FINITE
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load

@@ -18,7 +18,8 @@ from convcheck.backends.reference import Reference
 from convcheck.judge.answers import Index
 from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES, CaseResult
-from convcheck.numerics.format import Bits, Bool, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Bool, Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import REFUSED

@@ -12,7 +12,8 @@ import pytest
 from catalogue import CATALOG, compiled
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Codes, Int, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Int, Numeric
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load

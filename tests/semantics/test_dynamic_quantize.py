@@ -18,7 +18,7 @@ from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, CallAnswers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.model import Case

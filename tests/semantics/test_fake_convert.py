@@ -16,7 +16,7 @@ from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, ZERO, expect
 from oracle.formats import FLOATS, boundaries, decode, nearest_even
 
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Codes
+from convcheck.numerics.codes import Codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases

@@ -20,7 +20,7 @@ from convcheck.ask.calls import ask_calls
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case

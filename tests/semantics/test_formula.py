@@ -19,8 +19,9 @@ from places import ROOT
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import encode
 from convcheck.numerics.format import Float, Int, Numeric
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import from_fractions
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.numerics.scalar import BeyondError, Grid
 from convcheck.rules import source
 from convcheck.rules.expression import compute, conversions_in, names_in, parse_expression

@@ -13,7 +13,8 @@ from catalogue import CATALOG, compiled
 from numpy.typing import NDArray
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.numerics.format import Codes, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load

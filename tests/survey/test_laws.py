@@ -17,7 +17,7 @@ from oracle import decode
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.trial import Trial
 from convcheck.numerics.codec import decode as numbers
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading

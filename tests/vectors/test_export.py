@@ -13,7 +13,7 @@ from command import convcheck
 
 from convcheck.cli.export import command
 from convcheck.errors import UsageError
-from convcheck.numerics.format import is_nan
+from convcheck.numerics.codes import is_nan
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
 from convcheck.semantics.expected import ANY_NAN, EXACT, PATTERNS

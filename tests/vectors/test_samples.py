@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bool, Codes, Float, Format, Int, Numeric, is_nan
+from convcheck.numerics.codes import Codes, is_nan
+from convcheck.numerics.format import Bool, Float, Format, Int, Numeric
 from convcheck.numerics.neighbours import at, top
 from convcheck.numerics.number import FINITE, from_fractions, to_fraction
 from convcheck.vectors import samples as module

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from convcheck.backends.onnx.model import tensor_type_number
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.model import Case, DType
 
 _TEXT_KINDS = "OU"  # numpy's letters for arrays of objects and of fixed-width texts

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from convcheck.backends.onnx.model import cannot_ask
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.model import Case
 
 M = TypeVar("M")

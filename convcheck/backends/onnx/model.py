@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from convcheck.backends.packing import pack
 from convcheck.backends.protocol import Declined
-from convcheck.numerics.format import Bits, Codes, Text, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.format import Text
 from convcheck.rules.fixed import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, cast
 
 from convcheck.backends.onnx.model import build, input_names, output_names, tensor_type_number
 from convcheck.backends.packing import pack
-from convcheck.numerics.format import Bits, Codes, Text
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Text
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:

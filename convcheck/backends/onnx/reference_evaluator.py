@@ -18,7 +18,7 @@ from convcheck.backends.onnx.arrays import plain_bits, to_array, to_codes
 from convcheck.backends.onnx.model import build, cannot_ask, input_names, is_of_onnx
 from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
 if TYPE_CHECKING:

@@ -38,7 +38,8 @@ from convcheck.backends.onnx.runtime_bound import bind, can_bind
 from convcheck.backends.packing import is_packed, pack, too_large, unpack
 from convcheck.backends.protocol import Answer, Bound, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UnavailableError
-from convcheck.numerics.format import Bits, Codes, Numeric, Text, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.format import Numeric, Text
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:

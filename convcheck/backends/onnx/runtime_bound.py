@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from convcheck.backends.onnx.model import input_names, output_names, tensor_type_number
 from convcheck.backends.packing import is_packed, pack, unpack_into
-from convcheck.numerics.format import Codes, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric, Text
 
 if TYPE_CHECKING:
     from convcheck.backends.protocol import Answer, Bound

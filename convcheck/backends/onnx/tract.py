@@ -19,7 +19,7 @@ from convcheck.backends.onnx.importer import MadeByRanks, cannot_import
 from convcheck.backends.onnx.model import build_ranked, is_of_onnx
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from convcheck.backends.openvino.graph import (
 from convcheck.backends.openvino.tensor import Names, copy, feed, fetch, oversized
 from convcheck.backends.protocol import Answer, Declined, Oversized
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, Spec
 

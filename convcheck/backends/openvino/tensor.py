@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from convcheck.backends.openvino.graph import WORLD, element_type
 from convcheck.backends.packing import is_packed, pack, too_large, unpack
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.numerics.format import Bits, Numeric, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Numeric, Text
 from convcheck.rules.model import Case, DType
 
 if TYPE_CHECKING:

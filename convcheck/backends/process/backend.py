@@ -33,7 +33,8 @@ from convcheck.backends.protocol import (
     call_timeout,
 )
 from convcheck.errors import UnavailableError
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType
 from convcheck.wording import plural

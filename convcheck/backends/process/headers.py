@@ -27,7 +27,7 @@ from convcheck.backends.process.wire import (
 )
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, ProtocolError, Refused
 from convcheck.errors import UnavailableError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.model import DType
 
 KINDS = ("outputs", "declined", "refused", "oversized", "error")

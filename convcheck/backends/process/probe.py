@@ -24,7 +24,8 @@ from convcheck.backends.process.program import Deadline, RunningProgram, within
 from convcheck.backends.protocol import Answer, DiedError, Outputs, ProtocolError
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
-from convcheck.numerics.format import Bits, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Text
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog

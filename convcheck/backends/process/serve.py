@@ -15,7 +15,7 @@ from convcheck.backends.checked import AnswerError, bounded, checked_answer, che
 from convcheck.backends.process import headers, wire
 from convcheck.backends.protocol import Answer, Backend, Declined, last_words
 from convcheck.errors import UsageError
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog

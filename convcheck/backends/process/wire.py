@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import ProtocolError
 from convcheck.errors import Place
-from convcheck.numerics.format import Bits, Bool, Codes, Opaque, Text, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.format import Bool, Opaque, Text
 from convcheck.rules.model import DType
 from convcheck.wording import plural
 

@@ -10,8 +10,8 @@ from math import prod
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import pattern, type_and_shape
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell_fraction, value_of
-from convcheck.numerics.format import Bits
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line, sentence_lines
 from convcheck.report.draw.layout import paragraph, to_margins

@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from convcheck.judge.answers import ANSWERED, NOT_ASKED
-from convcheck.numerics.format import Bits, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
 from convcheck.report.json import encode
 from convcheck.report.json import report as form
 from convcheck.report.json.codec import Count, Shape

@@ -9,7 +9,8 @@ import numpy as np
 
 from convcheck.errors import UsageError
 from convcheck.judge.result import Strip, Word
-from convcheck.numerics.format import Bits, Float
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float
 from convcheck.reproduce.witness import Witness
 
 _HINT = "--emit python or --emit c says all that is expected"

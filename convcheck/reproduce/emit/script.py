@@ -18,7 +18,8 @@ from convcheck.backends.onnx.runtime_options import OPTIONS, checked, optimisati
 from convcheck.backends.packing import pack
 from convcheck.judge.result import Strip
 from convcheck.judge.words import value
-from convcheck.numerics.format import Bool, Codes, Format, Numeric, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Bool, Format, Numeric, Text
 from convcheck.reproduce.witness import Witness
 from convcheck.rules.model import Case, DType
 

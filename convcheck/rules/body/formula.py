@@ -37,7 +37,7 @@ from typing import Literal
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Text
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.body.call_checks import (
     check_layouts,
     check_numbers,

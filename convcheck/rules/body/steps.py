@@ -35,7 +35,7 @@ from dataclasses import dataclass, field, replace
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Float, Int
-from convcheck.numerics.rounding import MODES
+from convcheck.numerics.modes import MODES
 from convcheck.rules.body.call_checks import (
     check_layouts,
     check_numbers,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.number import FINITE, Numbers
 from convcheck.rules.body.steps import Steps, StepsLine
 from convcheck.rules.expression import NAME, NUMBER, Expression

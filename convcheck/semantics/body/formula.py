@@ -15,8 +15,9 @@ from typing import cast
 import numpy as np
 
 from convcheck.errors import SpecError
+from convcheck.numerics.codes import Bits
 from convcheck.numerics.decimal import spell_special, value_of
-from convcheck.numerics.format import Bits, Float, Numeric
+from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import (
     MINUS_ZERO,

@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Bits, Codes, Float, Format
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Format
 from convcheck.rules.body.matrix import CellAnswer, Matrix, MatrixCell, MatrixTable
 from convcheck.rules.model import LEVELS, Attributes, Case, DType, Spec
 from convcheck.semantics.evaluate import run_conversion

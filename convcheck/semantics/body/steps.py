@@ -19,9 +19,11 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics import arithmetic
 from convcheck.numerics.arithmetic import rounded, rounded_codes
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bits, Codes, Float, Format, Int, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Format, Int, Numeric
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, end_to_end, take
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
     CONVERT,

@@ -18,7 +18,8 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.order import positions
 from convcheck.numerics.words import OutsideFormatError, code_of

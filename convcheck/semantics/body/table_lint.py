@@ -19,8 +19,9 @@ from functools import lru_cache
 import numpy as np
 
 from convcheck.errors import Place, SpecError
+from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.decimal import spell_fraction
-from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric, Text, Texts
+from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.words import OutsideFormatError, code_of

@@ -14,7 +14,8 @@ import numpy as np
 
 from convcheck.errors import SpecError
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Float, Int, Text
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Int, Text
 from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.call_edits import CellEdit, MatrixEdit
 from convcheck.rules.causes import Cause

@@ -16,7 +16,8 @@ from math import prod
 
 import numpy as np
 
-from convcheck.numerics.format import Bool, Codes, Float, Int, Numeric
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Bool, Float, Int, Numeric, text_of_format
 from convcheck.numerics.neighbours import at, signed, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.rules.model import Attributes, Case, Layout, Spec
@@ -143,7 +144,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
     source, target = each.source.format, each.target.format
     assert isinstance(source, Float | Int | Bool)  # noqa: S101  a matrix has no texts
     assert isinstance(target, Float | Int | Bool)  # noqa: S101
-    pair = zlib.crc32(f"{source!r} {target!r}".encode())
+    pair = zlib.crc32(f"{text_of_format(source)} {text_of_format(target)}".encode())
     rng = np.random.Generator(np.random.PCG64([seed, pair]))
     negative_zero = source.sign_bit if isinstance(source, Float) else 0
     parts = [

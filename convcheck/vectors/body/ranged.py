@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Codes, Float, Int
+from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Float, Int
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.order import positions
 from convcheck.numerics.words import code_of

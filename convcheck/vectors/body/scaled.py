@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.arithmetic import subtract
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Bits, Codes, Float, Format, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Format, Numeric
+from convcheck.numerics.modes import MODES
 from convcheck.numerics.neighbours import signed, special_codes
 from convcheck.numerics.number import FINITE, Numbers, from_fractions, take, to_fraction
-from convcheck.numerics.rounding import MODES, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.arithmetic import rounded_codes, subtract
 from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.format import Bits, Codes, Float, Numeric
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.neighbours import at
 from convcheck.numerics.number import FAR, FINITE, Numbers, take
-from convcheck.numerics.rounding import nearest_even, round_to
+from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Attributes, Case, DType, Layout, Spec

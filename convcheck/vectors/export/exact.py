@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.format import Bits, Float, Format
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Float, Format
 from convcheck.semantics.expected import ANY_NAN, EXACT
 from convcheck.semantics.expected_calls import ExpectedCall
 from convcheck.vectors.model import VectorSet

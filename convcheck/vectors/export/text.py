@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.errors import Place, UsageError
-from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.format import Format, Text
 from convcheck.vectors.model import Vectors, VectorSet
 from convcheck.vectors.store.hex_words import hex_width
 from convcheck.wording import plural

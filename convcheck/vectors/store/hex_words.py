@@ -7,7 +7,8 @@ from itertools import groupby
 
 import numpy as np
 
-from convcheck.numerics.format import Bits, Format, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format, Text
 from convcheck.wording import plural
 
 

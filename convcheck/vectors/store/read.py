@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from convcheck.errors import Place, VectorError
 from convcheck.files import MOST_OF_REPORT, read_file, read_text
-from convcheck.numerics.format import Bits, Format, Text
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, Expected, Reading
 from convcheck.semantics.program import decisions_named

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_REPORT, read_text, write_whole
-from convcheck.numerics.format import Bits, Codes, Format, Text, Texts
+from convcheck.numerics.codes import Bits, Codes, Texts
+from convcheck.numerics.format import Format, Text
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision, Expected, Reading
 from convcheck.vectors.generate import GENERATOR

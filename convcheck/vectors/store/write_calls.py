@@ -13,7 +13,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from convcheck.numerics.format import Bits, Codes, Format
+from convcheck.numerics.codes import Bits, Codes
+from convcheck.numerics.format import Format
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, PATTERNS, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedOutput

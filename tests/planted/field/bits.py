@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 
 Conversion = Callable[[Bits], Bits]
 

@@ -25,7 +25,7 @@ from planted.field.bits import (
 )
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.format import Bits
+from convcheck.numerics.codes import Bits
 
 # to float8e4m3fn that saturates, and that does not; to the others
 saturated = partial(to_finite, source=FLOAT32, target=E4M3, most=0x7E, beyond=0x7E, nan=0x7F)

@@ -1,0 +1,46 @@
+"""Arrays of codes, and of texts.
+
+Codes are raw bit patterns as unsigned integers, one element an array entry, in the low `bits` bits
+of the `storage` of their format.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from convcheck.numerics.format import Float, Format
+
+Codes = NDArray[np.unsignedinteger[Any]]
+Texts = NDArray[np.object_]
+Bits = Codes | Texts
+
+
+def storage_for(bits: int) -> np.dtype[Any]:
+    """Return the smallest unsigned numpy type that holds `bits` bits (8, 16, 32 or 64)."""
+    return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")
+
+
+def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
+    """Return which codes are NaN."""
+    kind = codes.dtype.type
+    if fmt.nan == "sign-only":
+        return np.asarray(codes == kind(fmt.sign_bit))
+    if fmt.nan == "none":
+        return np.zeros(codes.shape, bool)
+    return np.asarray((codes & kind(fmt.magnitude_mask)) > kind(fmt.last_number))
+
+
+def with_one_nan(fmt: Format, bits: Bits) -> Bits:
+    """Return codes (or texts) with every NaN as the format's canonical one."""
+    if not isinstance(fmt, Float) or fmt.nan == "none":
+        return bits
+    codes = cast(Codes, bits)
+    return np.where(is_nan(fmt, codes), fmt.storage.type(fmt.nan_code), codes)
+
+
+def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
+    """Return which codes have the sign bit set."""
+    return np.asarray((codes & codes.dtype.type(fmt.sign_bit)) != 0)
