@@ -2,7 +2,8 @@
 
 `tinygrad` has a kernel for the device CPU compiled by clang; `tinygrad:python` interprets it in
 Python. The types that a device lacks are made of others there, so that these are two
-implementations. Tensors are made of bytes and read as bytes.
+implementations. Tensors are made of bytes and read as bytes. Kernels that an earlier process kept
+on disk are not used.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ class Tinygrad:
         if variant not in _DEVICES:
             hint = f"one of {RUNTIME}, {RUNTIME}:python"
             raise UsageError(f"the tinygrad backend has no variant {variant!r}", hint=hint)
-        import tinygrad  # noqa: F401 it may be missing
+        from tinygrad.helpers import CACHELEVEL
 
+        CACHELEVEL.value = 0  # what it keeps on disk another compiler may have made
         compiler = os.environ.get("CC", "clang")  # as tinygrad finds it
         if not variant and shutil.which(compiler) is None:
             said = f"tinygrad's CPU device compiles with {compiler}, and there is none"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
+from command import convcheck
 from library_cases import cast_case, chain_case, codes_of
 
 from convcheck.backends.protocol import Declined, Refused, open_backend
@@ -85,7 +87,6 @@ def test_what_the_compiler_does_not_take_is_declined(
     compiler.write_text("#!/bin/sh\nexit 1\n")
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    monkeypatch.setenv("CACHELEVEL", "0")
     backend = Tinygrad(catalog=CATALOG)
     assert str(compiler) in backend.version
     from tinygrad.helpers import getenv
@@ -94,6 +95,24 @@ def test_what_the_compiler_does_not_take_is_declined(
     answer = backend.answer(cast_case("float32", "int16"), [np.zeros(977, np.uint32)])
     getenv.cache_clear()
     assert answer == Declined(f"{compiler} does not compile the kernel", missing=True)
+
+
+@needs_clang
+def test_no_kernel_of_another_compiler_answers(tmp_path: Path) -> None:
+    """A process that asked the same before, with another compiler, leaves its kernels on disk."""
+    older = tmp_path / "older"
+    older.write_text(
+        '#!/bin/sh\ntext=$(cat)\ncase $text in *short*) exit 1;; esac\n'
+        'printf "%s" "$text" | exec clang "$@"\n'
+    )  # fmt: skip
+    older.chmod(0o755)
+    asked = "explain", "--backend", "tinygrad", "onnx.Cast-21/int8-to-int16", "7"
+    kept = str(tmp_path / "cache.db")
+    first, second = (
+        convcheck(*asked, CC=str(compiler), CACHEDB=kept).stdout for compiler in ("clang", older)
+    )
+    assert "answer    0000 0000 0000 0111   7" in first
+    assert "does not compile the kernel" in second
 
 
 def test_without_a_compiler_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
