@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import gcd
 
-from convcheck.causes.call_mutants import is_wrong
+from convcheck.causes.call_mutants import is_of, is_wrong
 from convcheck.rules.cases import cases, count_cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
@@ -31,7 +31,7 @@ def unseen_in_calls(catalog: Catalog, causes: Sequence[Cause]) -> list[Cause]:
     for first, last in ((0, _FEW), (_FEW, None)):
         for spec in sorted(specs, key=count_cases):
             scattered = islice(_scattered(list(cases(spec))), first, last)
-            mine = [cause for cause in left if _is_of(cause, spec)]
+            mine = [cause for cause in left if is_of(cause, spec)]
             hidden = _hidden(spec, scattered, mine)
             left = [cause for cause in left if cause in hidden or cause not in mine]
     return left
@@ -43,13 +43,6 @@ def _hidden(spec: Spec, cases: Iterator[Case], causes: list[Cause]) -> list[Caus
         seen = _seen(_some_calls(spec, case), spec, causes)
         causes = [cause for cause in causes if cause not in seen]
     return causes
-
-
-def _is_of(cause: Cause, spec: Spec) -> bool:
-    """Return whether a spec has the body that a cause edits, and the attributes that it sets."""
-    known = {attribute.name for attribute in spec.attributes}
-    body = cause.call.body if cause.call else spec.body.name
-    return body == spec.body.name and known.issuperset(name for name, _ in cause.under)
 
 
 def _scattered(listed: Sequence[Case]) -> Iterator[Case]:

@@ -5,7 +5,8 @@ Calls beyond those are looked at only where none of them catches a mutant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from convcheck.causes.call_search import freed
 from convcheck.causes.score import Mutant
 from convcheck.judge.answers import ANSWERED, CRASHED, CallAnswers
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
-from convcheck.judge.calls import judged_call
+from convcheck.judge.calls import is_wrong_answer, judged_call
 from convcheck.judge.result import Word
 from convcheck.judge.tally import RIGHT
 from convcheck.numerics.decimal import spell
@@ -29,7 +30,16 @@ from convcheck.vectors.body import calls_of
 from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet
 
+_ELEMENTS = 1 << 12  # of calls that are computed at a time
+_COMPUTED = 1 << 23  # elements times causes that are kept at a time
 _SHOWN = 3  # elements of a tensor that are named
+
+
+def is_of(cause: Cause, spec: Spec) -> bool:
+    """Return whether a spec has the body that a cause edits, and the attributes that it sets."""
+    known = {attribute.name for attribute in spec.attributes}
+    body = cause.call.body if cause.call else spec.body.name
+    return body == spec.body.name and known.issuperset(name for name, _ in cause.under)
 
 
 def call_mutants(
@@ -38,49 +48,82 @@ def call_mutants(
     """Return the causes that can be observed in a case, with how many calls catch each; `further`:
     those that none does are looked at in the calls of the boundary tier, too.
     """
-    found, left = [], []
-    caught: dict[object, int] = {}
+    caught = Counter[Cause]()
+    for part in _parts(calls.calls):
+        some = replace(calls, calls=calls.calls[part], expected=calls.expected[part])
+        caught += Counter(_caught(spec, some, causes))
+    found = [Mutant(calls.case, cause, caught[cause]) for cause in causes if caught[cause]]
+    left = [cause for cause in causes if not caught[cause]]
+    return [*found, *(_observed(spec, calls, left, seed) if further else ())]
+
+
+def _parts(calls: Sequence[Call]) -> Iterator[slice]:
+    """Yield parts of calls with so many elements: what causes make of all lines is kept of one part
+    at a time.
+    """
+    start, size = 0, 0
+    for i, call in enumerate(calls):
+        size += call[0].size
+        if size >= _ELEMENTS:
+            yield slice(start, i + 1)
+            start, size = i + 1, 0
+    if start < len(calls):
+        yield slice(start, len(calls))
+
+
+def _caught(spec: Spec, calls: CallSet, causes: Sequence[Cause]) -> dict[Cause, int]:
+    """Return how many calls catch each cause that changes something."""
+    counts: dict[Hashable, int] = {}
+    found = {}
     for cause, made in _planted(spec, calls, causes):
-        if made.key not in caught:
-            caught[made.key] = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)))
-        if caught[made.key]:
-            found.append(Mutant(calls.case, cause, caught[made.key]))
-        else:
-            left.append(cause)
-    return [*found, *(_observed(spec, calls, left, seed) if further and left else ())]
+        if made.key not in counts:
+            counts[made.key] = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)))
+        found[cause] = counts[made.key]
+    return found
 
 
 def _planted(
-    spec: Spec, calls: CallSet, causes: Iterable[Cause]
+    spec: Spec, calls: CallSet, causes: Sequence[Cause]
 ) -> Iterator[tuple[Cause, WrongCall]]:
-    """Yield causes with what they make of calls, but for those that change nothing."""
-    edits = wrong_calls(spec, calls.case, calls.calls)
-    right = {made.key for made in edits(())}
-    for cause in causes:
-        made = next(iter(edits((cause,))), None)
-        if made is not None and made.key not in right:
-            yield cause, made
+    """Yield causes with what they make of calls, but for those that change nothing. What they have
+    in common is computed once for as many as there is room for.
+    """
+    elements = sum(call[0].size for call in calls.calls)
+    count = max(1, _COMPUTED // max(1, elements))
+    for start in range(0, len(causes), count):
+        edits = wrong_calls(spec, calls.case, calls.calls)
+        right = {made.key for made in edits(())}
+        for cause in causes[start : start + count]:
+            made = next(iter(edits((cause,))), None)
+            if made is not None and made.key not in right:
+                yield cause, replace(made, key=(start, made.key))
 
 
 def _observed(spec: Spec, calls: CallSet, causes: Sequence[Cause], seed: int) -> Iterator[Mutant]:
     """Yield the causes that some call shows which is not asked."""
-    more = _others(spec, calls, seed)
-    shown_by: dict[object, int | None] = {}
-    for cause, made in _planted(spec, more, causes) if len(more) else ():
-        if made.key not in shown_by:
-            wrong = (i for i in range(len(more)) if is_wrong(more, i, made.answer(i)))
-            shown_by[made.key] = next(wrong, None)
-        i = shown_by[made.key]
-        if i is not None:
-            yield Mutant(calls.case, cause, 0, call_in_short(calls.case, more.calls[i]))
-
-
-def _others(spec: Spec, calls: CallSet, seed: int) -> CallSet:
-    """Return the calls of the boundary tier that the edge tier does not ask."""
     known = set(map(_content, calls.calls))
     asked, coverage = calls_of(spec, calls.case, "boundary", seed)
     more = [call for call in asked if _content(call) not in known]
-    return expecting(spec, calls.case, more, coverage)
+    left = list(causes)
+    for part in _parts(more):
+        if not left:
+            break
+        some = expecting(spec, calls.case, more[part], coverage)
+        shown = dict(_shown(spec, some, left))
+        left = [cause for cause in left if cause not in shown]
+        for cause, i in shown.items():
+            yield Mutant(calls.case, cause, 0, call_in_short(calls.case, some.calls[i]))
+
+
+def _shown(spec: Spec, calls: CallSet, causes: Sequence[Cause]) -> Iterator[tuple[Cause, int]]:
+    """Yield the causes that a call shows, with the number of the first."""
+    first: dict[Hashable, int | None] = {}
+    for cause, made in _planted(spec, calls, causes):
+        if made.key not in first:
+            wrong = (i for i in range(len(calls)) if is_wrong(calls, i, made.answer(i)))
+            first[made.key] = next(wrong, None)
+        if (i := first[made.key]) is not None:
+            yield cause, i
 
 
 def _content(call: Call) -> tuple[tuple[tuple[int, ...], bytes], ...]:
@@ -109,15 +152,18 @@ def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
     """Return whether an answer to call `i` is judged wrong, whatever stands where it is open."""
     if given is None:
         return False
-    one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
     due = calls.expected[i]
     said = freed(given, due) is not None
     filled = [given] if said else [_filled(given, reading) for reading in due.readings]
-    return all(each is not None and _is_judged_wrong(one, each) for each in filled)
+    return all(each is not None and _is_judged_wrong(calls, i, each) for each in filled)
 
 
-def _is_judged_wrong(one: CallSet, given: CallReading) -> bool:
-    answers = CallAnswers((_outputs(given),), np.array([_state(given)], np.uint8), {})
+def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
+    outputs, state = _outputs(given), _state(given)
+    if outputs and state == ANSWERED:
+        return is_wrong_answer(calls.expected[i], outputs)
+    one = replace(calls, calls=calls.calls[i : i + 1], expected=calls.expected[i : i + 1])
+    answers = CallAnswers((outputs,), np.array([state], np.uint8), {})
     return judged_call(one, answers, 0).sort not in (RIGHT, "undefined")
 
 

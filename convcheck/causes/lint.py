@@ -31,7 +31,8 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
     for spec, case in _candidates(catalog):
         if not left:
             break
-        left = [cause for cause in left if not cause.applies_to(case)] + _blind(spec, case, left)
+        shown = _shown(spec, case, left)
+        left = [cause for cause in left if cause not in shown]
     for cause in (*(cause for cause in hidden if cause.call), *left):
         hint = "let it differ from the rules, or decide what they leave open"
         yield SpecError(f"no input shows the cause {cause.name!r}", place=cause.place, hint=hint)
@@ -44,10 +45,11 @@ def _candidates(catalog: Catalog) -> Iterator[tuple[Spec, Case]]:
             yield from ((spec, case) for case in cases(spec))
 
 
-def _blind(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[Cause]:
-    """Return the causes that a case does not show, of those that may be its cause."""
-    applying = [cause for cause in causes if cause.applies_to(case)]
+def _shown(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[Cause]:
+    """Return the causes that a case shows."""
+    known = (c for c in causes if not c.version or spec.earlier(c.version))
+    applying = [cause for cause in known if cause.applies_to(case)]
     if not applying:
         return []
     asked = Asked.of(spec, case, points_of(case, spread(inputs_of(case, "edge")[0], _INPUTS)))
-    return [c for c in applying if not (asked.shows(c) or asked.opened_by(c))]
+    return [c for c in applying if asked.shows(c) or asked.opened_by(c)]

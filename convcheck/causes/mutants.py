@@ -6,16 +6,18 @@ caught if a vector does. Inputs beyond the vectors are looked at only where no v
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.causes.apart import spread
-from convcheck.causes.call_mutants import call_mutants
+from convcheck.causes.call_mutants import call_mutants, is_of
 from convcheck.causes.score import Mutant
+from convcheck.causes.value_mutants import ValueMutants
 from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import may_refuse
 from convcheck.judge.result import entry_word
@@ -23,8 +25,10 @@ from convcheck.judge.words import shown
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.numerics.neighbours import special_codes
+from convcheck.rules.body.matrix import Matrix
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import REAL, Case, Spec
+from convcheck.rules.model import REAL, Case, Rule, Spec, Value
+from convcheck.rules.outside import is_listed
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.answers_at import answers_at
 from convcheck.semantics.evaluate import CHUNK, points_of
@@ -140,16 +144,38 @@ def mutants(
     is worked out of the numbers of a pair is shared by the cases of all versions and operators.
     """
     pairs: dict[tuple[str, str], list[Case]] = {}
+    calls: dict[str, list[Case]] = {}
     for case in cases:
         if case.whole_calls:
-            spec, calls = corpus.catalog.specs[case.spec], corpus.vectors(case)
-            assert isinstance(calls, CallSet)  # noqa: S101
-            further = corpus.tier == "edge"
-            yield case, call_mutants(spec, calls, causes, corpus.seed, further=further)
+            calls.setdefault(case.spec, []).append(case)
         else:
             pairs.setdefault((case.inputs[0].name, case.outputs[0].name), []).append(case)
+    for spec, mine in calls.items():
+        yield from _of_calls(corpus, corpus.catalog.specs[spec], mine, causes)
     for alike in pairs.values():
         yield from _of_pair(corpus, alike, causes)
+
+
+def _of_calls(
+    corpus: Corpus, spec: Spec, cases: Sequence[Case], causes: Sequence[Cause]
+) -> Iterator[tuple[Case, list[Mutant]]]:
+    """Yield the cases of a spec of whole calls; what is wrong with the values of promotions comes
+    with the last of them.
+    """
+    further = corpus.tier == "edge"
+    promotes = isinstance(spec.body, Matrix)
+    of_values = [c for c in causes if promotes and not (c.call or c.under or c.chain)]
+    rest = [c for c in causes if c not in of_values and not c.chain and is_of(c, spec)]
+    values = ValueMutants(spec, of_values)
+    for case in cases:
+        calls = corpus.vectors(case)
+        assert isinstance(calls, CallSet)  # noqa: S101
+        found = call_mutants(spec, calls, rest, corpus.seed, further=further)
+        if promotes:
+            values.count(calls)
+            if case is cases[-1]:
+                found += values.found(corpus.seed, further=further)
+        yield case, found
 
 
 def _of_pair(
@@ -270,9 +296,18 @@ def _observe(planted: _Planted, asked: Asked) -> None:
 def _depends_on(spec: Spec, case: Case) -> Hashable:
     """Return all that the answers of a case and of its mutants depend on, but for its types."""
     facts = {"from": {case.inputs[0].name, REAL}, "to": {case.outputs[0].name}}
-    rules = tuple(
+    versions, at = list[Hashable](), cast(Spec | None, spec)
+    while at:
+        versions.append((is_listed(at, case.inputs[0], case.outputs[0]), _rules_of(at, facts)))
+        at = at.parent
+    decided = tuple(dict.fromkeys(versions)), id(spec.pairs)
+    return decided, case.attributes, spec.attributes, case.refusal
+
+
+def _rules_of(spec: Spec, facts: Mapping[str, Set[Value]]) -> tuple[Rule, ...]:
+    """Return the rules that may decide of some types."""
+    return tuple(
         rule
         for rule in spec.rules
         if all(facts[key] & allowed for key, allowed in rule.when if key in facts)
     )
-    return rules, case.attributes, spec.attributes, case.refusal, id(spec.pairs)

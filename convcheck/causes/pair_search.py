@@ -40,7 +40,7 @@ def diagnose_pair(
     fits = [
         (cause.name,)
         for cause in causes
-        if cause.call and cause.converts(first.inputs[0], first.outputs[0])
+        if cause.call and cause.is_for(first.inputs[0], first.outputs[0])
         for made in edited((cause,))
         if (given := made.answer(0)) is not None
         and given.outputs

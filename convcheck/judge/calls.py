@@ -15,7 +15,14 @@ import numpy as np
 from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
-from convcheck.judge.matching_calls import Returned, closest, difference, is_between, shapes_of
+from convcheck.judge.matching_calls import (
+    Returned,
+    closest,
+    difference,
+    is_as_read,
+    is_between,
+    shapes_of,
+)
 from convcheck.judge.refusals import is_accepted, is_refusal, wants_refusal
 from convcheck.judge.result import (
     CallExample,
@@ -178,6 +185,12 @@ def _of_answer(expected: ExpectedCall, got: Returned) -> JudgedCall:
     if is_between(expected, got):
         return JudgedCall(RIGHT, "", reading, BETWEEN, off.where, off.wrong)
     return JudgedCall("fail", off.kind, reading, "", off.where, off.wrong)
+
+
+def is_wrong_answer(expected: ExpectedCall, got: Returned) -> bool:
+    """Return whether an answer that came back is judged wrong, told sooner than in what way."""
+    right = any(is_as_read(reading, got) for reading in expected.readings)
+    return not (right or _free(expected) or is_between(expected, got))
 
 
 def _free(expected: ExpectedCall) -> bool:

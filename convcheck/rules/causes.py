@@ -21,8 +21,8 @@ from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
 
 _KEYS = (
-    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", "chain",
-    *BODIES,
+    "name", "says", "each", "when", "through", "round", "under", "table", "rounds", "version",
+    "chain", *BODIES,
 )  # fmt: skip
 MOST_INSTANCES = 1000
 When = tuple[tuple[str, frozenset[Value]], ...]
@@ -50,17 +50,25 @@ class Cause:
     call: CallEdit | None = None
     #: What it makes of a chain of casts, None where it is no optimiser's doing.
     chain: ChainEdit | None = None
+    #: The earlier version of the operator whose rules are in force, '' for the one asked.
+    version: str = ""
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with the values of a case."""
         return self.call is None and self.converts(case.inputs[0], case.outputs[0])
 
-    def converts(self, source: DType, target: DType) -> bool:
-        """Return whether it may be what is wrong with a conversion of values."""
-        if self.chain:
-            return False
+    def is_for(self, source: DType, target: DType) -> bool:
+        """Return whether its condition holds of two types: those between which values are
+        converted; of what edits whole calls, those of an input and of an output.
+        """
         facts = {"from": source.name, "to": target.name}
-        if not all(facts[key] in allowed for key, allowed in self.when):
+        return all(facts[key] in allowed for key, allowed in self.when)
+
+    def converts(self, source: DType, target: DType) -> bool:
+        """Return whether it may be what is wrong with a conversion of values. What edits whole
+        calls is for the types of a call: the conversions in it may be of others.
+        """
+        if self.chain or not (self.call or self.is_for(source, target)):
             return False
         hops = hops_of(self.rules)
         return len(hops) != 1 or not _is_idle(
@@ -153,8 +161,10 @@ def _cause(node: Node, types: Types) -> Cause:
     when = node.get("when")
     hop, rounds, under = node.get("through"), node.get("rounds"), node.get("under")
     call, chain = read_call_edit(node, types), read_chain_edit(node, types)
-    if all(part is None for part in (hop, rounds, under, node.get("table"), call, chain)):
-        hint = "through, rounds, under, a table, chain, or " + ", ".join(BODIES)
+    version = node.get("version")
+    parts = hop, rounds, under, version, node.get("table"), call, chain
+    if all(part is None for part in parts):
+        hint = "through, rounds, under, version, a table, chain, or " + ", ".join(BODIES)
         raise node.error("nothing differs from the rules", hint)
     cite = Cite(says, "text", node.place)
     return Cause(
@@ -167,6 +177,7 @@ def _cause(node: Node, types: Types) -> Cause:
         node.place,
         call,
         chain,
+        version.text() if version else "",
     )
 
 

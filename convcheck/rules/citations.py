@@ -14,7 +14,8 @@ _WRITTEN = ("LATIN", "GREEK")  # Greek letters stand in formulas
 def citations(spec: Spec) -> Iterator[Cite]:
     """Yield the citations of a spec."""
     for field in fields(spec):
-        yield from _citations(getattr(spec, field.name))
+        if field.name != "parent":  # which has its own
+            yield from _citations(getattr(spec, field.name))
 
 
 def _citations(value: object) -> Iterator[Cite]:

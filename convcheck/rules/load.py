@@ -130,7 +130,8 @@ class _Specs(Mapping[str, Spec]):
         if name not in self._built:
             file = self._by_id[name]
             merged = self._merged(file)
-            self._built[name] = _spec(merged.node, self._types, merged.parent)
+            parent = self[merged.parent] if merged.parent else None
+            self._built[name] = _spec(merged.node, self._types, parent)
         return self._built[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -282,7 +283,7 @@ def _version(node: Node) -> str:
     return version.text() if version else ""
 
 
-def _spec(node: Node, types: Types, parent: str) -> Spec:
+def _spec(node: Node, types: Types, parent: Spec | None) -> Spec:
     sources, says = read_sources(node.need("sources", "title, section and url of the text"))
     attributes = _attribute_nodes(node)
     values = {name: _words(a, "values") for name, a in attributes.items()}
@@ -300,7 +301,6 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         id=_id(node),
         op=_op(node),
         version=next(iter(version_key(_version(node))), 0),
-        extends=parent,
         sources=sources,
         glosses={sentence: gloss.place for sentence, gloss in glosses.items()},
         output_cite=read_cite(shape.need("cite"), context),
@@ -320,6 +320,7 @@ def _spec(node: Node, types: Types, parent: str) -> Spec:
         shapes=read_shapes(shape, context),
         outside=read_uncovered(node, context),
         calls=read_functions(node.get("calls"), context),
+        parent=parent,
     )
     return _checked(spec, node, types)
 

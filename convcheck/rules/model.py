@@ -475,8 +475,6 @@ class Spec:
     op: str
     #: The first number of the version, which an operator set has no more of; 0 for none.
     version: int
-    #: The id of the parent, '' for none.
-    extends: str
     #: The documents that are cited, by key; 'text' is the operator's own.
     sources: Mapping[str, Source]
     #: Sentence in another language -> where its translation stands.
@@ -510,6 +508,22 @@ class Spec:
     shapes: Shapes | None = None
     #: What is asked although the text leaves it out.
     outside: tuple[Uncovered, ...] = ()
+    #: The spec that it extends, None for none.
+    parent: Spec | None = field(default=None, repr=False)
+
+    @property
+    def extends(self) -> str:
+        """The id of the spec that it extends, '' for none."""
+        return self.parent.id if self.parent else ""
+
+    def earlier(self, version: str) -> Spec | None:
+        """Return the version of the operator that it extends, directly or by way of others; None
+        where it extends none of that name.
+        """
+        above = self.parent
+        while above and above.id != f"{above.op}-{version}":
+            above = above.parent
+        return above
 
     @cached_property
     def digest(self) -> str:

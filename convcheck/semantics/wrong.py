@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from convcheck.numerics.number import NAN
 from convcheck.rules.causes import Cause, hops_of
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
-from convcheck.rules.outside import uncovered_by
+from convcheck.rules.outside import is_listed, uncovered_by
 from convcheck.semantics.alike import alike, alike_of
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
@@ -37,16 +37,29 @@ from convcheck.semantics.vocabulary import (
 )
 
 _KEPT = 4096  # edited specs
-# The types that x goes through by causes, and the values of attributes that they set.
-Needs = tuple[tuple[DType, ...], tuple[Words, ...]]
+
+
+class Needs(NamedTuple):
+    """What the rules are asked for by causes."""
+
+    #: The types that x goes through.
+    between: tuple[DType, ...]
+    #: The values of attributes that are set, () for those given.
+    values: tuple[Words, ...]
+    #: The earlier versions whose rules are in force.
+    versions: tuple[str, ...]
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
     """Return what a case becomes with the edits of causes, None where they change nothing, or have
     no meaning for it: the destination cannot hold what they give.
     """
-    (above, below) = _edited(_asked(spec, case), tuple(causes))
-    attributes = _given(spec, case, *(cause.under for cause in causes))
+    versions = {cause.version for cause in causes if cause.version}
+    ruling = _in_force(spec, case, *versions)
+    if ruling is None:
+        return None
+    (above, below) = _edited(_asked(ruling, case), tuple(causes))
+    attributes = _given(ruling, case, *(cause.under for cause in causes))
     source, target = case.inputs[0], case.outputs[0]
     try:
         program = compile_untold(above, source, target, attributes, below)
@@ -71,10 +84,29 @@ def right_program(spec: Spec, case: Case) -> Program:
     return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], _given(spec, case))
 
 
+@lru_cache(_KEPT)
+def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
+    """Return the spec whose rules decide a case, where those of earlier versions are in force; None
+    where it extends no such version, or that has not the types of the case.
+    """
+    if not versions:
+        return spec
+    earlier = spec.earlier(versions[0])
+    if earlier is None or len(versions) > 1 or uncovered_by(spec, case):
+        return None
+    return earlier if is_listed(earlier, *_ends(case)) else None
+
+
+def _ends(case: Case) -> tuple[DType, DType]:
+    return case.inputs[0], case.outputs[0]
+
+
 def _given(spec: Spec, case: Case, *under: Words) -> Words:
-    """Return the attributes of a case, with the values that causes set of those that there are."""
+    """Return the attributes of a case that a spec knows, with the values that causes set of those
+    that there are.
+    """
     names = {a.name for a in spec.attributes}
-    given = {name: str(value) for name, value in case.attributes}
+    given = {name: str(value) for name, value in case.attributes if name in names}
     given |= {name: value for words in under for name, value in words if name in names}
     return tuple(given.items())
 
@@ -130,12 +162,14 @@ def acted_on(
 
 def acted_on_in(cause: Cause, spec: Spec, case: Case, points: Points) -> Mask | None:
     """Return the same of the points of a case."""
+    if cause.version:
+        idle = _in_force(spec, case, cause.version) is None
+        return np.zeros(len(points.bits), bool) if idle else None
     if cause.under and not (cause.rules or cause.rounds):
         known = {attribute.name for attribute in spec.attributes}
         idle = known.isdisjoint(name for name, _ in cause.under)
         return np.zeros(len(points.bits), bool) if idle else None
-    ends = case.inputs[0], case.outputs[0]
-    return acted_on(cause, _asked(spec, case), ends, _given(spec, case), points)
+    return acted_on(cause, _asked(spec, case), _ends(case), _given(spec, case), points)
 
 
 @lru_cache(_KEPT)
@@ -191,18 +225,22 @@ def needs_of(causes: tuple[Cause, ...]) -> Needs:
     """Return what the rules are asked for by causes."""
     hops = (hop.type for cause in causes for hop in hops_of(cause.rules))
     between = tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
-    return between, tuple(dict.fromkeys(((), *(cause.under for cause in causes))))
+    versions = dict.fromkeys(cause.version for cause in causes if cause.version)
+    return Needs(between, tuple(dict.fromkeys(((), *(c.under for c in causes)))), (*versions,))
 
 
 def what_decides(spec: Spec, case: Case, needs: Needs) -> Hashable:
     """Return what is equal for cases of the same types of which each cause that needs no more makes
-    the same: what the rules say of every type that a number may come from, and under every value
-    of an attribute.
+    the same: what the rules say of every type that a number may come from, under every value of an
+    attribute, and in every version.
     """
-    asked, target = _asked(spec, case), case.outputs[0]
-    between, values = needs
-    given = (_given(spec, case, words) for words in values)
-    return tuple(what_is_said(asked, (case.inputs[0], *between), target, each) for each in given)
+    sources, target = (case.inputs[0], *needs.between), case.outputs[0]
+    earlier = (_in_force(spec, case, version) or spec for version in needs.versions)
+    asked = [(spec, words) for words in needs.values] + [(each, ()) for each in earlier]
+    return tuple(
+        what_is_said(_asked(each, case), sources, target, _given(each, case, words))
+        for each, words in asked
+    )
 
 
 @lru_cache(_KEPT)

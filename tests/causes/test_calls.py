@@ -4,6 +4,8 @@ single one.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +28,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.body.wrong_steps import unpaired
+from convcheck.semantics.body.wrong_steps import WrongSteps, unpaired
 from convcheck.semantics.expected import ANY_NAN, REFUSED
 from convcheck.semantics.expected_calls import DEADLY, CallReading
 from convcheck.vectors.corpus import Corpus
@@ -249,6 +251,47 @@ def test_an_edit_of_lines_is_for_the_types_that_it_names() -> None:
         calls = asked(f"onnx.QuantizeLinear-10/float32-float32-{output}/tensor")
         edits = wrong_calls(CATALOG.specs[calls.case.spec], calls.case, calls.calls)
         assert bool(list(edits((cause,)))) is changes
+
+
+BOTH = """\
+causes:
+  - name: both
+    says: converts through bfloat16, and multiplies by the reciprocal of the scale
+    when: {from: TYPE}
+    through: bfloat16
+    steps:
+      names: [data, scale, shift, moved, emulated, output]
+      in: float32
+      lines: {output: {be: (emulated + shift) * (1 / scale), without: emulated * (1 / scale)}}
+"""
+
+
+def test_a_condition_holds_of_the_types_of_a_call_for_all_that_an_entry_edits() -> None:
+    """With `in: float32` it is float32 that is converted, whatever the data are."""
+    calls = asked("openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e5m2")
+    edits = wrong_calls(CATALOG.specs[calls.case.spec], calls.case, calls.calls)
+    made = {}
+    for words in ("float16", "float32", "[float16, float32]"):
+        file = CauseFile("own.yaml", BOTH.replace("TYPE", words))
+        made[words] = [one.key for one in edits(tuple(causes_in([file], CATALOG.types)))]
+    assert made["float16"]
+    assert made["float32"] == []
+    assert len(made["[float16, float32]"]) == len(made["float16"])
+
+
+def test_what_is_computed_of_calls_goes_with_what_computed_it() -> None:
+    """No cycle keeps it: a run collects these seldom, and has thousands of calls."""
+    calls = asked("openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e5m2")
+    gc.disable()
+    try:
+        made = WrongSteps(CATALOG.specs[calls.case.spec], calls.case, calls.calls)
+        for cause in (CAUSES["reciprocal"], CAUSES["through-bfloat16"]):
+            assert any(one.answer(0) for one in made((cause,)))
+        left = weakref.ref(made)
+        del made, cause
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 BLIND = """\

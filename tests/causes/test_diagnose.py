@@ -114,3 +114,21 @@ def test_the_report_of_a_run_has_the_diagnosis(tmp_path: Path) -> None:
     for wrong in ((), ("--report", run, "--backend", "reference")):
         done = convcheck("diagnose", *wrong)
         assert (done.returncode, "one of --backend and --report" in done.stderr) == (2, True)
+
+
+def test_an_earlier_version_is_told(tmp_path: Path) -> None:
+    """Infinities become NaN in float8e4m3fnuz up to version 23, and the largest number from 24 on;
+    nothing that was asked tells that from one that does so for other reasons.
+    """
+    out = tmp_path / "d.json"
+    planted = "tests.planted.version_backends:Cast23"
+    asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "--json", out)
+    done = convcheck("diagnose", "--backend", planted, *asked)
+    assert done.returncode == 0, done.stderr
+    [cause] = json.loads(out.read_text())["causes"]
+    names = [one["name"] for fit in (cause["together"], *cause["others"]) for one in fit]
+    assert "as-version-23" in names
+    assert {case["case"].rpartition("/")[2] for case in cause["cases"]} == {
+        "saturate=1",
+        "saturate=default",
+    }

@@ -142,3 +142,20 @@ def test_a_report_that_names_no_such_cause_is_damaged(
     done = convcheck("report", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "it does not say what the cause" in done.stderr
+
+
+def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) -> None:
+    """Its answers are those of a case before it, so that it is asked once more in a new process,
+    where they are the same.
+    """
+    diary, out = tmp_path / "diary", tmp_path / "r.json"
+    case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
+    asked = ("onnx.Cast-21", "--case", "float32-to-float8e4m3fn/saturate=[01]", "--jobs", "1")
+    planted = ("run", "--backend", "tests.planted.searched:Searched", *asked, "--json", out)
+    done = convcheck(*planted, DIARY=str(diary))
+    assert done.returncode == 1, done.stderr
+    lines = [line.split() for line in diary.read_text().splitlines()]
+    assert len({process for process, what, of in lines if (what, of) == ("answers", case)}) == 2
+    assert [of for _, what, of in lines if what == "searches"] == [case]
+    [cause] = json.loads(out.read_text())["causes"]
+    assert [one["case"] for one in cause["cases"]] == [case]

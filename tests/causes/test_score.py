@@ -283,9 +283,13 @@ class Halved(Corpus):
     def vectors(self, case: Case) -> CallSet:
         whole = super().vectors(case)
         assert isinstance(whole, CallSet)
-        kept = [i for i, each in enumerate(whole.expected) if is_short(each)]
-        calls, expected = (tuple(x[i] for i in kept) for x in (whole.calls, whole.expected))
-        return replace(whole, calls=calls, expected=expected)
+        return only(whole, [i for i, each in enumerate(whole.expected) if is_short(each)])
+
+
+def only(whole: CallSet, kept: Sequence[int]) -> CallSet:
+    """Some of the calls of a case."""
+    calls, expected = tuple(whole.calls[i] for i in kept), tuple(whole.expected[i] for i in kept)
+    return replace(whole, calls=calls, expected=expected)
 
 
 def is_short(due: ExpectedCall) -> bool:
@@ -360,3 +364,66 @@ def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
     found = json.loads(out.read_text())
     jsonschema.validate(found, schema("score"))
     assert found["specs"][0]["observable"] == found["specs"][0]["caught"] > 300
+
+
+# Promotions --------------------------------------------------------------------------------------
+
+PROMOTION = "openvino.ConvertPromoteTypes-14"
+
+
+def promotions(*names: str) -> list[Case]:
+    """The cases in which an integer may become a float."""
+    first = "promote_unsafe=true/pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
+    return [case_of(f"{PROMOTION}/{name}/{first}") for name in names]
+
+
+class Spared(Corpus):
+    """Calls of which all with an integer that float16 has to round were taken out."""
+
+    def vectors(self, case: Case) -> CallSet:
+        whole = super().vectors(case)
+        assert isinstance(whole, CallSet)
+        numbers = [call[1].view(np.int64) for call in whole.calls]
+        kept = [i for i, x in enumerate(numbers) if (abs(x) <= EXACT_IN_FLOAT16).all()]
+        assert len(kept) < len(whole)
+        return only(whole, kept)
+
+
+EXACT_IN_FLOAT16 = 2048
+
+
+def test_what_is_wrong_with_values_counts_for_all_cases_that_convert_the_types() -> None:
+    """One conversion does it in all of them."""
+    cause = NAMED["truncates"]
+    tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
+    alone = [planted([case], [cause])[0] for case in (tensors, scalars)]
+    [both] = planted([tensors, scalars], [cause])
+    assert both.caught == sum(mutant.caught for mutant in alone) > 0
+    assert both.case is tensors
+
+
+def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier() -> None:
+    case, cause = promotions("float16-int64/tensor-tensor")[0], NAMED["loses-the-carry"]
+    assert planted([case], [cause])[0].caught > 0
+    spared = Spared(CORPUS.catalog, CORPUS.tier, CORPUS.seed, CORPUS.manifests)
+    [unseen] = planted([case], [cause], spared)
+    assert (unseen.caught, unseen.cause) == (0, cause)
+    assert unseen.witness is not None
+    number = int(np.uint64(int(unseen.witness, 16)).view(np.int64))
+    beyond = np.float16(number)  # numpy's, as a witness
+    assert abs(float(beyond)) == 2.0 ** (int(number).__abs__().bit_length())
+
+
+def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
+    """What is counted conversion by conversion is what the judge says of the calls."""
+    [case] = promotions("float16-int64/tensor-tensor")
+    calls = CORPUS.vectors(case)
+    assert isinstance(calls, CallSet)
+    found = planted([case], CAUSES)
+    edits = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)
+    for cause in (cause for cause in CAUSES if not cause.call):
+        made = next(iter(edits((cause,))), None)
+        wrong = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)) if made)
+        counts = [mutant.caught for mutant in found if mutant.cause is cause]
+        assert max(counts, default=0) <= wrong <= sum(counts), cause.name
+    assert len(found) > 100

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.causes.catalogue import causes_of
+from convcheck.causes.catalogue import causes_in, causes_of
 from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose, judged_ones
 from convcheck.causes.trial import Trial, Tries
 from convcheck.judge.answers import ANSWERED, CRASHED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.elements import judge
 from convcheck.judge.result import CaseDiagnosis, CaseResult
+from convcheck.rules.cause_files import CauseFile
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import points_of
@@ -48,6 +49,11 @@ SHOWN_BY = {
     "knows-INF-and-NaN-in-one-case": "onnx.Cast-21/string-to-float32",
     "cuts-texts-at-what-is-not-ascii": "onnx.Cast-21/string-to-string",
     "prints-special-values-as-0": "onnx.Cast-21/float32-to-string",
+    "as-version-23": (later := "onnx.Cast-24/float32-to-float8e4m3fnuz/saturate=1"),
+    "as-version-21": later,
+    "as-version-19": later,
+    "as-version-0.2": (odd := "pypto.cast-9.2/float32-to-bfloat16/mode=CAST_ODD/product=A3"),
+    "as-version-0.1": odd,
     "reads-as-float16": "onnx.Cast-21/bfloat16-to-float32",
     **{f"reads-as-{s}int{n}": f"onnx.Cast-25/{'u' * (not s)}int{n}-to-float32"
        for s in ("", "u") for n in (2, 4, 8, 16, 32, 64)},
@@ -92,6 +98,28 @@ def test_a_cause_that_is_there_twice_counts_once() -> None:
         assert once
         assert twice
         assert once.meaning == twice.meaning
+
+
+VERSION = """\
+causes:
+  - name: as-version-13
+    says: answers as version 13 of the operator says
+    version: "13"
+"""
+
+
+def test_an_earlier_version_is_a_cause_where_its_rules_say_something_else() -> None:
+    [as_13] = causes_in([CauseFile("own.yaml", VERSION)], CATALOG.types)
+    spec = CATALOG.specs["onnx.Cast-24"]
+    for name in ("float32-to-float16", "float32-to-float8e4m3fn/saturate=0", "int4-to-int8"):
+        case = find_case(CATALOG, f"onnx.Cast-24/{name}", None, None, ())
+        assert compile_wrong(spec, case, (as_13,)) is None  # the same rules, or none of the types
+    case = find_case(CATALOG, "onnx.Cast-24/float32-to-float8e4m3fn/saturate=0", None, None, ())
+    assert compile_wrong(spec, case, (CAUSES["as-version-21"],))  # NaN may lose its sign
+    assert compile_wrong(spec, case, (CAUSES["as-version-23"],)) is None
+    old = find_case(CATALOG, "onnx.Cast-19/float32-to-float8e4m3fn/saturate=0", None, None, ())
+    later = CAUSES["as-version-21"]
+    assert compile_wrong(CATALOG.specs["onnx.Cast-19"], old, (later,)) is None  # it extends none
 
 
 @pytest.mark.parametrize("name", list(CAUSES))

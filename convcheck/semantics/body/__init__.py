@@ -76,7 +76,7 @@ def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
         causes: Sequence[Cause], wanted: WantedElements | None = None
     ) -> Iterable[WrongCall]:
         strange = any(cause.call and cause.call.body != spec.body.name for cause in causes)
-        if strange or any(cause.chain for cause in causes):
+        if strange or any(cause.chain or cause.version for cause in causes):
             return ()
         return made(causes, wanted)
 

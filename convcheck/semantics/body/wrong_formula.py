@@ -116,7 +116,8 @@ def _has_table(cause: Cause) -> bool:
 
 def _is_of(cause: Cause, case: Case) -> bool:
     """Return whether a cause is for the types of a case."""
-    return all(cause.converts(source, case.outputs[0]) for source in case.inputs)
+    ends = [(source, case.outputs[0]) for source in case.inputs]
+    return all(cause.is_for(*each) and cause.converts(*each) for each in ends)
 
 
 def _hops(causes: Sequence[Cause]) -> Iterator[Hop]:

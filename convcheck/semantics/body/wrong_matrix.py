@@ -139,7 +139,7 @@ def _flushes(causes: Sequence[Cause], source: DType, target: DType) -> bool:
     """Return whether causes flush what comes of a type."""
     some = (cause for cause in causes if isinstance(cause.call, MatrixEdit) and cause.call.flushes)
     floats = isinstance(target.format, Float)
-    return floats and any(cause.converts(source, target) for cause in some)
+    return floats and any(cause.is_for(source, target) for cause in some)
 
 
 def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
@@ -179,7 +179,7 @@ def _alike(a: FoundCell, b: FoundCell) -> bool:
 def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cause, ...]:
     """Return the causes that change how values of a type are converted."""
     some = (cause for cause in causes if cause.rules or cause.rounds)
-    return tuple(cause for cause in some if cause.converts(source, target))
+    return tuple(c for c in some if c.is_for(source, target) and c.converts(source, target))
 
 
 def _programs(

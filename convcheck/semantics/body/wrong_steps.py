@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import cast
+from weakref import proxy
 
 import numpy as np
 
@@ -99,7 +100,7 @@ class _Computed:
         state, touched = self._lines(edited.made, programs, reading, begin)
         if edited.paired:
             other, _ = self._lines(edited.paired, programs, reading, (begin, "paired"))
-            runs = partial(self.run, state), partial(self.run, other)
+            runs = partial(_run_of, proxy(self), state), partial(_run_of, proxy(self), other)
             compute = partial(_either, edited.made, self.unpaired, *runs)
             state = self._state((state, other), compute)
         return state, touched
@@ -121,7 +122,9 @@ class _Computed:
             differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
             touched = np.asarray(touched | differs)
             key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
-            compute = partial(_taken, partial(self.run, state), line, target.format, answer)
+            compute = partial(
+                _taken, partial(_run_of, proxy(self), state), line, target.format, answer
+            )
             state = self._state(key, compute)
         return state, touched
 
@@ -146,7 +149,7 @@ class _Computed:
     def _computed(
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
     ) -> int:
-        compute = partial(_done, partial(self.run, state), made, line, reading)
+        compute = partial(_done, partial(_run_of, proxy(self), state), made, line, reading)
         return self._state((state, line.name), compute)
 
     def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
@@ -167,6 +170,10 @@ class _Computed:
             points = Points(data.format, to.format, bits, decode(data.format, bits), _kept={})
             self._points[key] = self._points.setdefault((data, to, bits.tobytes()), points)
         return self._points[key]
+
+
+def _run_of(computed: _Computed, state: int) -> Run:
+    return computed.run(state)
 
 
 class WrongSteps:
@@ -190,7 +197,10 @@ class WrongSteps:
         self._given: dict[int, list[CallReading | None]] = {}
         self._inputs: dict[tuple[Attributes, str], Mapping[str, Numbers]] = {}
         sizes = [call[0].size for call in calls]
-        self._whole = _Computed(spec, case, self._decoded, lambda: self._unpaired, sizes)
+        me = proxy(self)  # all that is computed goes with it, whenever cycles are collected
+        self._whole = _Computed(
+            spec, case, lambda made: me._decoded(made), lambda: me._unpaired, sizes
+        )
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
         self._alike: dict[WantedElements, set[Hashable]] = {}
@@ -269,7 +279,7 @@ class WrongSteps:
         self, made: CompiledSteps, reading: StepsReading, causes: Sequence[Cause]
     ) -> Hashable:
         """Return what is equal where causes make the same of lines that are equal."""
-        between, _ = needs_of(tuple(causes))
+        between, *_ = needs_of(tuple(causes))
         given = asked_by_rules(self.spec, made.case)
         ends = ((line, *_ends(made, line, reading)) for line in made.lines if line.be is None)
         rules = tuple(
@@ -332,11 +342,13 @@ class WrongSteps:
         if wanted not in self._few:
             at = np.concatenate([self._parts[i].start + some for i, some in wanted.elements])
 
+            me = proxy(self)
+
             def taken(made: CompiledSteps) -> Mapping[str, Numbers]:
-                return {name: take(x, at) for name, x in self._decoded(made).items()}
+                return {name: take(x, at) for name, x in me._decoded(made).items()}
 
             def unpaired() -> Mask:
-                return cast(Mask, self._unpaired[at])
+                return cast(Mask, me._unpaired[at])
 
             self._few[wanted] = _Computed(self.spec, self.case, taken, unpaired)
         return self._few[wanted]
@@ -363,7 +375,7 @@ class WrongSteps:
         if any(name not in attributes for cause in causes for name, _ in cause.under):
             return None
         ends = self.case.inputs[0], self.case.outputs[0]
-        if not all(cause.converts(*ends) for cause in causes if cause.call and not cause.rules):
+        if not all(cause.is_for(*ends) for cause in causes if cause.call):
             return None
         for cause in causes:
             attributes |= dict(cause.under)
@@ -592,7 +604,7 @@ def what_decides_steps(spec: Spec, case: Case, needs: Needs) -> Hashable:
     if any(line.be is None and not line.taken_as for line in steps.lines):
         return None
     names = tuple(name for name, _ in layout.shapes)
-    between, values = needs
+    between, values, _ = needs
     types = tuple(dtype.name for dtype in (*case.inputs, *case.outputs))
     said = tuple(_under(spec, case, names, between, words) for words in values)
     inputs = tuple(name for name, _ in spec.inputs)

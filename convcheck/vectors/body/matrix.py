@@ -17,7 +17,7 @@ from math import prod
 import numpy as np
 
 from convcheck.numerics.codes import Codes
-from convcheck.numerics.format import Bool, Float, Int, Numeric, text_of_format
+from convcheck.numerics.format import Bool, Float, Int, Numeric, Text, text_of_format
 from convcheck.numerics.neighbours import at, signed, special_codes
 from convcheck.numerics.number import from_fractions
 from convcheck.rules.model import Attributes, Case, Layout, Spec
@@ -28,7 +28,8 @@ from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 4
 _AT_EDGE = 18  # values a row of a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls a row of a scalar, and of one that may be rounded
+_OF_SCALAR, _OF_ROUNDED = 3, 10  # calls a row of a scalar, and of one that may be rounded
+_OPEN = 4  # values a row of which nothing is due
 _MORE = 32  # times as many in other tiers
 
 Row = tuple[str, str]
@@ -59,8 +60,19 @@ def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
 
 def _turns(each: Conversion, tier: Tier) -> int:
     """Return the number of values of a row that a scalar is asked."""
-    rounds = isinstance(each.target.format, Float) and each.source != each.target
-    return (_OF_ROUNDED if rounds else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
+    return (_OF_ROUNDED if _rounds(each) else _OF_SCALAR) * (1 if tier == "edge" else _MORE)
+
+
+def _rounds(each: Conversion) -> bool:
+    """Return whether some number is rounded: a float has no room for all its digits, or for one so
+    small.
+    """
+    source, target = each.source.format, each.target.format
+    if not isinstance(target, Float) or isinstance(source, Text):
+        return False
+    if not isinstance(source, Float):
+        return source.bits > target.mantissa
+    return source.mantissa > target.mantissa or source.value(1) < target.value(1)
 
 
 def _layout(spec: Spec, case: Case) -> list[tuple[str, ...]]:
@@ -125,6 +137,12 @@ def _combinations(spec: Spec) -> tuple[Attributes, ...]:
 # Values --------------------------------------------------------------------------------------
 
 
+def values_asked(each: Conversion, tier: Tier, seed: int) -> Codes:
+    """Return the codes that a tier asks of a conversion in some case, each once."""
+    plain = plain_codes(each.source.format)
+    return np.unique(np.concatenate([plain, *_groups(each, tier, seed).values()]))
+
+
 @lru_cache(maxsize=1024)
 def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
     """Return the values to ask of a conversion, by the row that decides them."""
@@ -135,7 +153,8 @@ def _groups(each: Conversion, tier: Tier, seed: int) -> Groups:
     groups: Groups = {}
     for row in np.unique(rows):
         decision = each.program.decisions[row]
-        groups[decision.rule, decision.row] = codes[rows == row][:most]
+        some = _OPEN if decision.level == "undefined" and tier == "edge" else most
+        groups[decision.rule, decision.row] = codes[rows == row][:some]
     return groups
 
 
@@ -147,8 +166,11 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
     pair = zlib.crc32(f"{text_of_format(source)} {text_of_format(target)}".encode())
     rng = np.random.Generator(np.random.PCG64([seed, pair]))
     negative_zero = source.sign_bit if isinstance(source, Float) else 0
+    tiny = [negative_zero | 1] if isinstance(source, Float) else []
     parts = [
         _ends(source, target),
+        np.array(tiny, source.storage),
+        _sharp(source, target),
         _ties(source, target),
         np.array([negative_zero], source.storage),
         special_codes(source)[::-1],  # negative ones first
@@ -189,10 +211,38 @@ def _ties(source: Numeric, target: Numeric) -> Codes:
     return np.concatenate(parts)
 
 
+def _sharp(source: Numeric, target: Numeric) -> Codes:
+    """Return codes of which few others do the work.
+
+    Into integers: a power of two that is lost in half as many bits. Into floats: one step past a
+    tie of the highest binade; a tie that carries, and is rounded up or not by its sign; half of the
+    smallest number and one step above it; and one 64 binades below.
+    """
+    if source == target or isinstance(target, Bool):
+        return np.empty(0, source.storage)
+    if isinstance(target, Int):
+        power = [Fraction(2) ** (min(source.bits, target.bits) // 2)]
+        return _at(source, power, [0], [False])
+    half, least = Fraction(1, 2 << target.mantissa), target.value(1) / 2
+    top = min(source.max.numerator.bit_length() - 1, target.highest_exponent)
+    past = [(1 + half) * Fraction(2) ** top, (2 - half) * Fraction(2) ** (top - 1)]
+    low = [least, least, 3 * least / 2**64] if isinstance(source, Float) else []
+    return _at(source, past + low, [1, 0, 0, 1, 0], [False, True, False, False, False])
+
+
+def _at(
+    source: Numeric, numbers: Sequence[Fraction], steps: Sequence[int], negative: Sequence[bool]
+) -> Codes:
+    """Return codes so many steps from numbers, of those that a source has room for."""
+    room = [i for i, number in enumerate(numbers) if number <= source.max]
+    signs = np.array([negative[i] and source.signed for i in room], bool)
+    offsets = np.array([steps[i] for i in room], np.int64)
+    return at(source, from_fractions([numbers[i] for i in room]), offsets, signs)
+
+
 def _beside(source: Numeric, ties: list[Fraction], steps: tuple[int, ...], sign: int) -> Codes:
     inside = [(tie, step) for tie, step in zip(ties, steps, strict=True) if tie <= source.max]
     if not inside:
         return np.empty(0, source.storage)
-    offsets = np.array([step for _, step in inside], np.int64)
-    negative = np.arange(len(inside)) % 2 == sign
-    return at(source, from_fractions([tie for tie, _ in inside]), offsets, negative)
+    negative = [n % 2 == sign for n in range(len(inside))]
+    return _at(source, [tie for tie, _ in inside], [step for _, step in inside], negative)

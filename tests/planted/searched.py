@@ -1,0 +1,43 @@
+"""A backend that takes 0 for each attribute, and tells what is asked of it, and explained.
+
+Each call, and each search for causes, is a line in the file that the environment variable DIARY
+names: the process, what it does, the case.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
+
+from convcheck.backends.protocol import Answer
+from convcheck.backends.reference import Reference
+from convcheck.causes import search
+from convcheck.judge.result import CaseDiagnosis
+from convcheck.numerics.codes import Bits
+from convcheck.rules.model import Case
+
+DIAGNOSE = search.diagnose
+
+
+def note(what: str, case: Case) -> None:
+    with Path(os.environ["DIARY"]).open("a", encoding="utf-8") as file:
+        file.write(f"{os.getpid()} {what} {case.id}\n")
+
+
+def noted(tried: search.Search, *given: object) -> CaseDiagnosis | None:
+    note("searches", given[0].case)  # type: ignore[attr-defined]
+    return DIAGNOSE(tried, *given)  # type: ignore[arg-type]
+
+
+class Searched(Reference):
+    def __init__(self) -> None:
+        super().__init__()
+        patch("convcheck.causes.search.diagnose", noted).start()
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        note("answers", case)
+        attributes = tuple((name, 0) for name, _ in case.attributes)
+        return super().answer(replace(case, attributes=attributes), inputs)
