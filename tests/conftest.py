@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), str(TESTS), 
 # A shell that starts the tests in the background has Ctrl-C ignored, and what they start inherits
 # that. A handler is not inherited: a command that is interrupted here takes it as at a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Collecting takes half of the CPU time where nobody looks for cycles: what is imported stays.
+gc.disable()
 
 # how long an example takes says how busy the machine is
 settings.register_profile("convcheck", deadline=None)
@@ -64,6 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mine = long[number::processes]
         ordered += [*mine, *islice(others, max(0, size - len(mine)))]
     items[:] = ordered
+
+
+def pytest_collection_finish() -> None:
+    """Look for cycles again, but not among what was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
