@@ -256,6 +256,7 @@ class Shell:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.list, self.json = folder, folder / "known.toml", folder / "run.json"
         self.patch = monkeypatch
+        monkeypatch.setattr("convcheck.cli.progress.FIRST", 3600.0)  # however busy the machine is
         monkeypatch.syspath_prepend(folder)
         (folder / "own").mkdir()
         (folder / "own/mine.py").write_text(MINE, encoding="utf-8")
