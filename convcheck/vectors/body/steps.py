@@ -124,7 +124,7 @@ def _sets(asking: _Asking, asked: Sequence[Words]) -> list[dict[str, int]]:
 class _Pool:
     """Data worth asking, shuffled, so that any part of it is a sample.
 
-    `sharp` is what brings the conversion on a boundary, or closest to one.
+    `sharp` is both zeros, and what brings the conversion on a boundary, or closest to one.
     """
 
     sharp: Codes
@@ -157,7 +157,9 @@ def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
 def _sharp(
     asking: _Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
 ) -> Codes:
-    """Look next to every boundary for the data that is closest to it, under each reading."""
+    """Return both zeros, then the data next to every boundary that is closest to it, under each
+    reading.
+    """
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
     zero = np.zeros(past, np.int64)
@@ -169,7 +171,9 @@ def _sharp(
     for reading in asking.compiled.steps.readings:
         x = asking.compiled.reaching(reading, _inputs(codes, one))
         chosen.append(codes[_closest(x, target, finer, rng)])
-    return rng.permutation(np.unique(np.concatenate(chosen)))
+    zeros = np.array([0, asking.data.sign_bit], asking.data.storage)  # the first call has both
+    closest = np.setdiff1d(np.concatenate(chosen), zeros)
+    return np.concatenate([zeros, rng.permutation(closest)])
 
 
 def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) -> Places:
