@@ -34,8 +34,10 @@ def test_every_cause_is_seen_by_some_input_and_lint_tells_of_one_that_is_not(
 ) -> None:
     assert len(causes_of(CATALOG)) >= 150
     blind = GOOD.replace("{-inf: +inf}", "{-inf: as-below}").replace("from: float,", "from: bool,")
-    [error] = unseen(with_causes(tmp_path, blind))
-    assert "own.yaml:2: no input shows the cause 'drops-the-sign-of-infinity'" in str(error)
+    blind += '  - name: as-version-13\n    says: answers as version 13 says\n    version: "13"\n'
+    infinity, version = map(str, unseen(with_causes(tmp_path, blind)))
+    assert "own.yaml:2: no input shows the cause 'drops-the-sign-of-infinity'" in infinity
+    assert "no input shows the cause 'as-version-13'" in version
 
 
 def test_a_folder_of_ones_own_adds_causes(tmp_path: Path) -> None:
