@@ -27,7 +27,7 @@ from convcheck.judge.elements import judge, matching
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.format import Float, Format, Int, Numeric, Text
+from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import Numbers, normalised
 from convcheck.rules.cases import cases
@@ -75,7 +75,8 @@ def most_cases() -> list[Case]:
 @cache
 def rich_inputs(source: Format, target: Format) -> tuple[Bits, Numbers]:
     """Inputs that show a bug wherever it can be seen, in an order without meaning."""
-    rng = np.random.default_rng(zlib.crc32(f"{source!r} {target!r}".encode()))
+    pair = f"{text_of_format(source)} {text_of_format(target)}"
+    rng = np.random.default_rng(zlib.crc32(pair.encode()))
     bits: Bits
     if isinstance(source, Text):
         bits = np.array(list(dict.fromkeys(_texts(target, rng))), object)
