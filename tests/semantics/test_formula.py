@@ -23,6 +23,7 @@ from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import from_fractions
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.scalar import BeyondError, Grid
+from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules import source
 from convcheck.rules.expression import compute, conversions_in, names_in, parse_expression
 from convcheck.rules.load import load
@@ -248,6 +249,26 @@ def test_a_rounded_value_is_that_of_its_code(dtype: object, mode: str, value: Fr
         return
     assert grid.round(rounded) == rounded
     assert np.isin(grid.code(rounded), [grid.code(value), grid.code(value) & ~_sign(fmt)])
+
+
+@pytest.mark.parametrize("eighths", range(8))
+def test_a_number_as_written_is_rounded_where_there_is_no_zero(eighths: int) -> None:
+    """From the least number to beyond the largest, held to facts: exact, down below the middle, and
+    up from the middle on, where the significand of one bit is odd.
+    """
+    fmt = CATALOG.types.types["float8e8m0"].format
+    assert isinstance(fmt, Float)
+    for code in range(255):
+        word = f"0x1.{2 * eighths:x}p{code - 127}"
+        due = code + (eighths >= 4)
+        if due < 255:
+            assert code_of(fmt, word) == (due, eighths == 0), word
+            continue
+        with pytest.raises(OutsideFormatError, match="whose largest value is"):
+            code_of(fmt, word)
+    for word in ("0", "-1", "0x1.8p-128"):
+        with pytest.raises(OutsideFormatError):
+            code_of(fmt, word)
 
 
 def _sign(fmt: Numeric) -> int:
