@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from convcheck.errors import SpecError
 from convcheck.rules.cause_files import CauseFile, cause_files
 from convcheck.rules.causes import Cause, read_causes
 from convcheck.rules.load import Catalog
+from convcheck.rules.model import op_and_version, version_key
 from convcheck.rules.source import refuse
 from convcheck.rules.types import Types
 from convcheck.semantics.program import unknown_words_of
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the causes of a catalogue, the plainest first. Raises as `causes_in` does."""
-    return causes_in(cause_files(catalog), catalog.types)
+    """Return the causes of a catalogue, the plainest first.
+
+    Raises SpecError as `causes_in` does, and for an earlier version that no spec has.
+    """
+    causes = causes_in(cause_files(catalog), catalog.types)
+    refuse(list(_strange_versions(causes, catalog)))
+    return causes
 
 
 def causes_in(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
@@ -29,3 +35,13 @@ def causes_in(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
         errors += unknown_words_of(cause.rules, {})
     refuse(errors)
     return causes
+
+
+def _strange_versions(causes: Sequence[Cause], catalog: Catalog) -> Iterator[SpecError]:
+    """Yield an error for each earlier version that no spec of a catalogue has."""
+    versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
+    hint = f"known: {', '.join(sorted(versions, key=version_key))}"
+    for cause in causes:
+        if cause.version and cause.version not in versions:
+            said = f"no spec has the version {cause.version!r}"
+            yield SpecError(said, place=cause.place, hint=hint)

@@ -26,8 +26,9 @@ def catalog(specs: tuple[str, ...], decided: bool = True) -> Catalog:
     """Return the built-in specs, those of --specs, and those of a pyproject.toml here or above.
 
     Raises UsageError, or SpecError: where `decided`, also for a case of a user's own spec that no
-    rule decides, so that no command stumbles over it later.
+    rule decides, and for the user's own causes, so that no command stumbles over them later.
     """
+    from convcheck.rules.cause_files import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
     folders = [Path(folder).resolve() for folder in specs] or [*user_folders(), *_configured()]
@@ -37,6 +38,10 @@ def catalog(specs: tuple[str, ...], decided: bool = True) -> Catalog:
 
         for name in loaded.own:
             check_decided(loaded.specs[name])
+    if decided and has_own_causes(loaded):
+        from convcheck.causes.catalogue import causes_of
+
+        causes_of(loaded)
     os.environ[SPECS_VARIABLE] = os.pathsep.join(str(folder) for folder in folders)
     return loaded
 

@@ -77,7 +77,9 @@ def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[T
     except (OSError, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read {path}: {said}", hint=f"{path} should be {what}") from None
-    document = _parsed(text, path)
+    headers = " and ".join(f"[[{name}]]" for name in names)
+    hint = f"{path} should be {what}: it has {headers} tables"
+    document = _parsed(text, path, hint)
     _only(document, names, path, text)
     return text, _tables(document, names, path, lines_of(text))
 
@@ -87,18 +89,19 @@ def lines_of(text: str) -> list[str]:
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
-def _parsed(text: str, path: str) -> dict[str, Any]:
+def _parsed(text: str, path: str, hint: str) -> dict[str, Any]:
     try:
         return tomli.loads(text)
     except RecursionError:
-        raise UsageError("not readable as TOML: nested too deeply", place=Place(path, 1)) from None
+        said = "not readable as TOML: nested too deeply"
+        raise UsageError(said, place=Place(path, 1), hint=hint) from None
     except ValueError as error:  # of a number that is too long, too
         message = str(error)
         found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
         number = found[1] if found else None
         line = int(number) if number else max(len(lines_of(text)), 1) if found else 1
         said = message[: found.start()] if found else message
-        raise UsageError(f"not TOML: {said}", place=Place(path, line)) from None
+        raise UsageError(f"not TOML: {said}", place=Place(path, line), hint=hint) from None
 
 
 def _only(document: Mapping[str, Any], names: Sequence[str], path: str, text: str) -> None:

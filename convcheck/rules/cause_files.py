@@ -28,3 +28,8 @@ def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
     names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
     texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
     return tuple(map(CauseFile, names, texts))
+
+
+def has_own_causes(catalog: Catalog) -> bool:
+    """Return whether folders of a catalogue have causes besides the built-in ones."""
+    return any((folder / CAUSES).is_dir() for folder in catalog.folders)

@@ -90,8 +90,28 @@ def test_a_bad_cause_is_refused_with_its_place(
     assert "hint: " in str(caught.value)
 
 
-def test_a_bad_cause_is_bad_input_of_diagnose(tmp_path: Path) -> None:
-    with_causes(tmp_path, GOOD.replace("+inf}", "+infinity}"))
-    done = convcheck("diagnose", "--backend", "reference", "--specs", tmp_path, "onnx.Cast-21")
+BAD = {
+    "word": ("+inf}", "+infinity}", "5: unknown outcome word '+infinity'", "did you mean +inf?"),
+    "version": ("    table: {-inf: +inf}", "    version: 77", "2: no spec has the version '77'",
+                "known: 0.1, 0.2, 1, 4, "),
+}  # fmt: skip
+COMMANDS = {
+    "diagnose": ("diagnose", "--backend", "reference", "onnx.Cast-21"),
+    "run": ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json"),
+    "lint": ("lint",),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_cause_is_bad_input_before_anything_is_asked(
+    bad: str, command: str, tmp_path: Path
+) -> None:
+    """Also where nothing fails, so that no cause is tried."""
+    old, new, said, hint = BAD[bad]
+    assert old in GOOD
+    with_causes(tmp_path, GOOD.replace(old, new))
+    done = convcheck(*COMMANDS[command], "--specs", tmp_path, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "unknown outcome word '+infinity'" in done.stderr
+    assert f"causes/own.yaml:{said}\n  hint: {hint}" in done.stderr
+    assert not (tmp_path / "left.json").exists()

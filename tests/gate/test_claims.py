@@ -110,7 +110,7 @@ def test_claimed_and_declined_is_a_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "line", "message", "hint"), [
     ("# nothing\n", 1, "claims nothing", "[[claim]]"),
-    ("[[claim]\n", 1, "not TOML: ", ""),
+    ("[[claim]\n", 1, "not TOML: ", "it has [[claim]] tables"),
     ("[[clam]]\n", 1, "unknown key 'clam'", "did you mean claim?"),
     ("[claim]\n", 1, "'claim' is not a table", "[[claim]]"),
     ("[[claim]]\nto = 'int8'\n", 1, "[[claim]] has no 'spec'", ""),

@@ -441,16 +441,18 @@ def test_lines_are_those_of_toml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("known = [\n", "not TOML: Invalid value"),
         (f"[[known]]\ncount = {'1' * 5000}\n", "not TOML: Exceeds the limit"),
         (f"known = {'[' * 5000}{']' * 5000}\n", "not readable as TOML: nested too deeply"),
     ],
 )
-def test_a_list_too_large_to_be_read(text: str, said: str, tmp_path: Path) -> None:
+def test_a_list_that_is_no_toml(text: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text(text)
     with pytest.raises(UsageError) as caught:
         read_known(str(path), CATALOG)
     assert caught.value.message.startswith(said)
+    assert "it has [[known]] and [[waiver]]" in caught.value.hint
 
 
 def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
