@@ -17,7 +17,8 @@
                       branches: [{if: CONDITION, be: EXPRESSION}]}}
       only: unpaired                   # the lines are edited for some elements alone
       inputs: {scale: [HOP]}           # what an input goes through first
-      meets: first                     # what element of a scale an element of the data meets
+      meets: first                     # what element of a scale an element of the data meets;
+                                       # {INPUT: first}: of that input alone
       refuses: unequal-types           # a question whose first two inputs have different types
       in: float32                      # every operation is rounded to that type
       once: [moved]                    # the line is rounded as a whole
@@ -159,6 +160,8 @@ class StepsEdit:
     #: What the first input meets of tensors of several elements, one of MEETINGS; '' for what the
     #: spec says.
     meets: str = ""
+    #: The input of which that is a mistake alone, '' for all of them.
+    meeting: str = ""
 
 
 @dataclass(frozen=True)
@@ -272,8 +275,19 @@ def _steps(node: Node, types: Types) -> StepsEdit:
         only.word((UNPAIRED,), "word") if only else "",
         tuple((name, _hops(hops, types)) for name, hops in inputs.items().items())
         if inputs else (),
-        meets.word(MEETINGS, "word") if meets else "",
+        *(_meeting(meets, names) if meets else ("", "")),
     )  # fmt: skip
+
+
+def _meeting(node: Node, names: Sequence[str]) -> tuple[str, str]:
+    """Return what is met by mistake, and of which input alone; '' for all."""
+    if isinstance(node.value, str):
+        return node.word(MEETINGS, "word"), ""
+    node.only(*names)
+    if len(node.items()) != 1:
+        raise node.error("not one input", "meets: WORD of all, or meets: {INPUT: WORD}")
+    [(name, word)] = node.items().items()
+    return word.word(MEETINGS, "word"), name
 
 
 def _hops(node: Node, types: Types) -> tuple[Hop, ...]:

@@ -60,6 +60,17 @@ def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
     [
         ("table: {-inf: +inf}", "rows: {-inf: +inf}", "own.yaml:5: unknown key `rows`"),
         ("    table: {-inf: +inf}\n", "", "own.yaml:2: nothing differs from the rules"),
+        (
+            "table: {-inf: +inf}",
+            "steps: {names: [x, y], meets: {z: first}}",
+            "own.yaml:5: unknown key `z`",
+        ),
+        ("table: {-inf: +inf}", "steps: {names: [x, y], meets: {}}", "own.yaml:5: not one input"),
+        (
+            "table: {-inf: +inf}",
+            "steps: {names: [x, y], meets: {y: last}}",
+            "own.yaml:5: unknown word 'last'",
+        ),
         ("{-inf: +inf}", "{-infinity: +inf}", "own.yaml:5: unknown case word '-infinity'"),
         ("{-inf: +inf}", "{-inf: +infinity}", "own.yaml:5: unknown outcome word '+infinity'"),
         ("{-inf: +inf}", "{else: through float32}", "own.yaml:5: unknown outcome word"),

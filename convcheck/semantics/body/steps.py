@@ -100,6 +100,8 @@ class CompiledSteps:
     whole: bool = field(default=False, kw_only=True)
     #: A mistake in what other inputs the elements of the first meet, '' for none.
     meets: str = field(default="", kw_only=True)
+    #: The input of which that is a mistake alone, '' for all.
+    meeting: str = field(default="", kw_only=True)
 
     @property
     def data(self) -> DType:
@@ -380,7 +382,7 @@ class CompiledSteps:
         for bits, shape in zip(tensors, shapes, strict=True):
             index = np.arange(begin, begin := begin + bits.size).reshape(bits.shape)
             try:
-                places.append(self.met(index, shape).ravel())
+                places.append(self.met(index, shape, name).ravel())
             except ValueError:
                 problem = f"{name} of shape {bits.shape} does not broadcast to {shape}"
                 raise SpecError(problem, place=self.steps.place) from None
@@ -388,11 +390,13 @@ class CompiledSteps:
         found = take(decode(dtype.format, codes), np.maximum(at, 0))
         return arithmetic.chosen(at == NONE, _zeros(len(at)), found) if self.meets else found
 
-    def met(self, index: NDArray[np.intp], shape: tuple[int, ...]) -> NDArray[np.intp]:
+    def met(
+        self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
+    ) -> NDArray[np.intp]:
         """Return what an element of the first input, of a shape, meets of another tensor."""
         if self.steps.along and index.ndim and index.shape != shape:
             along = self.steps.along.of(self.case.attributes)
-            if self.meets:
+            if self.meets and self.meeting in ("", name):
                 return WRONGLY[self.meets](index, shape, *along)
             return met_along(index, shape, *along)
         return np.broadcast_to(index, shape)

@@ -195,7 +195,7 @@ class WrongSteps:
         self._converts = any(line.be is None for line in steps.lines)
         self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
-        self._inputs: dict[tuple[Attributes, str], Mapping[str, Numbers]] = {}
+        self._inputs: dict[tuple[Attributes, str, str], Mapping[str, Numbers]] = {}
         sizes = [call[0].size for call in calls]
         me = proxy(self)  # all that is computed goes with it, whenever cycles are collected
         self._whole = _Computed(
@@ -355,7 +355,7 @@ class WrongSteps:
 
     def _decoded(self, made: CompiledSteps) -> Mapping[str, Numbers]:
         """Return the values of the inputs of all calls; attributes and meetings change them."""
-        given = made.case.attributes, made.meets
+        given = made.case.attributes, made.meets, made.meeting
         if given not in self._inputs:
             self._inputs[given] = made.decoded(self.calls)
         return self._inputs[given]
@@ -390,11 +390,11 @@ class WrongSteps:
         """Return the steps with edits, under attributes."""
         steps, mode, through = self.spec.body_as(Steps), NEAREST, None
         rest, readings, data = steps, list(steps.readings), self.case.inputs[0]
-        meets, first = "", dict[str, tuple[Hop, ...]]()
+        meets, meeting, first = "", "", dict[str, tuple[Hop, ...]]()
         for edit in edits:
             if not self._fits(edit):
                 return None
-            meets = edit.meets or meets
+            meets, meeting = (edit.meets, edit.meeting) if edit.meets else (meets, meeting)
             first |= dict(edit.inputs)
             steps = _with_lines(steps, edit)
             rest = rest if edit.only else _with_lines(rest, edit)
@@ -407,7 +407,7 @@ class WrongSteps:
         names = tuple(name for name, _ in self.layout.shapes)
         made = CompiledSteps(
             case, steps, names, False, (), {},
-            mode=mode, through=through, first=first, meets=meets,
+            mode=mode, through=through, first=first, meets=meets, meeting=meeting,
         )  # fmt: skip
         paired = replace(made, steps=rest) if any(edit.only for edit in edits) else None
         apart = tuple(made.distinct(readings).values())
@@ -419,7 +419,8 @@ class WrongSteps:
         """
         shapes = dict(self.layout.shapes)
         several = any(dims for dims in [*shapes.values()][1:])
-        known = all(name in shapes for name, _ in edit.inputs)
+        named = {*(name for name, _ in edit.inputs), edit.meeting} - {""}
+        known = named <= shapes.keys()
         return edit.names in ((), self._names) and known and (several or not edit.meets)
 
     def _outline(
