@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,12 @@ from convcheck.judge.answers import ANSWERED, Avoid
 from convcheck.judge.form import form_complaint
 from convcheck.numerics.codes import Bits
 from convcheck.rules.fixed import fixed_tensors
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import EXACT, UNDEFINED, Decision, Expected, Reading
 from convcheck.vectors.model import VectorSet
+
+if TYPE_CHECKING:
+    from convcheck.chains.cast import U64
 
 ALONE = "a cast alone is wrong"
 
@@ -48,6 +52,24 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
     if right is None:
         raise ValueError("a chain without casts")
     return CastsAlone(right)
+
+
+def own_results(
+    backend: Backend, spec: Spec, vectors: VectorSet, note: Note, casts: Sequence[Case]
+) -> U64 | None:
+    """Return what a backend makes of a chain's inputs by some casts of a spec, one after the other,
+    each asked alone; None where one of them is not answered.
+    """
+    from convcheck.chains.asked import cast_alone
+
+    codes = vectors.inputs[0].astype(np.uint64)
+    for each in casts:
+        alone = cast_alone(spec, each, codes, vectors.case)
+        answers = ask(backend, alone, note, {}, Avoid(placements=OTHERS))
+        if answers.declined or answers.faults or (answers.state != ANSWERED).any():
+            return None
+        codes = answers.got.astype(np.uint64)
+    return codes
 
 
 def open_where_wrong(vectors: VectorSet, right: NDArray[np.bool_]) -> VectorSet:

@@ -1,12 +1,13 @@
 """Answers to a chain of casts -> what was made of it: a cast left out, added, or in another place.
 
 What an edit makes of the chain is executed by the rules of its casts. It is told only if it gives
-every answer.
+every answer. Where none does, it is executed by the backend's own casts, each asked alone: a cast
+that an optimiser puts in the place of two may be wrong itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
@@ -22,14 +23,15 @@ from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Format, Numeric
 from convcheck.rules.causes import Cause
-from convcheck.rules.chain_edits import Links
+from convcheck.rules.chain_edits import OWN, Links
 from convcheck.rules.hop import Hop
-from convcheck.rules.model import DType
+from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.vectors.model import VectorSet
 
+AskCasts = Callable[[Sequence[Case]], U64 | None]  # what a backend makes of a chain's inputs so
 CLOSEST = 3  # causes that are told of a case which nothing explains
 
 
@@ -45,10 +47,14 @@ def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
 
 
 def diagnose_chain(
-    causes: Sequence[Cause], casts: CompiledCasts, vectors: VectorSet, answers: Answers
+    causes: Sequence[Cause],
+    casts: CompiledCasts,
+    vectors: VectorSet,
+    answers: Answers,
+    ask: AskCasts | None = None,
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to a chain; None where nothing is wrong, or an input was not
-    answered.
+    answered. Where the rules do not, the backend is asked the casts of an edited chain alone.
     """
     index, wrong = to_explain(vectors, answers)
     if not wrong:
@@ -61,6 +67,8 @@ def diagnose_chain(
     # what fewer casts give as well, they are: an optimiser puts in no cast that changes nothing
     fits: tuple[Names, ...] = tuple((cause.name,) for cause, size in whole if size == least)
     fits = fits or next(_pairs(edits, names, casts, codes, got), ())
+    if ask and not fits:
+        fits = next(_own(edits, names, casts, ask, index, got), ())
     right = len(got) - wrong
     near = [Near(cause.name, count) for cause, count, _ in tried if count > right]
     told = () if fits else tuple(sorted(near, key=lambda one: -one.count)[:CLOSEST])
@@ -77,6 +85,28 @@ def _pairs(
                 made_of = _edited((first, other), names)
                 if other is not first and _given(casts, made_of, codes, got)[0] == len(got):
                     yield ((first.name, other.name),)
+
+
+def _own(
+    edits: Sequence[Cause], names: Links, casts: CompiledCasts, ask: AskCasts, index: Index,
+    got: U64,
+) -> Iterator[tuple[Names, ...]]:  # fmt: skip
+    """Yield an edit that gives every answer by the backend's own casts, fewer casts first."""
+    own = [cause for cause in edits if cause.chain and cause.chain.word == OWN]
+    chains = {links: cause for cause in edits[::-1] for links in _edited((cause,), names)}
+    for links, cause in sorted(chains.items(), key=lambda each: (len(each[0]), str(each[0]))):
+        try:
+            hops = made(casts, cast(Names, links)) if _is_typed(links) else ()
+        except UsageError:  # the spec has no such cast
+            continue
+        results = ask([hop.case for hop in hops if hop.case]) if own and hops else None
+        if results is not None and np.array_equal(results[index], got):
+            yield tuple((cause.name, one.name) for one in own)
+
+
+def _is_typed(links: Links) -> bool:
+    """Return whether a chain has nothing but types."""
+    return all(isinstance(link, str) for link in links)
 
 
 def _edited(causes: Sequence[Cause], names: Links) -> set[Links]:
@@ -105,7 +135,7 @@ def _results(casts: CompiledCasts, links: Links, codes: U64) -> tuple[U64, Mask]
     """Return what a chain gives, and of which codes the rules say it. Raises UsageError for a cast
     that the spec has not.
     """
-    if all(isinstance(link, str) for link in links):
+    if _is_typed(links):
         found = chain_of(made(casts, cast(Names, links))).results(codes)
         return found.codes, found.patterns == EXACT
     known = np.ones(len(codes), bool)

@@ -162,7 +162,7 @@ class ChainCorpus(Corpus):
             codes = self.codes[case.unset_id]
             for hop in hops:
                 if hop.case is not None:
-                    yield _alone(spec, hop.case, codes, case), said == CAST_BY_CAST
+                    yield cast_alone(spec, hop.case, codes, case), said == CAST_BY_CAST
                 codes = hop.casts[0].raw(codes)[0]
 
 
@@ -170,12 +170,12 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
     """Yield what each node of a pair is asked alone: what reaches it, by the first reading."""
     codes = known[case.unset_id]
     for hop in case.hops:
-        vectors = _alone(catalog.specs[hop.spec], hop, codes, case)
+        vectors = cast_alone(catalog.specs[hop.spec], hop, codes, case)
         yield vectors
         codes = np.asarray(vectors.expected.readings[0].codes, np.uint64)
 
 
-def _alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
+def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
     """Return codes as the inputs of one node, fed or a constant as those of the chain are: for
     constants, a runtime may have other kernels.
     """

@@ -19,7 +19,14 @@ from convcheck.ask.again import Questions, consistent
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.calls import ask_calls
-from convcheck.ask.chains import ALONE, CastsAlone, ask_alone, in_sequence, open_where_wrong
+from convcheck.ask.chains import (
+    ALONE,
+    CastsAlone,
+    ask_alone,
+    in_sequence,
+    open_where_wrong,
+    own_results,
+)
 from convcheck.ask.elements import ask, inputs_at
 from convcheck.ask.heap import keep_heap
 from convcheck.ask.isolated import OTHERS, chunk_vectors
@@ -493,7 +500,10 @@ class _Worker:
         from convcheck.causes.chain_search import diagnose_chain
 
         casts = cast("ChainCorpus", self.corpus).casts(job.case)
-        return diagnose_chain(search.causes, casts, *of_elements)
+
+        own = partial(own_results, self.backend, casts.spec, of_elements[0], self.begin_telling)
+        ask = own if self.may_ask_further(job) else None
+        return diagnose_chain(search.causes, casts, *of_elements, ask)
 
     def searching(self, catalog: Catalog) -> Search:
         """Return the search for causes, which is made when it is needed."""

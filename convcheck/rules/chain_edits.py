@@ -4,6 +4,7 @@ chain: {without: float32}    # the cast to it is left out
 chain: {with: float32}       # one to it is put in between
 chain: {of: uint16, through: {type: int32, beyond: wrap}}  # what is cast to it is held so instead
 chain: reordered             # the middles come in another order
+chain: own                   # with another edit: its casts are what the backend makes of them alone
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from convcheck.rules.model import DType
 from convcheck.rules.source import Node
 from convcheck.rules.types import Types
 
-WITHOUT, WITH, OF, REORDERED = "without", "with", "of", "reordered"
+WITHOUT, WITH, OF, REORDERED, OWN = "without", "with", "of", "reordered", "own"
 Link = str | Hop  # a type, by its name, to which a cast goes by the rules; or what holds it instead
 Links = tuple[Link, ...]
 
@@ -26,7 +27,7 @@ Links = tuple[Link, ...]
 class ChainEdit:
     """What becomes of the types of a chain."""
 
-    #: WITHOUT, WITH, OF or REORDERED.
+    #: WITHOUT, WITH, OF, REORDERED or OWN.
     word: str
     #: The type that is left out, put in or held otherwise; '' where the types stay.
     type: str = ""
@@ -35,6 +36,8 @@ class ChainEdit:
 
     def edited(self, types: Sequence[Link]) -> Iterator[Links]:
         """Yield each chain that it makes of one, given by its types from source to destination."""
+        if self.word == OWN:  # the types stay
+            return
         source, *middles, target = types
         if self.through:
             yield from self._held(types, self.through)
@@ -70,7 +73,7 @@ def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
     if found is None:
         return None
     if isinstance(found.value, str):
-        return ChainEdit(found.word((REORDERED,), "word"))
+        return ChainEdit(found.word((REORDERED, OWN), "word"))
     if found.get(OF):
         found.only(OF, "through")
         named, hop = found.need(OF), read_hop(found.need("through"), types)

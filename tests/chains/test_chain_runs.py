@@ -80,6 +80,23 @@ def test_casts_that_are_added_or_moved_are_named(
     assert causes(found) == {(cause,): 8}
 
 
+@pytest.mark.parametrize(
+    ("backend", "explained"),
+    [("FusesWrongly", {("leaves-out-int8", "by-its-own-casts"): 2}), ("FusesOtherwise", {})],
+)
+def test_a_cast_made_instead_may_be_wrong_itself(
+    backend: str, explained: dict[tuple[str, ...], int], tmp_path: Path
+) -> None:
+    """The backend is asked that cast alone: what it gives has to be every answer of the graph."""
+    narrow = ("--case", "*/uint8-to-int8-to-int16/*/middle=hidden")
+    code, found = report(f"{PLANTED}:{backend}", tmp_path / "report.json", *SMALL, *narrow)
+    assert code == 1
+    failing = [case for case in found["cases"] if case["verdict"] == "fail"]
+    assert len(failing) == 2  # fed, and a constant
+    fits = (case["diagnosis"].get("fits", []) for case in failing)
+    assert Counter(tuple(one[0]) for one in fits if one) == explained
+
+
 def test_of_a_runtime_with_a_wrong_kernel_nothing_is_judged() -> None:
     done = ask(f"{PLANTED}:Misrounds", "onnx.Cast-21", "--case", "float64-to-float32-to-int8/*")
     assert done.returncode == 3, done.stdout

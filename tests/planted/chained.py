@@ -48,6 +48,26 @@ class Fuses(Faithful):
         return (make_case(spec, case.inputs[0], case.outputs[0], ()),)
 
 
+class FusesWrongly(Fuses):
+    """An optimiser that leaves out a middle, and a kernel of the direct cast that adds 1."""
+
+    alone = 1
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        """Answer wrongly to the direct cast, alone and in the place of two."""
+        found = super().answer(case, inputs)
+        types = [t.name for cast in self.kept(case) for t in (*cast.inputs, *cast.outputs)]
+        if types != ["uint8", "int16"] or not isinstance(found, Outputs):
+            return found
+        return replace(found, arrays=(found.arrays[0] + (1 if case.hops else self.alone),))
+
+
+class FusesOtherwise(FusesWrongly):
+    """The same with another kernel where a cast is alone, which adds 2."""
+
+    alone = 2
+
+
 class Drops(Faithful):
     """An optimiser that takes a node and the one that turns it back for nothing, where it is on."""
 
