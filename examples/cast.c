@@ -1,5 +1,6 @@
 /* A program that convcheck can ask: Cast of float32 to float8e4m3fn and to bfloat16, and of int32
- * to int8; QuantizeLinear of float32 to int8. In C99 (or C++) and with convcheck.h alone.
+ * to int8; QuantizeLinear of float32 to int8, and DequantizeLinear back. In C99 (or C++) and with
+ * convcheck.h alone.
  *
  *     convcheck example c > cast.c
  *     convcheck example c-header > convcheck.h
@@ -87,11 +88,28 @@ static const char *quantize_to_int8(const char *request, const void *input, void
     return NULL;
 }
 
+static const char *dequantize_int8(const char *request, const void *input, void *output,
+                                   size_t count)
+{
+    const int8_t *x = (const int8_t *)input;
+    float *y = (float *)output;
+    size_t bytes;
+    float scale;
+    const void *at = convcheck_input(request, input, "x_scale", &bytes);
+    if (bytes != sizeof scale) return convcheck_declined; /* scales along an axis */
+    memcpy(&scale, at, sizeof scale);
+    at = convcheck_input(request, input, "x_zero_point", &bytes);
+    for (size_t i = 0; i < count; i++)
+        y[i] = (float)(x[i] - (at ? *(const int8_t *)at : 0)) * scale;
+    return NULL;
+}
+
 static const convcheck_kernel kernels[] = {
     {"Cast", "float32", "float8e4m3fn", to_float8e4m3fn},
     {"Cast", "float32", "bfloat16", to_bfloat16},
     {"Cast", "int32", "int8", to_int8},
     {"QuantizeLinear", "float32", "int8", quantize_to_int8},
+    {"DequantizeLinear", "int8", "float32", dequantize_int8},
 };
 
 int main(void)

@@ -1,6 +1,7 @@
 """A program that convcheck can ask, by the process protocol, in Python and nothing else.
 
-It casts float32 to float8e4m3fn and int32 to int8, and quantises float32 to int8, as cast.c does:
+It casts float32 to float8e4m3fn and int32 to int8, and quantises float32 to int8 and back, as
+cast.c does:
 
     convcheck probe --backend 'process:python cast.py'
     convcheck run --backend 'process:python cast.py' onnx.Cast-21 onnx.QuantizeLinear-13
@@ -44,6 +45,19 @@ def float32(x):
         return math.copysign(math.inf, x)
 
 
+def dequantizer(request, payload):
+    """Give the function of a DequantizeLinear; None where a scale goes along an axis, or is of
+    another type.
+    """
+    sizes = {tensor["name"]: tensor["bytes"] for tensor in request["inputs"]}
+    types = [tensor["type"] for tensor in request["inputs"][:2]] + request["outputs"]
+    if types != ["int8", "float32", "float32"] or sizes["x_scale"] != 4:
+        return None
+    zero = "b" * ("x_zero_point" in sizes)
+    *_, scale, shift = *struct.unpack(f"<{sizes['x']}bf{zero}", payload), *[0] * (not zero)
+    return "float32", "b", lambda x: struct.pack("<f", float32((x - shift) * scale))
+
+
 def quantizer(request, payload):
     """Give the function of a QuantizeLinear; None where a scale goes along an axis, or where it or
     the type of the division is another one.
@@ -55,21 +69,25 @@ def quantizer(request, payload):
     if request["attributes"].get("precision", 1) != 1:
         return None
     _, scale, *zero = struct.unpack(f"<{sizes['x']}sf" + "b" * ("y_zero_point" in sizes), payload)
-    return "int8", "f", lambda x: to_int8(x, scale, zero[0] if zero else 0)
+    return "int8", "f", lambda x: bytes([to_int8(x, scale, zero[0] if zero else 0)])
 
 
 def kernel(request, payload):
-    """Give the type that comes of a request, and the function; None where there is none."""
+    """Give the type that comes of a request, the letter of struct for what it is made of, and what
+    gives the bytes of an element; None where there is none.
+    """
     source, targets = request["inputs"][0]["type"], request["outputs"]
     if request["op"] == "QuantizeLinear":
         return quantizer(request, payload)
+    if request["op"] == "DequantizeLinear":
+        return dequantizer(request, payload)
     if request["op"] != "Cast":
         return None
     if (source, targets) == ("float32", ["float8e4m3fn"]):
         saturate = request["attributes"].get("saturate", 1)
-        return "float8e4m3fn", "f", lambda x: to_float8e4m3fn(x, saturate)
+        return "float8e4m3fn", "f", lambda x: bytes([to_float8e4m3fn(x, saturate)])
     if (source, targets) == ("int32", ["int8"]):
-        return "int8", "i", lambda x: x & 0xFF
+        return "int8", "i", lambda x: bytes([x & 0xFF])
     return None
 
 
@@ -80,8 +98,8 @@ def answer(request, payload):
         return {"run": request["run"], "declined": "no such kernel", "missing": True}, b""
     name, letter, function = found
     first = payload[: request["inputs"][0]["bytes"]]
-    values = struct.unpack(f"<{len(first) // 4}{letter}", first)  # < is little-endian
-    codes = bytes(map(function, values))
+    count = len(first) // struct.calcsize(letter)
+    codes = b"".join(map(function, struct.unpack(f"<{count}{letter}", first)))  # little-endian
     output = {"type": name, "shape": request["inputs"][0]["shape"], "bytes": len(codes)}
     return {"run": request["run"], "outputs": [output]}, codes
 

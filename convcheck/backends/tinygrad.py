@@ -38,6 +38,8 @@ CAST, ARANGE = "cast", "arange"
 _DEVICES = {"": "CPU", "python": "PYTHON"}
 _SAYS = {"": "device CPU, kernels compiled by {}", "python": "device PYTHON, kernels interpreted"}
 
+_INSTEAD = "install clang, or ask tinygrad:python"
+
 
 class Tinygrad:
     """tinygrad on a device that every machine has; `variant` is '' or 'python'."""
@@ -60,7 +62,9 @@ class Tinygrad:
         compiler = os.environ.get("CC", "clang")  # as tinygrad finds it
         if not variant and shutil.which(compiler) is None:
             said = f"tinygrad's CPU device compiles with {compiler}, and there is none"
-            raise UnavailableError(said, hint="install clang, or ask tinygrad:python")
+            raise UnavailableError(said, hint=_INSTEAD)
+        if not variant:
+            _check_compiler(compiler)
         self._device = _DEVICES[variant]
         self._catalog = catalog or load(user_folders())
         self.name = f"{RUNTIME}:{variant}" if variant else RUNTIME
@@ -137,6 +141,18 @@ class Tinygrad:
         """Return convcheck's name of a tensor's type; tinygrad's of another than the case's."""
         due = case.outputs[0]
         return due.name if made.dtype == _type(due) else str(made.dtype)
+
+
+def _check_compiler(compiler: str) -> None:
+    """Raise UnavailableError for a compiler that does not compile the plainest kernel."""
+    from tinygrad import Tensor, dtypes
+
+    try:
+        made = Tensor(bytes(1), dtype=dtypes.uint8, device=_DEVICES[""])
+        made.cast(dtypes.int32).realize()
+    except (subprocess.CalledProcessError, OSError) as error:
+        said = f"{compiler} compiles no kernel of tinygrad's CPU device"
+        raise UnavailableError(f"{said}: {error}", hint=_INSTEAD) from None
 
 
 def _tensor(dtype: DType, bits: Bits, device: str) -> Tensor:

@@ -1,18 +1,18 @@
-"""Answers to a node and the one that turns it back -> what was made of the first one in the graph.
+"""Answers to a node and the one that turns it back -> what was made of the two in the graph.
 
-What an edit of its steps makes of the first node is turned back by the rules. It is told only if
-that gives every answer.
+What an edit of its steps makes of the first node is turned back by the rules. Where no edit of it
+gives every answer, those of the second node are tried: alone, and then with one of the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from convcheck.causes.chain_search import to_explain
 from convcheck.judge.answers import Answers
-from convcheck.judge.result import CaseDiagnosis
+from convcheck.judge.result import CaseDiagnosis, Names
 from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.fixed import fixed_tensors
@@ -21,6 +21,7 @@ from convcheck.rules.model import Case
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT
+from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import VectorSet
 
 
@@ -36,18 +37,43 @@ def diagnose_pair(
     got = answers.got[index]
     first, second = vectors.case.hops
     call = (vectors.inputs[0][index], *fixed_tensors(first))
-    edited = wrong_calls(catalog.specs[first.spec], first.call, [call])
-    fits = [
-        (cause.name,)
-        for cause in causes
-        if cause.call and cause.is_for(first.inputs[0], first.outputs[0])
-        for made in edited((cause,))
-        if (given := made.answer(0)) is not None
-        and given.outputs
-        and (given.outputs[0].patterns == EXACT).all()
-        and np.array_equal(_turned_back(catalog, second, given.outputs[0].codes), got)
+    made = list(_made(causes, catalog, first, call))
+    fits: list[Names] = [
+        (name,) for name, codes in made if np.array_equal(_turned_back(catalog, second, codes), got)
     ]
+    if not fits:
+        right = evaluate(catalog.specs[first.spec], first, call[0]).readings[0].codes
+        fits = [names[1:] for names in _both(causes, catalog, second, [("", right)], got)]
+    fits = fits or list(_both(causes, catalog, second, made, got))
     return CaseDiagnosis(len(got), wrong, tuple(dict.fromkeys(fits)))
+
+
+def _made(
+    causes: Sequence[Cause], catalog: Catalog, case: Case, call: Call
+) -> Iterator[tuple[str, Bits]]:
+    """Yield what edits make of a node, each with its name; not where they leave something open."""
+    edited = wrong_calls(catalog.specs[case.spec], case.call, [call])
+    for cause in causes:
+        if cause.call and cause.is_for(case.inputs[0], case.outputs[0]):
+            for made in edited((cause,)):
+                given = made.answer(0)
+                if given and given.outputs and (given.outputs[0].patterns == EXACT).all():
+                    yield cause.name, given.outputs[0].codes
+
+
+def _both(
+    causes: Sequence[Cause], catalog: Catalog, second: Case, made: Sequence[tuple[str, Bits]],
+    got: Bits,
+) -> Iterator[Names]:  # fmt: skip
+    """Yield an edit of the first node and one of the second that give every answer together."""
+    alike: dict[bytes, list[tuple[str, Bits]]] = {}
+    for name, codes in made:
+        alike.setdefault(codes.tobytes(), []).append((name, codes))
+    for some in alike.values():
+        codes = some[0][1]
+        for other, results in _made(causes, catalog, second, (codes, *fixed_tensors(second))):
+            if np.array_equal(results, got):
+                yield from ((name, other) for name, _ in some)
 
 
 def _turned_back(catalog: Catalog, second: Case, codes: Bits) -> Bits:

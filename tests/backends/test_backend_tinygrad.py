@@ -84,17 +84,27 @@ def test_what_the_compiler_does_not_take_is_declined(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiler = tmp_path / "clang-of-old"
-    compiler.write_text("#!/bin/sh\nexit 1\n")
+    compiler.write_text(
+        "#!/bin/sh\ntext=$(cat)\ncase $text in *977*) exit 1;; esac\n"
+        'printf "%s" "$text" | exec clang "$@"\n'
+    )
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
-    backend = Tinygrad(catalog=CATALOG)
-    assert str(compiler) in backend.version
     from tinygrad.helpers import getenv
 
     getenv.cache_clear()
+    backend = Tinygrad(catalog=CATALOG)
+    assert str(compiler) in backend.version
     answer = backend.answer(cast_case("float32", "int16"), [np.zeros(977, np.uint32)])
     getenv.cache_clear()
     assert answer == Declined(f"{compiler} does not compile the kernel", missing=True)
+
+
+def test_a_compiler_that_compiles_nothing_makes_it_unavailable() -> None:
+    done = convcheck("run", "--backend", "tinygrad", "onnx.Cast-21", "--to", "int32",
+                     "--from", "int8", CC="false")  # fmt: skip
+    assert done.returncode == 4
+    assert "false compiles no kernel of tinygrad's CPU device" in " ".join(done.stderr.split())
 
 
 @needs_clang

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,54 @@ def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
     found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
     assert found is not None
     assert found.fits == ()
+
+
+def by_levels(x: Codes, scale: float, how: str) -> Codes:
+    """By numpy, as OpenVINO folds both nodes into one of 256 levels, from 0 to 255 times the scale;
+    or with the quotient that is due, or with a level too many.
+    """
+    f = np.float32
+    high = f(255) * f(scale)
+    place = np.rint(x.view(f) / f(scale) if how == "quotient" else x.view(f) / high * f(255))
+    place = np.clip(place, f(0), f(255))
+    place = place + (place == f(7)) if how == "other" else place
+    found: Codes = (place / f(255) * high + f(0)).astype(f).view(np.uint32)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "fits"),
+    [
+        ("quotient", ("levels-of-the-range-of-uint8",)),
+        ("range", ("within-the-range-of-uint8", "levels-of-the-range-of-uint8")),
+        ("other", None),
+    ],
+)
+def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | None) -> None:
+    """An edit of the second node is tried where none of the first gives every answer."""
+    chosen = (("y_scale", "1000.7"), ("y_zero_point", "min"))
+    case, codes = next(
+        (case, codes) for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-13"])
+        if (case.hops[0].fixed, case.hops[0].outputs[0].name) == (chosen, "uint8")
+    )  # fmt: skip
+    vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
+    got = by_levels(codes.astype(np.uint32), 1000.7, how)
+    answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
+    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, answers)
+    assert found is not None
+    assert next(iter(found.fits), None) == fits
+
+
+@pytest.mark.parametrize(("scale", "code"), [("* scale", 0), ("* (scale + 1)", 3)])
+def test_the_example_program_answers_pairs(scale: str, code: int, tmp_path: Path) -> None:
+    """With another product nothing is judged: a node alone is wrong."""
+    program = tmp_path / "cast.py"
+    text = convcheck("example", "python").stdout
+    assert "(x - shift) * scale" in text
+    program.write_text(text.replace("(x - shift) * scale", f"(x - shift) {scale}"))
+    done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13",
+                     "--backend", f"process:{sys.executable} {program}")  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
 
 
 def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:

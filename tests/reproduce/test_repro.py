@@ -57,6 +57,10 @@ OPENVINO = (
     "openvino.FakeConvert-13/float32-float32-float32/per-tensor-shift/destination_type=f8e5m2",
     "openvino.Range-4/float64-float64-float64-to-float64",
 )
+FIRST = (
+    "onnx.QuantizeLinear-13/float32-float32-int8/tensor",
+    "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/per-channel/levels=102",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +72,7 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @cache
 def of_runtime(address: str) -> RunResult:
     """Ask cases in one run; for the tests of this process only once."""
-    names = {"ort": (*ORT, PASSING), "openvino": OPENVINO}[address]
+    names = {"ort": (*ORT, PASSING), "openvino": OPENVINO, "openvino:first": FIRST}[address]
     cases = [find_case(CATALOG, name, None, None, ()) for name in names]
     done = execute(
         address, cases, CORPUS, jobs=1, timeout=30, fail_fast=False, on_result=lambda _: None
@@ -109,11 +113,13 @@ def repaired(witness: Witness) -> Witness:
     return replace(witness, due=(Due("", witness.got),), between=())
 
 
-@pytest.mark.parametrize(("address", "names"), [("ort", ORT), ("openvino", OPENVINO)])
+@pytest.mark.parametrize(
+    ("address", "names"), [("ort", ORT), ("openvino", OPENVINO), ("openvino:first", FIRST)]
+)
 def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
     address: str, names: tuple[str, ...], tmp_path: Path
 ) -> None:
-    pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
+    pytest.importorskip({"ort": "onnxruntime"}.get(address, "openvino"))
     found = reported(of_runtime(address), tmp_path)
     assert {w.case.id for _, w in found} == set(names)
     calm = [w for g, w in found if g.verdict != "crashed"]

@@ -67,7 +67,7 @@ def _render(template: str, content: Mapping[str, Any]) -> str:
 def check_backend(address: str) -> None:
     """Raise UsageError for a backend that has no Python script, whatever the finding."""
     name, _, variant = address.partition(":")
-    if name not in RUNTIMES or (name == "openvino" and variant not in ("", "const")):
+    if name not in RUNTIMES or (name == "openvino" and variant not in ("", "first", "const")):
         raise UsageError(f"there is no Python script for the backend {address}", hint=_HINT)
 
 

@@ -44,6 +44,7 @@ def of_runtime(witness: Witness, variant: str) -> dict[str, Any]:
     case = witness.case
     content: dict[str, Any] = {
         "folded": variant == "const" or ("input", "constant") in case.setting,
+        "partly": variant == "first" and ("input", "constant") not in case.setting,
         "exposed": ("middle", "exposed") in case.setting,
     }
     stated = witness.first and bool(case.outputs)
