@@ -502,8 +502,8 @@ class _Worker:
         casts = cast("ChainCorpus", self.corpus).casts(job.case)
 
         own = partial(own_results, self.backend, casts.spec, of_elements[0], self.begin_telling)
-        ask = own if self.may_ask_further(job) else None
-        return diagnose_chain(search.causes, casts, *of_elements, ask)
+        alone = own if self.may_ask_further(job) else None
+        return diagnose_chain(search.causes, casts, *of_elements, alone)
 
     def searching(self, catalog: Catalog) -> Search:
         """Return the search for causes, which is made when it is needed."""

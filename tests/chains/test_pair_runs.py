@@ -184,16 +184,12 @@ def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | N
     assert next(iter(found.fits), None) == fits
 
 
-@pytest.mark.parametrize(("scale", "code"), [("* scale", 0), ("* (scale + 1)", 3)])
-def test_the_example_program_answers_pairs(scale: str, code: int, tmp_path: Path) -> None:
-    """With another product nothing is judged: a node alone is wrong."""
+def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
     program = tmp_path / "cast.py"
-    text = convcheck("example", "python").stdout
-    assert "(x - shift) * scale" in text
-    program.write_text(text.replace("(x - shift) * scale", f"(x - shift) {scale}"))
+    program.write_text(convcheck("example", "python").stdout)
     done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13",
                      "--backend", f"process:{sys.executable} {program}")  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr  # 3 if nothing is judged
 
 
 def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:
