@@ -8,8 +8,10 @@ data to ask: the lines before bring it back to a boundary, or next to one.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import cast
@@ -23,7 +25,7 @@ from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.neighbours import at
-from convcheck.numerics.number import FAR, FINITE, Numbers, take
+from convcheck.numerics.number import FAR, FINITE, Numbers, from_fractions, take
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps, Words
@@ -39,17 +41,19 @@ from convcheck.vectors.model import Coverage, Tier
 
 Sizes = tuple[int, ...]  # of a layout's letters, in order
 Places = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 WHOLE = -1  # as many elements as there are values to ask
 # Odd sizes, since kernels have tails; axes of one size, since one can be taken for another.
 _EDGE: Mapping[int, tuple[Sizes, ...]] = {
-    0: ((),) * 70,
+    0: ((),) * 76,
     1: ((WHOLE,), (131,), (97,), (128,), (101,), (64,), (113,), (1,), (3,), (7,), (17,), (0,)),
     3: ((2, 3, 17), (1, 7, 33), (6, 6, 6), (1, 5, 64)),
-    4: ((1, 3, 5, 7), (2, 4, 4, 4)),
+    4: ((1, 7, 3, 7), (2, 4, 4, 4)),
 }
 _BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
 _LITTLE = 5  # values asked where little is defined
 _OPEN = 12  # and of those that a set leaves undefined
+_ROUND = 64  # what is taken modulo 32 or 64 shows where a count is this, or a little more
 _TIES, _NEAR = 12, 12  # values on a midpoint, and next to one, looked for under each reading
 
 
@@ -94,8 +98,8 @@ def _chosen(spec: Spec, case: Case, tier: Tier, seed: int) -> list[Call]:
         ones = _Pool(*[np.array([code_of(asking.data, "1")[0]], asking.data.storage)] * 2)
         return [_call(asking, much[:1], [ones], 0, sizes)]
     pools = [_pool(asking, tuple(one.items())) for one in much]
-    chosen = _sizes(asking, _EDGE if tier == "edge" else _BOUNDARY)
-    calls = [_call(asking, much, pools, k, sizes) for k, sizes in enumerate(chosen)]
+    chosen, used = _sizes(asking, _EDGE if tier == "edge" else _BOUNDARY), Counter[int]()
+    calls = [_call(asking, much, pools, k, sizes, used) for k, sizes in enumerate(chosen)]
     if tier != "edge" and chosen[0] == (WHOLE,):
         calls = [_call(asking, much, pools, k, (WHOLE,)) for k in range(len(much))] + calls[1:]
     return [*calls, *_exact(asking, much), *_little(asking, little, pools[0])]
@@ -124,7 +128,8 @@ def _sets(asking: _Asking, asked: Sequence[Words]) -> list[dict[str, int]]:
 class _Pool:
     """Data worth asking, shuffled, so that any part of it is a sample.
 
-    `sharp` is both zeros, and what brings the conversion on a boundary, or closest to one.
+    `sharp` is both zeros, what few conversions get right, and then what brings the conversion on a
+    boundary, or closest to one.
     """
 
     sharp: Codes
@@ -157,36 +162,83 @@ def _undone(asking: _Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
 def _sharp(
     asking: _Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
 ) -> Codes:
-    """Return both zeros, then the data next to every boundary that is closest to it, under each
-    reading.
+    """Return both zeros, some data of each kind that is told from others by few values, and then
+    the data next to every boundary that is closest to it, under each reading.
     """
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
     zero = np.zeros(past, np.int64)
     wanted = [at(asking.data, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
-    data = _undone(asking, one, np.concatenate(wanted))
+    data = _undone(asking, one, np.concatenate([*wanted, _tiny(asking.data, target)]))
     codes = np.unique(np.concatenate([data + data.dtype.type(d) for d in (0, 1, 2)]
                                      + [data - data.dtype.type(d) for d in (1, 2)]))  # fmt: skip
-    chosen = []
-    for reading in asking.compiled.steps.readings:
-        x = asking.compiled.reaching(reading, _inputs(codes, one))
-        chosen.append(codes[_closest(x, target, finer, rng)])
+    readings = asking.compiled.steps.readings
+    reached = [asking.compiled.reaching(reading, _inputs(codes, one)) for reading in readings]
+    chosen = [codes[_closest(x, target, finer, rng)] for x in reached]
     zeros = np.array([0, asking.data.sign_bit], asking.data.storage)  # the first call has both
-    closest = np.setdiff1d(np.concatenate(chosen), zeros)
-    return np.concatenate([zeros, rng.permutation(closest)])
+    telling = codes[_telling(reached, target, finer)]
+    closest = np.setdiff1d(np.concatenate(chosen), np.concatenate([zeros, telling]))
+    return np.concatenate([zeros, telling, rng.permutation(closest)])
+
+
+def _tiny(fmt: Float, target: Float) -> Codes:
+    """Return a number of either sign that is shifted by 64 to the place of a target's subnormals;
+    where a format has none, what is nearest to it.
+    """
+    exact = Fraction(3, 2) * Fraction(2) ** (_least_normal(target) - _ROUND)
+    return rounded_codes(from_fractions([exact, -exact]), fmt)
+
+
+def _least_normal(fmt: Float) -> int:
+    """Return the exponent of the least normal number."""
+    return fmt.lowest_exponent + fmt.mantissa
+
+
+def _telling(reached: Sequence[Numbers], target: Float, finer: Float) -> Places:
+    """Choose, of each kind, the first value that is of it under every reading."""
+    kinds = zip(*(_kinds(x, target, finer) for x in reached), strict=True)
+    found = [np.flatnonzero(np.logical_and.reduce(masks))[:1] for masks in kinds]
+    return np.unique(np.concatenate(found))
+
+
+def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
+    """Return which values are far below the subnormals, a tie of these that goes down, just above
+    one, or, of the other sign, just below, and beyond the largest number but next to the midpoint.
+    """
+    count = _least_normal(target) - x.exponent
+    far = (x.kind == FINITE) & (x.significand != 0)
+    far &= (count >= _ROUND) & (count <= _ROUND + target.mantissa)
+    magnitude, midpoint, off = _from_midpoint(x, target, finer)
+    subnormal = midpoint & (magnitude < np.uint64(2 << target.mantissa))
+    tie = off.significand == 0
+    below = off.sign & ~tie
+    down = subnormal & tie & (magnitude % np.uint64(4) == 1) & ~x.sign
+    near = subnormal & ~tie
+    top = midpoint & (magnitude == np.uint64(2 * target.max_magnitude + 1)) & below
+    return far, down, near & ~below & ~x.sign, near & below & x.sign, top
 
 
 def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) -> Places:
     """Choose some of the values that are on a midpoint, and those closest to one otherwise."""
+    _, midpoint, off = _from_midpoint(x, target, finer)
+    ties = np.flatnonzero(midpoint & (off.significand == 0))
+    order = np.argsort(np.where(midpoint, off.exponent - x.exponent, FAR), kind="stable")
+    near = order[midpoint[order] & (off.significand[order] != 0)][:_NEAR]
+    return np.concatenate([rng.permutation(ties)[:_TIES], near])
+
+
+def _from_midpoint(
+    x: Numbers, target: Float, finer: Float
+) -> tuple[NDArray[np.uint64], Mask, Numbers]:
+    """Return the nearest magnitude of the finer format, whether it is a midpoint of the target, and
+    what the numbers without their signs are above that.
+    """
     magnitude = round_to(x, finer, nearest_even).magnitude
     inside = (x.kind == FINITE) & (magnitude < np.uint64(2 * target.max_magnitude + 2))
     midpoint = inside & (magnitude % np.uint64(2) == 1)
     positive = Numbers(x.kind, np.zeros(len(x), bool), x.exponent, x.significand)
     off = subtract(positive, decode_magnitudes(finer, np.where(midpoint, magnitude, 0)))
-    ties = np.flatnonzero(midpoint & (off.significand == 0))
-    order = np.argsort(np.where(midpoint, off.exponent - x.exponent, FAR), kind="stable")
-    near = order[midpoint[order] & (off.significand[order] != 0)][:_NEAR]
-    return np.concatenate([rng.permutation(ties)[:_TIES], near])
+    return magnitude, midpoint, off
 
 
 def _inputs(codes: Codes, one: Mapping[str, int]) -> list[Bits]:
@@ -206,9 +258,16 @@ def _mostly_defined(asking: _Asking, one: Mapping[str, int], codes: Codes) -> Co
 
 
 def _call(
-    asking: _Asking, sets: Sequence[Mapping[str, int]], pools: Sequence[_Pool], k: int, sizes: Sizes
+    asking: _Asking,
+    sets: Sequence[Mapping[str, int]],
+    pools: Sequence[_Pool],
+    k: int,
+    sizes: Sizes,
+    used: Counter[int] | None = None,
 ) -> Call:
-    """Make the k-th call: the other inputs have the sets in turn, the k-th one first."""
+    """Make the k-th call: the other inputs have the sets in turn, the k-th one first. `used` is how
+    much of what is sharp in each pool was asked before.
+    """
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
         sizes = (len(pool.sharp) + len(pool.rest),)
@@ -225,23 +284,27 @@ def _call(
     which = np.zeros(shapes[first], np.intp)
     if not asking.compiled.outside and others:
         which = np.broadcast_to(turns[others[0]].reshape(shapes[others[0]]), shapes[first])
-    return (_filled(asking.data, which, pools, k), *tensors)
+    return (_filled(asking.data, which, pools, k, Counter() if used is None else used), *tensors)
 
 
-def _filled(fmt: Numeric, which: Places, pools: Sequence[_Pool], k: int) -> Codes:
+def _filled(
+    fmt: Numeric, which: Places, pools: Sequence[_Pool], k: int, used: Counter[int]
+) -> Codes:
     """Fill a tensor of which each element says the pool that it is from, in order of values."""
     codes = np.zeros(which.shape, fmt.storage)
     for index in np.unique(which):
         here = which == index
-        codes[here] = in_order(fmt, _some(pools[index], int(here.sum()), k, len(pools)))
+        pool, count = pools[index], int(here.sum())
+        half = (count + 1 - k // len(pools) % 2) // 2  # of one element: by turns
+        sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
+        codes[here] = in_order(fmt, _some(pool, used[index], sharp, k, count))
+        used[index] += sharp
     return codes
 
 
-def _some(pool: _Pool, count: int, k: int, pools: int) -> Codes:
-    """Take as much of what is sharp as of the rest, going on where the last call stopped."""
-    half = (count + 1 - k // pools % 2) // 2  # of one element: by turns
-    sharp = min(len(pool.sharp), max(count - len(pool.rest), half))
-    one = _window(pool.sharp, k // pools * sharp, sharp)
+def _some(pool: _Pool, start: int, sharp: int, k: int, count: int) -> Codes:
+    """Take so much of what is sharp, going on where the last call stopped, and of the rest."""
+    one = _window(pool.sharp, start, sharp)
     return np.concatenate([one, _window(pool.rest, k * 37, count - sharp)])
 
 
