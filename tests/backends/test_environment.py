@@ -112,6 +112,12 @@ def test_a_kernel_that_an_old_torch_lacks_is_no_refusal(message: str, missing: b
     assert RUNTIMES["torch"].heard(Refused(message)) == due
 
 
+def test_a_kernel_that_an_old_openvino_lacks_is_no_refusal() -> None:
+    message = "cpu_convert can't convert from: i8 precision to: i4"  # of 2024.3.0
+    found = RUNTIMES["openvino"].heard(Refused(message))
+    assert found == Declined(message, missing=True)
+
+
 def test_two_releases_side_by_side(old: Path) -> None:
     """Of old, a negative number that rounds to zero became NaN, since there is no -0."""
     path = old.parent.parent / "both.json"

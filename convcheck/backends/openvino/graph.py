@@ -140,6 +140,7 @@ _MISSING = (
     "unsupported",
     "oesn't support",
     "oes not support",
+    "can't convert from",  # of old releases: the plugin has no kernel for a graph that it took
 )
 
 
