@@ -281,3 +281,13 @@ def test_a_run_has_its_keeper_started_before_anything_heavy_is_imported() -> Non
         "group.main(['run', '--backend', 'ort', 'onnx.Cast-21'], standalone_mode=False)"
     )
     assert _heavy_after(planted) == "[]"
+
+
+def test_a_keeper_prepares_what_workers_need_and_no_numpy_that_draws_the_same_in_all() -> None:
+    """What numpy.random has drawn from since it was imported, each fork would draw again."""
+    code = (
+        "import sys; from convcheck.pool.keeper import _prepare; _prepare(); "
+        "print([m for m in ('convcheck.vectors.corpus', 'numpy.random') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['convcheck.vectors.corpus']\n"

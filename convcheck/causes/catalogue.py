@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from convcheck.errors import SpecError
 from convcheck.rules.cause_files import CauseFile, cause_files
@@ -25,10 +26,15 @@ def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
 
 
 def causes_in(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
-    """Return the causes of files, the plainest first.
+    """Return the causes of files, the plainest first. They are read once.
 
     Raises SpecError for what cannot be read, and for a word that is not in the vocabulary.
     """
+    return _read(tuple(files), types)
+
+
+@lru_cache(2)
+def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
     causes = read_causes(files, types)
     errors: list[SpecError] = []
     for cause in causes:

@@ -150,7 +150,8 @@ def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 def to_fraction(x: Numbers, index: int) -> Fraction:
     """Return the exact value of a finite element (its sticky bit, if any, is not in it)."""
-    magnitude = Fraction(int(x.significand[index])) * Fraction(2) ** (int(x.exponent[index]) - 63)
+    significand, places = int(x.significand[index]), 63 - int(x.exponent[index])
+    magnitude = Fraction(significand << max(-places, 0), 1 << max(places, 0))
     return -magnitude if x.sign[index] else magnitude
 
 

@@ -137,9 +137,9 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
     _on_linux(_ADOPT, 1)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
-    import convcheck.pool.worker  # noqa: F401  what every worker needs
     from convcheck.backends.protocol import see_working_folder
 
+    _prepare()
     if imports:
         see_working_folder()
     for name in imports:
@@ -151,6 +151,20 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
     if found is None:
         os._exit(0)
     return found
+
+
+def _prepare() -> None:
+    """Import and make what every worker needs. Nothing random, which would be alike in all: numpy's
+    own generator has a state once numpy.random is imported.
+    """
+    import numpy.ctypeslib  # the notes are arrays of that
+    import numpy.ma  # noqa: F401  np.unique looks for masks
+
+    import convcheck.pool.worker
+    import convcheck.vectors.corpus  # noqa: F401  where vectors come from
+    from convcheck.pool.messages import codec_for
+
+    codec_for(None)
 
 
 @dataclass(frozen=True)

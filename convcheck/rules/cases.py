@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from convcheck.rules.model import Asking, Attribute, Attributes, Case, DType, Layout, Spec
@@ -11,13 +12,18 @@ from convcheck.rules.outside import pairs_outside
 
 Types = Mapping[str, DType]  # input or output -> its type
 OUTPUT = "output"  # in `combinations`: the type of the output itself
+_KEPT = 64  # specs whose cases are kept: more than are built in
 
 
 def cases(spec: Spec) -> Iterator[Case]:
-    """Return the cases of a spec, in the order of its type lists."""
-    for types, layout, attributes, refusal in _asked(spec):
-        yield _case(spec, types, layout, attributes, refusal)
-    yield from _outside(spec)
+    """Return the cases of a spec, in the order of its type lists. They are made once."""
+    return iter(_cases(spec))
+
+
+@lru_cache(_KEPT)
+def _cases(spec: Spec) -> tuple[Case, ...]:
+    asked = (_case(spec, *one) for one in _asked(spec))
+    return (*asked, *_outside(spec))
 
 
 def _outside(spec: Spec) -> Iterator[Case]:

@@ -20,9 +20,11 @@ _FLOAT_KEYS = (
 _BOUNDS = {"exponent": (1, 11), "mantissa": (0, 52), "bias": (-2047, 2047)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Types:
-    """The known types by name, and the families of types, resolved to type names in order."""
+    """The known types by name, and the families of types, resolved to type names in order. It
+    equals itself alone.
+    """
 
     types: Mapping[str, DType]
     #: Families -> their types, in order.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,7 @@ def test_a_catalogue_of_some_specs_travels() -> None:
     assert list(some.specs) == ["onnx.Cast-21", "openvino.Range-4"]
     for name, spec in some.specs.items():
         assert said(spec) == said(whole.specs[name])
-    assert some.types == whole.types
+    assert vars(some.types) == vars(whole.types)
 
 
 def test_a_spec_is_read_with_its_parents_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +254,8 @@ def test_cases_are_counted_as_they_are_made(name: str) -> None:
 
 def test_a_case_is_compiled_once() -> None:
     spec = load().specs["onnx.Cast-21"]
-    one, other = (next(cases(spec)) for _ in range(2))
+    one = next(cases(spec))
+    other = replace(one)
     assert one is not other
     assert compile_case(spec, one) is compile_case(spec, other)
     assert compile_case(load().specs["onnx.Cast-21"], one) is not compile_case(spec, one)
