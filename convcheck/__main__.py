@@ -20,8 +20,8 @@ FAULT, INTERRUPTED, CLOSED = 70, 130, 141
 _YOUNG = 200_000  # objects, before cycles are looked for: a command makes many, and few cycles
 
 
-def main() -> None:
-    """Run the command line."""
+def main(*, own: bool = True) -> None:
+    """Run the command line, in a process that is its own, or not."""
     import click
 
     gc.set_threshold(_YOUNG)
@@ -33,7 +33,7 @@ def main() -> None:
     from convcheck.streams import ClosedError, say, silence
 
     try:
-        code = _called()
+        code = _called(own)
     except ConvcheckError as error:
         _complain(str(error))
         code = error.exit_code
@@ -52,11 +52,13 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _called() -> object:
-    """Call the command line, and return what its command does."""
+def _called(own: bool) -> object:
+    """Call the command line, and return what its command does. The object of its context says
+    whether the process is its own.
+    """
     from convcheck.cli import group
 
-    code: object = group.main(prog_name="convcheck", standalone_mode=False)
+    code: object = group.main(prog_name="convcheck", standalone_mode=False, obj=own)
     if sys.stdout is not None:
         sys.stdout.flush()
     return code

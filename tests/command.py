@@ -56,7 +56,7 @@ def loaded(folders: Sequence[Path] = ()) -> Catalog:
 def ended() -> int:
     """Return the exit code of a run of the entry point."""
     try:
-        main()
+        main(own=False)
     except SystemExit as end:
         return int(end.code or 0)
     raise AssertionError("the entry point returned")

@@ -152,7 +152,7 @@ def _start_early(backends: Sequence[str], options: RunOptions) -> None:
     worker what its backend needs.
     """
     if backends and not options.executor:
-        start_keeper()
+        start_keeper(own=bool(click.get_current_context().obj))
         from convcheck.pool.process import end_ahead, start_ahead
 
         start_ahead(backends[0])

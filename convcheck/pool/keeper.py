@@ -5,10 +5,13 @@
                line --- keeper
 
 The keeper is a process of its own with one thread. It has imported what every worker needs: a
-Python that starts anew takes half a second of CPU time for that, a fork milliseconds. No backend is
-opened in it, so what is forked is as fresh as what is started, and the keeper can be trusted. What
-a backend names in `imports`, a keeper of its own imports besides, for the workers that come in the
-place of others.
+Python that starts anew takes a quarter of a second of CPU time for that, a fork milliseconds. No
+backend is opened in it, so what is forked is as fresh as what is started, and the keeper can be
+trusted. What a backend names in `imports`, a keeper of its own imports besides, for the workers
+that come in the place of others.
+
+A keeper is a new Python, but for one: a command that begins, and is convcheck's own, needs the same
+imports and has read nothing yet, so it forks its first keeper.
 
 Each worker has a line, a socket between this process and the keeper. When its end here is shut,
 since the worker is to end or since this process is gone, however it went, or when the worker has
@@ -30,12 +33,12 @@ import resource
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 ENDING = 1.0  # seconds that processes have to be gone in once they were killed
 LOOKING = 1.0  # seconds between two looks at how long a log is
@@ -46,6 +49,7 @@ PROGRAM = (
     "from convcheck.pool.keeper import keep; descriptors = keep(imports.split()); "
     "from convcheck.pool.worker import serve_parent; serve_parent(*descriptors)"
 )
+_THREADS = "OPENBLAS_NUM_THREADS"  # a process that forks has one
 _PARENTS_DEATH, _ADOPT = 1, 36  # of Linux, PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER
 _STDIN, _STDOUT, _STDERR = range(3)
 
@@ -58,27 +62,42 @@ class _Started:
     """A keeper of a process, and the socket on which workers are asked of it."""
 
     owner: int
-    process: subprocess.Popen[bytes]
+    process: int
     orders: socket.socket
 
     def end(self) -> None:
         """Have it end, and its workers. It may still be importing, and have none."""
         self.orders.close()
         if os.getpid() == self.owner:
-            self.process.terminate()
-            try:
-                self.process.wait(2 * ENDING)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.process, signal.SIGTERM)
+                if not _has_ended(self.process, 2 * ENDING):
+                    os.kill(self.process, signal.SIGKILL)
+                    os.waitpid(self.process, 0)
+
+
+def _has_ended(process: int, seconds: float) -> bool:
+    """Return whether a child ends in time."""
+    deadline = time.monotonic() + seconds
+    while not os.waitpid(process, os.WNOHANG)[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
 
 
 _lock = threading.Lock()
 _started: dict[tuple[str, ...], _Started] = {}  # by what they import for a backend
 
 
-def start_keeper() -> None:
-    """Start the keeper, if there is none yet, and do not wait for its imports."""
+def start_keeper(*, own: bool = False) -> None:
+    """Start the keeper, if there is none yet. A process that is convcheck's `own`, and has one
+    thread, imports what it needs and forks it; else it is a new Python, for which nobody waits.
+    """
+    if own and () not in _started:
+        _prepare()
+        if _has_one_thread():
+            _enter((), *_forked())
     with _lock:
         _there()
 
@@ -105,24 +124,81 @@ def _there(imports: tuple[str, ...] = (), *, anew: bool = False) -> _Started:
         atexit.unregister(found.end)
         found.end()
         found = None
-    if found is None:
-        found = _started[imports] = _new(imports)
-        atexit.register(found.end)
+    return found or _enter(imports, *_spawned(imports))
+
+
+def _enter(imports: tuple[str, ...], process: int, orders: socket.socket) -> _Started:
+    found = _started[imports] = _Started(os.getpid(), process, orders)
+    atexit.register(found.end)
     return found
 
 
-def _new(imports: tuple[str, ...]) -> _Started:
+def _spawned(imports: tuple[str, ...]) -> tuple[int, socket.socket]:
+    """Start a new Python as a keeper; return its process, and the socket for orders."""
     ours, theirs = socket.socketpair()
     warnings = [f"-W{option}" for option in sys.warnoptions]
+    command = [sys.executable, *warnings, "-c", PROGRAM, " ".join(imports), *sys.path]
+    files: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), _STDIN)]
+    files += [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_WRONLY, 0) for n in (_STDOUT, _STDERR)]
     with theirs:
-        process = subprocess.Popen(  # noqa: S603  this Python
-            [sys.executable, *warnings, "-c", PROGRAM, " ".join(imports), *sys.path],
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
+        process = os.posix_spawn(
+            sys.executable, command, os.environ, file_actions=files, setpgroup=0
         )
-    return _Started(os.getpid(), process, ours)
+    return process, ours
+
+
+def _has_one_thread() -> bool:
+    """Return whether this process is known to have one thread, those of libraries included."""
+    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
+
+
+def _forked() -> tuple[int, socket.socket]:
+    """Fork a keeper; return its process, and the socket for orders. There it does not return."""
+    ours, theirs = socket.socketpair()
+    process = os.fork()
+    if not process:
+        ours.close()
+        _be_forked(theirs)
+    theirs.close()
+    return process, ours
+
+
+def _be_forked(orders: socket.socket) -> NoReturn:
+    """Be a keeper, and each of its workers, with nothing of the process before but its imports."""
+    atexit._clear()
+    os.setpgid(0, 0)
+    given = orders.detach()
+    os.dup2(given, _STDIN)
+    if given != _STDIN:
+        os.close(given)
+    for stream in (_STDOUT, _STDERR):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream)
+        if nothing != stream:
+            os.close(nothing)
+    sys.argv[:] = ["-c"]  # as of a new Python
+    status = 1
+    try:
+        descriptors = keep(())
+        from convcheck.pool.worker import serve_parent
+
+        serve_parent(*descriptors)
+        status = 0
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End as a Python does: what calls this was not begun by this process."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(status)
 
 
 # In the keeper
@@ -136,7 +212,6 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))  # crashes are expected; no core files
     _on_linux(_ADOPT, 1)
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process that forks has one thread
     from convcheck.backends.protocol import see_working_folder
 
     _prepare()
@@ -154,9 +229,12 @@ def keep(imports: Sequence[str]) -> tuple[int, int]:
 
 
 def _prepare() -> None:
-    """Import and make what every worker needs. Nothing random, which would be alike in all: numpy's
-    own generator has a state once numpy.random is imported.
+    """Import and make what every worker needs, and start no threads for linear algebra, which none
+    needs. Nothing random, which would be alike in all: numpy's own generator has a state once
+    numpy.random is imported.
     """
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = "1"
     import numpy.ctypeslib  # the notes are arrays of that
     import numpy.ma  # noqa: F401  np.unique looks for masks
 
@@ -165,6 +243,10 @@ def _prepare() -> None:
     from convcheck.pool.messages import codec_for
 
     codec_for(None)
+    if before is None:
+        del os.environ[_THREADS]
+    else:
+        os.environ[_THREADS] = before
 
 
 @dataclass(frozen=True)
