@@ -48,7 +48,7 @@ BROKEN = [
     ('"Cast"', '"cast"', "answers or declines every pair of types", "outputs to none of 400"),
     ('["inputs"][0]["shape"]', '["inputs"][0]["shape"] or [1]', "answers a scalar",
      "an input of shape [] came back as [1]"),
-    ("    codes = bytes(", "    values = values or [1 / 0]\n    codes = bytes(",
+    ("    codes = b", "    count = count or 1 / 0\n    codes = b",
      "answers a tensor without elements", "exited with status 1"),
     ("buffer.readline():", "buffer.readline():\n        sys.stdin.buffer.peek()",
      "answers hello", "no answer within"),

@@ -202,7 +202,7 @@ def called(arguments: list[str], folder: Path) -> tuple[int, str]:
             contextlib.redirect_stderr(stream),
             patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
         ):
-            main()
+            main(own=False)
     except SystemExit as end:
         return int(end.code or 0), stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
     finally:
