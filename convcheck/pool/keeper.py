@@ -94,9 +94,9 @@ def start_keeper(*, own: bool = False) -> None:
     """Start the keeper, if there is none yet. A process that is convcheck's `own`, and has one
     thread, imports what it needs and forks it; else it is a new Python, for which nobody waits.
     """
-    if own and () not in _started:
+    if own and () not in _started and _has_one_thread():
         _prepare()
-        if _has_one_thread():
+        if _has_one_thread():  # nothing that was imported has started another
             _enter((), *_forked())
     with _lock:
         _there()
