@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.apart import spread
-from convcheck.causes.call_lint import unseen_in_calls
+from convcheck.causes.call_lint import few_first, unseen_in_calls
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.mutants import Asked
 from convcheck.errors import SpecError
-from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import points_of
+from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.generate import inputs_of
 
 _INPUTS = 256  # of a case, spread over all of them
 
 
-def unseen(catalog: Catalog) -> Iterator[SpecError]:
+def unseen(corpus: Corpus) -> Iterator[SpecError]:
     """Yield an error for each cause that equals the rules where they decide, and leaves open what
-    they leave open.
+    they leave open, in all that a corpus asks.
 
-    Raises SpecError for causes that cannot be read.
+    Raises SpecError for causes that cannot be read, and VectorError for a damaged vector file.
     """
+    catalog = corpus.catalog
     found = [cause for cause in causes_of(catalog) if not cause.chain]  # each names what it does
-    hidden = unseen_in_calls(catalog, [cause for cause in found if cause.call or cause.under])
+    hidden = unseen_in_calls(corpus, [cause for cause in found if cause.call or cause.under])
     left = [c for c in found if c.call is None and (not c.under or c in hidden)]
     for spec, case in _candidates(catalog):
         if not left:
@@ -40,9 +41,9 @@ def unseen(catalog: Catalog) -> Iterator[SpecError]:
 
 def _candidates(catalog: Catalog) -> Iterator[tuple[Spec, Case]]:
     """Yield the cases of every element-wise operator, those of its latest version first."""
-    for spec in reversed(list(catalog.specs.values())):
-        if not spec.body.whole_calls:
-            yield from ((spec, case) for case in cases(spec))
+    specs = [spec for spec in catalog.specs.values() if not spec.body.whole_calls]
+    for spec, some in few_first(specs[::-1]):
+        yield from ((spec, case) for case in some)
 
 
 def _shown(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[Cause]:

@@ -12,6 +12,7 @@ from convcheck.cli.progress import progress, progress_option
 from convcheck.streams import say
 
 if TYPE_CHECKING:
+    from convcheck.errors import SpecError
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Spec
     from convcheck.semantics.body.table_lint import Proof
@@ -35,7 +36,6 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
     exactly one first-matching row, and every row has to decide some point. Exit codes: 0 clean,
     2 an error.
     """
-    from convcheck.causes.lint import unseen
     from convcheck.causes.observations import observations_of
     from convcheck.plan.select import select_specs
     from convcheck.semantics.lint import faults
@@ -52,7 +52,7 @@ def command(patterns: tuple[str, ...], specs: tuple[str, ...]) -> int:
             advance()
     found = faults(proofs)
     with progress(1, "lint", "catalogue of causes") as advance:
-        blind = [] if patterns else list(unseen(loaded))
+        blind = [] if patterns else _blind(loaded)
         advance()
     for error in blind:
         say(str(error), err=True)
@@ -78,3 +78,12 @@ def _proof(catalog: Catalog, spec: Spec) -> Proof:
     proof = lint_spec(spec)
     proof.diagnostics += turned_back_by_nothing(catalog, spec)
     return proof
+
+
+def _blind(catalog: Catalog) -> list[SpecError]:
+    """Return an error for each cause that no input shows."""
+    from convcheck.causes.lint import unseen
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+
+    return list(unseen(open_corpus(catalog, "edge", 0, data_dir("vectors"))))

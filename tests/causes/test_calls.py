@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from catalogue import CATALOG
+from catalogue import CATALOG, CORPUS
 from places import ROOT
 from planted_calls import answered, asked, shown
 
@@ -309,7 +309,8 @@ causes:
 def test_lint_tells_of_a_cause_of_whole_calls_that_equals_the_rule() -> None:
     catalog = Catalog(CATALOG.types, {"onnx.Range-11": CATALOG.specs["onnx.Range-11"]})
     causes = causes_in([CauseFile("own.yaml", BLIND)], CATALOG.types)
-    assert [cause.name for cause in unseen_in_calls(catalog, causes)] == ["the-rule"]
+    corpus = replace(CORPUS, catalog=catalog)
+    assert [cause.name for cause in unseen_in_calls(corpus, causes)] == ["the-rule"]
 
 
 def _is_right(calls: CallSet, i: int, got: object) -> bool:
