@@ -25,18 +25,38 @@ from convcheck.semantics.expected_calls import Call
 from convcheck.vectors.model import VectorSet
 
 
-def diagnose_pair(
-    causes: Sequence[Cause], catalog: Catalog, vectors: VectorSet, answers: Answers
-) -> CaseDiagnosis | None:
-    """Return what explains the answers to a pair; None where nothing is wrong, or an input was not
-    answered.
+class PairSearch:
+    """The search for what was made of pairs. One is asked in several settings, and mostly answered
+    alike: of the pair at hand, answers are searched once.
     """
-    index, wrong = to_explain(vectors, answers)
-    if not wrong:
-        return None
-    got = answers.got[index]
-    first, second = vectors.case.hops
-    call = (vectors.inputs[0][index], *fixed_tensors(first))
+
+    def __init__(self, causes: Sequence[Cause], catalog: Catalog) -> None:
+        self._causes, self._catalog = causes, catalog
+        self._hops: tuple[Case, ...] = ()
+        self._known: dict[tuple[bytes, bytes], tuple[Names, ...]] = {}
+
+    def diagnose(self, vectors: VectorSet, answers: Answers) -> CaseDiagnosis | None:
+        """Return what explains the answers to a pair; None where nothing is wrong, or an input was
+        not answered.
+        """
+        index, wrong = to_explain(vectors, answers)
+        if not wrong:
+            return None
+        if vectors.case.hops != self._hops:
+            self._hops, self._known = vectors.case.hops, {}
+        codes, got = vectors.inputs[0][index], answers.got[index]
+        key = codes.tobytes(), got.tobytes()
+        if key not in self._known:
+            self._known[key] = _fits(self._causes, self._catalog, self._hops, codes, got)
+        return CaseDiagnosis(len(got), wrong, self._known[key])
+
+
+def _fits(
+    causes: Sequence[Cause], catalog: Catalog, hops: Sequence[Case], codes: Bits, got: Bits
+) -> tuple[Names, ...]:
+    """Return the edits that give the answers to codes, of the first node if some of it do."""
+    first, second = hops
+    call = (codes, *fixed_tensors(first))
     made = list(_made(causes, catalog, first, call))
     fits: list[Names] = [
         (name,) for name, codes in made if np.array_equal(_turned_back(catalog, second, codes), got)
@@ -45,7 +65,7 @@ def diagnose_pair(
         right = evaluate(catalog.specs[first.spec], first, call[0]).readings[0].codes
         fits = [names[1:] for names in _both(causes, catalog, second, [("", right)], got)]
     fits = fits or list(_both(causes, catalog, second, made, got))
-    return CaseDiagnosis(len(got), wrong, tuple(dict.fromkeys(fits)))
+    return tuple(dict.fromkeys(fits))
 
 
 def _made(

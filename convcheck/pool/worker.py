@@ -101,6 +101,7 @@ from convcheck.vectors.span import Span
 
 if TYPE_CHECKING:
     from convcheck.causes.held import Held
+    from convcheck.causes.pair_search import PairSearch
     from convcheck.causes.search import Search
     from convcheck.chains.asked import ChainCorpus
     from convcheck.rules.load import Catalog
@@ -316,6 +317,7 @@ class _Worker:
         self.catalog, self.causes = setup.catalog, setup.causes
         self.every_cause = setup.every_cause
         self.search: Search | None = None  # made when something fails
+        self.pairs: PairSearch | None = None  # made when a pair does
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of a case, by its id
         # of a chain, by its id without a setting, whether other casts may be made instead, and
         # whether its input is a constant
@@ -494,9 +496,10 @@ class _Worker:
             return diagnose(search, vectors, answers, ask)
         of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
         if job.case.fixed:
-            from convcheck.causes.pair_search import diagnose_pair
+            from convcheck.causes.pair_search import PairSearch
 
-            return diagnose_pair(search.causes, search.catalog, *of_elements)
+            self.pairs = self.pairs or PairSearch(search.causes, search.catalog)
+            return self.pairs.diagnose(*of_elements)
         from convcheck.causes.chain_search import diagnose_chain
 
         casts = cast("ChainCorpus", self.corpus).casts(job.case)

@@ -15,7 +15,7 @@ from oracle.quantize import dequantize, quantize
 from places import ROOT
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.pair_search import diagnose_pair
+from convcheck.causes.pair_search import PairSearch
 from convcheck.chains.asked import ChainCorpus
 from convcheck.chains.pairs import pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
@@ -139,11 +139,12 @@ def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
     value = float.fromhex(scale) if "p" in scale else float(scale)
     got = by_a_factor(codes.astype(np.uint32), value, int(zero), shifts)
     state = np.full(len(got), ANSWERED, np.uint8)
-    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
+    search = PairSearch(causes_of(CATALOG), CATALOG)
+    found = search.diagnose(vectors, Answers(got, state, {}))
     assert found is not None
     assert (found.fits[0], found.answers) == ((cause,), len(codes))
     got[0] ^= np.uint32(1)
-    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, Answers(got, state, {}))
+    found = search.diagnose(vectors, Answers(got, state, {}))
     assert found is not None
     assert found.fits == ()
 
@@ -179,7 +180,7 @@ def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | N
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={case.unset_id: codes}).vectors(case)
     got = by_levels(codes.astype(np.uint32), 1000.7, how)
     answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
-    found = diagnose_pair(causes_of(CATALOG), CATALOG, vectors, answers)
+    found = PairSearch(causes_of(CATALOG), CATALOG).diagnose(vectors, answers)
     assert found is not None
     assert next(iter(found.fits), None) == fits
 
