@@ -36,16 +36,27 @@ def convcheck(
     Where stdout is given, it goes there.
     """
     words = ["convcheck", *map(str, arguments)]
+    with (
+        in_process(words, cwd, stdout, **environment) as streams,
+        patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
+        patch.object(os, "cpu_count", lambda: 1),
+    ):
+        code = ended()
+    return Done(words, code, *map(text_of, streams))
+
+
+@contextmanager
+def in_process(
+    words: list[str], cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
+) -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+    """Set up what a command has around it, and give the streams that it writes."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         surroundings(cwd, environment),
         patch.multiple(sys, argv=words, stdin=io.StringIO(), stdout=stdout or out, stderr=err),
-        patch.object(progress, "FIRST", 3600.0),  # a busy machine is not to say that it is busy
-        patch.object(os, "cpu_count", lambda: 1),
         patch.object(loading, "load", loaded),
     ):
-        code = ended()
-    return Done(words, code, text_of(out), text_of(err))
+        yield out, err
 
 
 def loaded(folders: Sequence[Path] = ()) -> Catalog:

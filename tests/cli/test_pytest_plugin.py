@@ -1,4 +1,6 @@
-"""The pytest plugin, in sessions of its own: on a backend that passes, fails, dies and declines."""
+"""The pytest plugin, on a backend that passes, fails, dies and declines: sessions in this process,
+and some in processes of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command import convcheck
+from command import Done, convcheck, in_process, text_of, variables
 
 BACKEND = '''
 import os, signal
@@ -40,6 +43,7 @@ class Mine:
         kind = {"int16": np.uint16, "int32": np.uint32, "bool": np.uint8}[target.name]
         return Outputs((np.asarray(wide).astype(kind),), (target.name,))
 '''
+LEFT_OUT = ("benchmark", "hypothesispytest", "cacheprovider")
 OWN_TEST = "def test_of_the_user(): pass\n"
 CASES = " or ".join(f"Cast-21/int8-to-{t}" for t in ("int16", "int32", "bool", "uint8"))
 MINE = ("--convcheck-backend", "mymodule.backend:Mine", "--convcheck-spec", "onnx.Cast-21")
@@ -55,19 +59,39 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest with every warning an error; -v lines are sorted by test for xdist's sake."""
-    command = [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:benchmark",
-               "-p", "no:hypothesispytest", "-p", "no:cacheprovider", *arguments]  # fmt: skip
+def run_pytest(project: Path, *arguments: str) -> Done:
+    """Run pytest in this process, as if it were one of its own, with every warning an error.
+
+    What looks after threads and what nobody catches is left to the session around it, which does.
+    """
+    quiet = ("faulthandler", "rerunfailures", "threadexception", "unraisableexception")
+    without = [word for name in (*LEFT_OUT, *quiet) for word in ("-p", f"no:{name}")]
+    words = ["-W", "error", "--assert=plain", *without, *arguments]
+    with in_process(["pytest", *words], project) as streams:
+        for name in [name for name in os.environ if name.startswith("PYTEST")]:
+            del os.environ[name]
+        before = set(sys.modules)
+        code = int(pytest.main(words))
+        for name in set(sys.modules) - before:  # of the project; the next one has others
+            if str(getattr(sys.modules[name], "__file__", None)).startswith(str(project)):
+                del sys.modules[name]
+    return Done(words, code, *map(text_of, streams))
+
+
+def pytest_process(project: Path, *arguments: str) -> Done:
+    """Run pytest in a process of its own, with every warning an error."""
+    without = [word for name in LEFT_OUT for word in ("-p", f"no:{name}")]
+    command = [sys.executable, "-m", "pytest", "-W", "error", *without, *arguments]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-    surroundings = {**kept, "COLUMNS": "80", "NO_COLOR": "1"}
-    return subprocess.run(command, cwd=project, env=surroundings, capture_output=True, text=True,
-                          timeout=120, check=False)  # fmt: skip
+    return subprocess.run(command, cwd=project, env={**kept, **variables({})}, timeout=120,
+                          capture_output=True, text=True, check=False)  # fmt: skip
 
 
-def verdicts(project: Path, *arguments: str) -> tuple[dict[str, str], str]:
+def verdicts(
+    project: Path, *arguments: str, run: Callable[..., Done] = run_pytest
+) -> tuple[dict[str, str], str]:
     """Give the outcome of each test, and what was printed."""
-    done = run_pytest(project, *arguments, "--junit-xml", "pytest.xml")
+    done = run(project, *arguments, "--junit-xml", "pytest.xml")
     assert "INTERNALERROR" not in done.stdout + done.stderr
     found = {}
     for test in ET.parse(project / "pytest.xml").getroot().iter("testcase"):
@@ -84,7 +108,8 @@ EXPECTED = {
 
 def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
     (project / "test_own.py").write_text(OWN_TEST)
-    found, shown = verdicts(project, *MINE, "-k", f"{CASES} or of_the_user", "-rs")
+    found, shown = verdicts(project, *MINE, "-k", f"{CASES} or of_the_user", "-rs",
+                            run=pytest_process)  # fmt: skip
     assert found == {**EXPECTED, "test_own::test_of_the_user": "passed"}
     assert "2 failed, 2 passed, 1 skipped" in shown
     assert "died of SIGSEGV" in shown
@@ -132,7 +157,7 @@ def test_a_failure_begins_with_its_cause(project: Path) -> None:
 
 def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
     words = "Cast-21/int8-to-int32 or Cast-21/int8-to-int16"
-    found, shown = verdicts(project, *MINE, "-k", words, "-n", "2")
+    found, shown = verdicts(project, *MINE, "-k", words, "-n", "2", run=pytest_process)
     assert found == {name: EXPECTED[name] for name in found}
     assert len(found) == 2
     assert "off by one, too large" in shown
@@ -287,6 +312,6 @@ def test_without_the_option_it_costs_nothing(project: Path) -> None:
         "    assert ours == {'convcheck', 'convcheck.pytest_plugin'}\n"
         "    assert not sys.modules.keys() & {'numpy', 'yaml', 'onnx', 'click', 'rich'}\n"
     )
-    done = run_pytest(project, "test_own.py")
+    done = pytest_process(project, "test_own.py")
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
