@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 from convcheck.judge.answers import PLACEMENTS
@@ -143,6 +144,13 @@ class Tally:
             all((d, r) in wrong for r in range(min(n, 0), n + 1)) for d, n in last.items()
         )
 
+    @cached_property
+    def kept_groups(self) -> dict[Format, tuple[Group, ...]]:
+        """The groups that were made of it, by the format of the source: where cases are answered
+        alike, they have one tally.
+        """
+        return {}
+
 
 def named(decisions: Sequence[Decision], entries: Iterable[Key]) -> dict[int, Decision]:
     """Return the decisions that keys name, by their numbers."""
@@ -217,7 +225,7 @@ def finish(
 
     `others` are groups found otherwise.
     """
-    groups = (*_groups(case, tally), *tally.faults, *others)
+    groups = (*_groups(case.inputs[0].format, tally), *tally.faults, *others)
     checked = sum(tally.asked.values())
     found = None if others else _diagnosis(tally, groups)
     return CaseResult(case, case_verdict(groups), checked, coverage, groups, diagnosis=found)
@@ -240,9 +248,11 @@ def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
 
 def finish_whole(case: Case, tally: Tally) -> CaseResult:
     """Return the result of a case all of whose vectors are in a tally."""
-    whole = tally.whole
+    whole, source = tally.whole, case.inputs[0].format
     assert whole is not None  # noqa: S101
-    groups = (*_groups(case, tally), *tally.faults)
+    if source not in tally.kept_groups:
+        tally.kept_groups[source] = (*_groups(source, tally), *tally.faults)
+    groups = tally.kept_groups[source]
     return CaseResult(
         case, whole.verdict or case_verdict(groups), sum(tally.asked.values()), whole.coverage,
         groups, whole.message, whole.left_out, diagnosis=whole.diagnosis,
@@ -254,7 +264,7 @@ def unsupported(coverage: Coverage, message: str) -> Tally:
     return Tally({}, {}, whole=Whole(coverage, message, verdict="unsupported"))
 
 
-def _groups(case: Case, tally: Tally) -> Iterator[Group]:
+def _groups(source: Format, tally: Tally) -> Iterator[Group]:
     """Return the groups, decision by decision, then what is wrong in other placements."""
     decisions, taken = tally.decisions, _taken(tally)
     show_all = tally.whole is not None and tally.whole.show_all
@@ -273,7 +283,7 @@ def _groups(case: Case, tally: Tally) -> Iterator[Group]:
                 first = entry.first if show_all else None
                 yield _group_of_right(decision, key, entry.count, number, first)
             else:
-                yield _group(case.inputs[0].format, decision, verdict, key, entry, number)
+                yield _group(source, decision, verdict, key, entry, number)
 
 
 def promoted(tally: Tally) -> Tally:

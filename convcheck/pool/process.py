@@ -17,10 +17,12 @@ from multiprocessing.connection import Connection, wait
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
+from convcheck.judge.tally import Tally
 from convcheck.pool.keeper import start_worker
 from convcheck.pool.messages import (
     Aborted,
     Ahead,
+    Finished,
     Lost,
     Message,
     NotedCall,
@@ -38,6 +40,8 @@ GOING_ON = 20  # seconds that the rest of a message may take to come, bit by bit
 LONGEST_TAIL = 300
 TAIL = 1 << 12  # bytes of the log that are looked at
 LARGEST = 1 << 28  # bytes of a message
+ALIKE = 32  # messages that are kept, since the next ones may be like them
+LONGEST_ALIKE = 1 << 16  # bytes of such a message
 
 _NO_CASES: Cases = {}
 
@@ -64,6 +68,7 @@ class WorkerProcess:
         self._log = unnamed_file()
         fcntl(self._log, F_SETFL, os.O_APPEND)  # whoever writes there shares it with others
         self._codec: Codec[Message]
+        self._alike: dict[bytes, Message] = {}  # the latest last
         self._pipe, theirs = Pipe()
         _do_not_wait_for_ever(self._pipe)
         with unnamed_file() as notes, theirs:
@@ -125,7 +130,7 @@ class WorkerProcess:
         """Read a message; what a worker said before it died still counts."""
         try:
             if spoke:
-                return self._codec.decode(self._pipe.recv_bytes(LARGEST), cases)
+                return self._said(self._pipe.recv_bytes(LARGEST), cases)
         except BlockingIOError:
             return self._death(f"did not end a message to its parent within {GOING_ON} s")
         except ValueError:
@@ -133,6 +138,18 @@ class WorkerProcess:
         except (EOFError, OSError):
             pass
         return self._death()
+
+    def _said(self, text: bytes, cases: Cases) -> Message:
+        """Return what a text says. Many cases are answered alike, those with other attribute values
+        above all: what is said of them has the same text, and is made once.
+        """
+        found = self._alike.pop(text, None) or self._codec.decode(text, cases)
+        names_no_case = isinstance(found, Finished) and isinstance(found.result, Tally)
+        if names_no_case and len(text) <= LONGEST_ALIKE:
+            self._alike[text] = found
+        if len(self._alike) > ALIKE:
+            del self._alike[next(iter(self._alike))]
+        return found
 
     def _loss(self, lost: Lost) -> Death:
         tail = self._tail() if lost.printed else ""
