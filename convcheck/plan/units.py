@@ -79,17 +79,15 @@ def later_versions(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
     latest first.
     """
     alike: dict[tuple[str, str], list[Case]] = {}
+    cases = list(cases)
+    numbers = {name: version_key(op_and_version(name)[1]) for name in {c.spec for c in cases}}
     for case in cases:
         alike.setdefault((case.op, case.question), []).append(case)
     found: dict[str, tuple[Case, ...]] = {}
     for versions in alike.values():
-        versions.sort(key=_version, reverse=True)
+        versions.sort(key=lambda case: numbers[case.spec], reverse=True)
         found |= {case.id: tuple(versions[:i]) for i, case in enumerate(versions)}
     return found
-
-
-def _version(case: Case) -> tuple[int, ...]:
-    return version_key(op_and_version(case.spec)[1])
 
 
 def joined(parts: Sequence[Part]) -> Part:

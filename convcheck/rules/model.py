@@ -372,10 +372,10 @@ class Case:
         """The id within the spec: float32-to-float8e4m3fn/saturate=0."""
         return self._named(self.node_inputs, self.bound)
 
-    @property
+    @cached_property
     def question(self) -> str:
         """The name that it would have without the inputs of which only the type counts."""
-        return self._named(self.sources, bound=False)
+        return self._named(self.sources, bound=False) if self.bound or self.is_pair else self.name
 
     def _named(self, inputs: tuple[DType, ...], bound: bool) -> str:
         types = "-".join(t.name for t in inputs)

@@ -235,6 +235,7 @@ def compile_untold(
 
 
 Named = tuple[str, str, str]
+ON = " > "  # between the names of a rule, or a row, and of that to which it hands on
 
 
 def decisions_named(spec: Spec, case: Case, named: Sequence[Named]) -> tuple[Decision, ...]:
@@ -256,13 +257,35 @@ def decisions_named(spec: Spec, case: Case, named: Sequence[Named]) -> tuple[Dec
 
 
 def _decision_named(subject: Subject, rule: str, row: str, level: str) -> Decision | None:
-    """Return the decision of a row of a rule that applies, None where there is none."""
-    one, rows = _by_names(subject.spec).get(rule, (None, {}))
-    column = None if one is None else matches(one, subject)
-    if one is None or column is None or row not in rows:
-        return None
-    decision = _decision(subject, one, rows[row], rows[row].cells[column])
-    return decision if decision.level == level else None
+    """Return the decision of a row, None where the rule does not apply or has none of the level."""
+    found = (one for one in _decisions_at(subject, rule, row) if one.level == level)
+    return next(found, None)
+
+
+def _decisions_at(subject: Subject, names: str, row: str) -> Iterator[Decision]:
+    """Yield the decisions of a row of the rule that applies. Where the rule hands on to others its
+    name begins theirs; of these, what goes on as a real is found.
+    """
+    name, _, others = names.partition(ON)
+    rule, rows = _by_names(subject.spec).get(name, (None, {}))
+    column = None if rule is None else matches(rule, subject)
+    if rule is None or column is None:
+        return
+    if not others:
+        if row in rows:
+            yield _decision(subject, rule, rows[row], rows[row].cells[column])
+        return
+    for label, each in rows.items():
+        [outcome, *readings] = each.cells[column].outcomes
+        rest = row if label == ELSE else row.removeprefix(label + ON)
+        if outcome.word == AS_REAL and not readings and (label == ELSE or rest != row):
+            outer = _decision(subject, rule, each, each.cells[column])
+            for inner in _decisions_at(_as_a_real(subject), others, rest):
+                yield _one_handed_on(outer, inner)
+
+
+def _as_a_real(subject: Subject) -> Subject:
+    return replace(subject, source=REAL)
 
 
 @lru_cache(_KEPT)
@@ -503,7 +526,7 @@ def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
             place=cell.place,
             hint="leave `real` out of the rule's `from`",
         )
-    return _going_on(replace(subject, source=REAL))
+    return _going_on(_as_a_real(subject))
 
 
 @lru_cache(_KEPT)
@@ -666,13 +689,15 @@ def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
     """Name inner decisions by the chain that leads to them; the weaker level counts."""
-    return [
-        replace(
-            inner,
-            rule=f"{outer.rule} > {inner.rule}",
-            row=inner.row if outer.row == ELSE else f"{outer.row} > {inner.row}",
-            level=weaker(outer.level, inner.level),
-            trail=(*outer.trail, *inner.trail),
-        )
-        for inner in program.decisions
-    ]
+    return [_one_handed_on(outer, inner) for inner in program.decisions]
+
+
+@lru_cache(_KEPT)
+def _one_handed_on(outer: Decision, inner: Decision) -> Decision:
+    return replace(
+        inner,
+        rule=f"{outer.rule}{ON}{inner.rule}",
+        row=inner.row if outer.row == ELSE else f"{outer.row}{ON}{inner.row}",
+        level=weaker(outer.level, inner.level),
+        trail=(*outer.trail, *inner.trail),
+    )

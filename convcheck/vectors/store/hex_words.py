@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 
 import numpy as np
@@ -38,10 +38,11 @@ def with_runs(words: Iterable[str]) -> str:
 
 def without_runs(text: str) -> list[str]:
     """Return the words of a text that `with_runs` made. Raises ValueError for what is no number."""
-    return [word for run in text.split() for word in _repeated(run)]
-
-
-def _repeated(run: str) -> Iterator[str]:
-    word, star, n = run.partition("*")
-    for _ in range(int(n) if star else 1):
-        yield word
+    words: list[str] = []
+    for run in text.split():
+        word, star, n = run.partition("*")
+        if star:
+            words += [word] * int(n)
+        else:
+            words.append(word)
+    return words
