@@ -36,19 +36,14 @@ if TYPE_CHECKING:
 
 
 def ask_run(
-    backend: str,
-    cases: Sequence[Case],
-    corpus: Corpus,
-    options: RunOptions,
-    *,
-    most: int | None = None,
-    part: tuple[int, int] | None = None,
-    journal: Journal | None = None,
-) -> RunResult:
+    backend: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions, *,
+    most: int | None = None, part: tuple[int, int] | None = None, journal: Journal | None = None,
+) -> RunResult:  # fmt: skip
     """Put the cases to a backend, with progress, and judge.
 
     What the journal has is not asked again. `part` is the shard asked. The run ends at `most`
-    failing cases. Raises UnavailableError or UsageError where the backend cannot be opened.
+    failing cases. Raises UnavailableError or UsageError where the backend cannot be opened, and
+    VectorError for vectors that are damaged.
     """
     from convcheck.causes.gather import named_of
     from convcheck.judge.result import BackendInfo, RunResult, Timing
@@ -57,13 +52,13 @@ def ask_run(
 
     plan, shard = shared(units(cases, corpus.spans), part)
     gathering = Gathering(plan, corpus.conversion, options.level)
-    notes = corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
     sent = corpus.only(unit.case for unit in plan)
     setup = _setup(backend, sent, options)
     left = [unit for unit in plan if journal is None or unit.id not in journal.done]
     heard = _Heard(gathering, most, left)
     began, begun = datetime.now(UTC), time.monotonic()
-    heard.all(run(setup, plan, Workers(options.jobs, options.executor), journal), backend)
+    events, notes = run(setup, plan, Workers(options.jobs, options.executor), journal), list[str]()
+    heard.all(_checked(events, corpus, plan, notes), backend)
     timing = Timing(began, time.monotonic() - begun, heard.seconds)
     info = heard.backend or (journal.backend if journal else None) or BackendInfo(backend, "")
     results, parts = gathering.results(), gathering.parts(shard is not None)
@@ -75,6 +70,20 @@ def ask_run(
         consistency=options.consistency, timing=timing, causes=causes,
         without_causes=not setup.causes,
     )  # fmt: skip
+
+
+def _checked(
+    events: Generator[Event, None, None], corpus: Corpus, plan: Sequence[Unit], notes: list[str]
+) -> Generator[Event, None, None]:
+    """Yield the events of a run. When the first has come the workers are busy, and the files of
+    vectors are held against their hashes, with notes for the report. Raises VectorError.
+    """
+    with closing(events):
+        first = next(events, None)
+        notes += corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
+        if first is not None:
+            yield first
+            yield from events
 
 
 def _setup(backend: str, sent: Corpus, options: RunOptions) -> Setup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,7 @@ def command(
     loaded = catalog(specs)
     claims = _claims(files.capabilities, loaded)
     cases, corpus, chosen = _asked_of(loaded, selection, backends, options, claims, chains)
+    _start_others(() if dry_run else backends, options, len(cases) // (part[1] if part else 1))
     most = 1 if fail_fast else max_failures
     if dry_run:
         return _dry_run(cases, corpus, part)
@@ -157,6 +159,18 @@ def _start_early(backends: Sequence[str], options: RunOptions) -> None:
 
         start_ahead(backends[0])
         click.get_current_context().call_on_close(end_ahead)
+
+
+def _start_others(backends: Sequence[str], options: RunOptions, cases: int) -> None:
+    """Have the other workers of so many cases import what their backend needs while a plan is made
+    of them.
+    """
+    if backends and not options.executor:
+        from convcheck.pool.local import worth_workers
+        from convcheck.pool.process import start_ahead
+
+        for _ in range(1, min(options.jobs or os.cpu_count() or 1, worth_workers(cases))):
+            start_ahead(backends[0])
 
 
 def _check_files(reports: Reports, files: RunFiles, options: RunOptions) -> None:

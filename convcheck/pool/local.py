@@ -13,6 +13,11 @@ BATCHES_A_LANE = 8  # so that no lane is left alone with much to do at the end
 WORTH_A_WORKER = 32  # cases: fewer are asked before a second worker has loaded the runtime
 
 
+def worth_workers(cases: int) -> int:
+    """Return how many workers are worth to be started at once for so many cases."""
+    return max(cases // WORTH_A_WORKER, 1)
+
+
 def locally(
     setup: Setup, jobs: Sequence[Job], lanes: int, timeout: float
 ) -> Generator[Report, None, None]:
@@ -24,8 +29,8 @@ def locally(
     """
     batches = in_batches(jobs, lanes, BATCHES_A_LANE)
     queue = WorkQueue(setup, timeout, batches)
-    at_once = max(len(jobs) // WORTH_A_WORKER, sum(job.span is not None for job in jobs), 1)
-    threads = [Lane(queue, late=n >= at_once) for n in range(min(lanes, len(batches)))]
+    begin = max(worth_workers(len(jobs)), sum(job.span is not None for job in jobs))
+    threads = [Lane(queue, late=n >= begin) for n in range(min(lanes, len(batches)))]
     try:
         yield from _heard(queue, threads)
     finally:

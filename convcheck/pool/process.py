@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import time
+from collections import defaultdict, deque
 from dataclasses import dataclass, replace
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
@@ -201,7 +202,7 @@ class WorkerProcess:
 
 
 #: The workers that were started ahead, by the backend that they will open.
-waiting: dict[str, WorkerProcess] = {}
+waiting: defaultdict[str, deque[WorkerProcess]] = defaultdict(deque)
 
 
 def start_ahead(address: str) -> None:
@@ -210,23 +211,27 @@ def start_ahead(address: str) -> None:
     That none can be started is for the one to tell who needs it.
     """
     with contextlib.suppress(OSError, ConvcheckError):
-        process = waiting[address] = WorkerProcess()
+        process = WorkerProcess()
+        waiting[address].append(process)
         process.send(Ahead(surroundings(), address))
 
 
 def worker_for(address: str, imports: tuple[str, ...] = ()) -> WorkerProcess:
     """Return a worker that is to open a backend: one that was started ahead, or a new one."""
-    found = waiting.pop(address, None)
-    if found is not None and found.has_ended():  # if it died of that, the next one does
-        found.close()
-        found = None
-    return found or WorkerProcess(imports)
+    with contextlib.suppress(IndexError):  # there is none
+        while True:
+            found = waiting[address].popleft()
+            if not found.has_ended():
+                return found
+            found.close()  # if it died of that, the next one does
+    return WorkerProcess(imports)
 
 
 def end_ahead() -> None:
     """End the workers that nobody took."""
-    while waiting:
-        waiting.popitem()[1].close()
+    for ahead in waiting.values():
+        while ahead:
+            ahead.popleft().close()
 
 
 def _do_not_wait_for_ever(pipe: Connection) -> None:

@@ -63,6 +63,9 @@ class Decision:
     #: The sentence in English, where it is in another language: our translation; else ''.
     gloss: str = ""
 
+    def __hash__(self) -> int:  # of few that are equal here, anything else differs
+        return hash((self.rule, self.row))
+
     @property
     def name(self) -> str:
         """Rule and row together: 'float-to-float8-saturating / [x] > max'."""

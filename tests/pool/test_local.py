@@ -336,10 +336,12 @@ def test_a_worker_that_waits_for_its_backend_is_the_first_one(
     monkeypatch.setattr(
         WorkerProcess, "open", lambda self, setup: opened.append(self) or open_(self, setup)
     )
-    first = waiting[address]
+    start_ahead(address)
+    first, second = waiting[address]
     assert {result.verdict for result in run("Good").results} == {"pass"}
     assert opened == [first]
-    assert not waiting
+    assert [*waiting[address]] == [second]
+    end_ahead()
 
 
 def test_a_worker_that_waited_and_died_costs_nothing() -> None:
@@ -347,7 +349,7 @@ def test_a_worker_that_waited_and_died_costs_nothing() -> None:
     start_ahead(address)
     [worker] = eventually(lambda: workers_of(os.getpid()))
     os.kill(worker, signal.SIGKILL)
-    assert eventually(waiting[address].has_ended)
+    assert eventually(waiting[address][0].has_ended)
     execution = run("Good")
     assert {result.verdict for result in execution.results} == {"pass"}
     assert execution.restarts == 0
@@ -355,7 +357,8 @@ def test_a_worker_that_waited_and_died_costs_nothing() -> None:
 
 def test_a_worker_that_nobody_takes_is_ended() -> None:
     start_ahead("tests.planted.bad_backends:Good")
-    eventually(lambda: workers_of(os.getpid()))
+    start_ahead("tests.planted.bad_backends:Good")
+    eventually(lambda: len(workers_of(os.getpid())) == 2)
     end_ahead()
     assert eventually(lambda: not workers_of(os.getpid()))
 
