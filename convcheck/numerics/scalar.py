@@ -82,7 +82,7 @@ class Grid:
             numerator <<= -unit
         else:
             denominator <<= unit
-        kept, rest = divmod(numerator, denominator)
+        kept, rest = (numerator, 0) if denominator == 1 else divmod(numerator, denominator)
         if rest:
             twice = 2 * rest
             first, later = twice >= denominator, twice != denominator
@@ -96,6 +96,9 @@ class Grid:
         if self._mantissa is None or not numerator:
             return self._lowest
         exponent = numerator.bit_length() - denominator.bit_length()
-        if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
-            exponent -= 1
-        return max(exponent - self._mantissa, self._lowest)
+        if exponent < 0:
+            numerator <<= -exponent
+        else:
+            denominator <<= exponent
+        unit = exponent - self._mantissa - (numerator < denominator)
+        return unit if unit > self._lowest else self._lowest

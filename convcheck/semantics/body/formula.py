@@ -7,7 +7,7 @@ of it overflows: nobody is accused on the strength of the other readings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import cast
@@ -204,15 +204,18 @@ class FormulaCalls:
 
     def _distinct(self, sequences: Sequences) -> Iterator[SequenceReading]:
         """Return the readings that differ in outcome, each under its first name."""
-        seen: set[tuple[int, ...]] = set()
+        seen: set[Hashable] = set()
         for mode in self.formula.to_float:
             for length, element in self.rule.readings:
                 n = sequences.length(length, mode)
+                if (same := (sequences.alike(element, mode), n)) in seen:
+                    continue
+                seen.add(same)
                 codes = sequences.codes(element, mode, n)
-                name = self._name(length, element, mode)
                 for end in dict.fromkeys((n, sequences.inside(codes))):
                     if codes[:end] not in seen:
                         seen.add(codes[:end])
+                        name = self._name(length, element, mode)
                         named = name if end == n else f"{name}; ending before the limit"
                         free = sequences.free_zero
                         yield SequenceReading(named, end, codes[:end], free)

@@ -6,7 +6,7 @@ and by the arguments as that type has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
@@ -17,7 +17,7 @@ from convcheck.numerics.decimal import value_of
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
-from convcheck.rules.expression import CONVERT, Expression, compute
+from convcheck.rules.expression import CONVERT, compute
 from convcheck.rules.model import DType
 from convcheck.semantics.typed_arithmetic import (
     NEAREST,
@@ -29,7 +29,22 @@ from convcheck.semantics.typed_arithmetic import (
 )
 
 Values = Mapping[str, Fraction]
-_Key = tuple[Expression, Numeric | None, tuple[Fraction, ...]]
+
+
+@dataclass(eq=False, slots=True)
+class _Computed:
+    """What ways give by one expression, in one type, of the same arguments: it is computed once."""
+
+    #: The type, None for exactly.
+    fmt: Numeric | None
+    #: The arguments in it.
+    arguments: Values
+    #: The number of elements, of ways to compute it; None where it is not computed yet.
+    length: int | None = None
+    #: The first elements, of ways to compute these, before they are converted.
+    elements: list[Fraction] = field(default_factory=list)
+    #: Their codes, by the mode by which they are converted to the output's type.
+    codes: dict[str, list[int]] = field(default_factory=dict)
 
 
 @cache
@@ -58,26 +73,30 @@ class Sequences:
     free_zero: bool = False
     #: Whether integer types are a machine's.
     machine: bool = False
-    _started: dict[tuple[FormulaWay, str], _Key] = field(default_factory=dict)
-    _lengths: dict[tuple[FormulaWay, str], int] = field(default_factory=dict)
-    _elements: dict[_Key, list[Fraction]] = field(default_factory=dict)
-    _codes: dict[tuple[FormulaWay, str], list[int]] = field(default_factory=dict)
+    _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
+    _known: dict[Hashable, _Computed] = field(default_factory=dict)
+    _fitted: dict[str, Values] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
         """Return the arguments in the output's type; a float type is rounded to by `mode`."""
-        fit = grid_of(self.output, self.mode(self.output, mode)).round
-        return {name: fit(value) for name, value in self.arguments.items()}
+        mode = self.mode(self.output, mode)
+        if mode not in self._fitted:
+            fit = grid_of(self.output, mode).round
+            self._fitted[mode] = {name: fit(value) for name, value in self.arguments.items()}
+        return self._fitted[mode]
 
     def length(self, way: FormulaWay, mode: str) -> int:
         """Return the number of elements, arguments being converted to float types by `mode`."""
-        key = way, mode
-        if key not in self._lengths:  # the ways belong to the rule, and outlive the call
-            _, fmt, values = self._start(way, mode)
-            arguments = zip(self.arguments, values, strict=True)
-            typed = {name: Typed(value, fmt) for name, value in arguments}
+        found = self._start(way, mode)
+        if found.length is None:
+            typed = {name: Typed(value, found.fmt) for name, value in found.arguments.items()}
             n = compute(way.expression, typed, _typed(way.conversions, self.machine)).value
-            self._lengths[key] = self._whole(n)
-        return self._lengths[key]
+            found.length = self._whole(n)
+        return found.length
+
+    def alike(self, way: FormulaWay, mode: str) -> Hashable:
+        """Return what is equal for ways that give the same elements and codes."""
+        return self._start(way, mode), self.mode(self.output, mode)
 
     def _whole(self, n: Fraction) -> int:
         if n.denominator == 1 and n >= 0:
@@ -90,9 +109,10 @@ class Sequences:
 
     def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
         """Return the codes of the first n elements, converted to the output's type by `mode`."""
-        known = self._codes.setdefault((way, mode), [])
+        rounding = self.mode(self.output, mode)
+        known = self._start(way, mode).codes.setdefault(rounding, [])
         if len(known) < n:
-            code = grid_of(self.output, self.mode(self.output, mode)).code
+            code = grid_of(self.output, rounding).code
             known += map(code, self.values(way, mode, n)[len(known) :])
         return tuple(known[:n])
 
@@ -126,16 +146,17 @@ class Sequences:
         """Return the mode by which numbers are rounded to a type: `mode` is that of float types."""
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
-    def _start(self, way: FormulaWay, mode: str) -> _Key:
-        """Return the type that a way computes in, None for exactly, and the arguments in it."""
-        key = way, mode
+    def _start(self, way: FormulaWay, mode: str) -> _Computed:
+        """Return what a way computes, of the arguments in its type."""
+        key = way, mode  # the ways belong to the rule, and outlive the call
         if key not in self._started:
             arguments = self.converted(mode) if way.converted else self.arguments
-            values = tuple(arguments.values())
             fmt = self._format(way)
             if fmt is not None:
-                values = tuple(map(grid_of(fmt, self.mode(fmt, mode)).round, values))
-            self._started[key] = way.expression, fmt, values
+                fit = grid_of(fmt, self.mode(fmt, mode)).round
+                arguments = {name: fit(value) for name, value in arguments.items()}
+            same = way.expression, fmt, tuple(arguments.values())
+            self._started[key] = self._known.setdefault(same, _Computed(fmt, arguments))
         return self._started[key]
 
     def _format(self, way: FormulaWay) -> Numeric | None:
@@ -146,11 +167,12 @@ class Sequences:
 
     def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
         """Return the first n elements, before they are converted to the output's type."""
-        key = self._start(way, mode)
-        known = self._elements.setdefault(key, [])
+        found = self._start(way, mode)
+        known, arguments = found.elements, found.arguments
+        if len(known) >= n:
+            return known[:n]
         convert = partial(_convert, way.conversions, self.machine)
-        work: Operations = {**operations(key[1], self.machine), CONVERT: convert}
-        arguments = dict(zip(self.arguments, key[2], strict=True))
+        work: Operations = {**operations(found.fmt, self.machine), CONVERT: convert}
         while len(known) < n:
             if way.running and known:
                 value = compute(way.expression, {**arguments, LAST: known[-1]}, work)
