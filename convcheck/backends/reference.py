@@ -24,6 +24,7 @@ from convcheck.backends.protocol import (
 )
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
+from convcheck.numerics.places import Places
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case
 from convcheck.semantics.body import compile_calls
@@ -110,22 +111,19 @@ class _Known:
     """What is expected of some inputs of a case."""
 
     case: Case
-    #: The inputs, each once, in order.
-    codes: Bits
+    #: The inputs, and where each stands in what is expected.
+    places: Places
     #: What is expected of each.
     due: Reading
 
     @staticmethod
     def of(case: Case, bits: Bits, reading: Reading) -> _Known:
         """Keep what is expected of inputs of shape (n,), of which there is one at least."""
-        first = np.unique(bits, return_index=True)[1]
-        return _Known(case, bits[first], Reading(reading.codes[first], reading.patterns[first]))
+        codes, first = np.unique(bits, return_index=True)
+        due = Reading(reading.codes[first], reading.patterns[first])
+        return _Known(case, Places(codes), due)
 
     def reading(self, bits: Bits) -> Reading | None:
         """Return what is expected of inputs of shape (n,); None where that is not known of each."""
-        if bits.dtype != self.codes.dtype:
-            return None
-        place = np.minimum(np.searchsorted(self.codes, bits), len(self.codes) - 1)
-        if not np.array_equal(self.codes[place], bits):
-            return None
-        return Reading(self.due.codes[place], self.due.patterns[place])
+        place = self.places.of(bits)
+        return None if place is None else Reading(self.due.codes[place], self.due.patterns[place])

@@ -13,6 +13,7 @@ import numpy as np
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.pypto.backend import Pypto
 from convcheck.numerics.codes import Bits
+from convcheck.numerics.places import Places
 from convcheck.rules.model import Case
 
 
@@ -22,19 +23,21 @@ class PyptoOnce(Pypto):
     def __init__(self) -> None:
         super().__init__()
         self._case: Case | None = None
+        self._known: tuple[Places, Bits] | None = None  # the elements, and what was said of each
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Answer from memory where there is every element of a call."""
         bits, (out,) = inputs[0], case.outputs
         if self._case != case:
-            self._case, self._codes = case, bits.reshape(-1)[:0]  # in order, each once
-            self._said = np.zeros(0, out.format.storage)
-        if np.isin(bits, self._codes).all():
-            return Outputs((self._said[np.searchsorted(self._codes, bits)],), (out.name,))
+            self._case, self._known = case, None
+        if self._known and (place := self._known[0].of(bits)) is not None:
+            return Outputs((self._known[1][place],), (out.name,))
         answer = super().answer(case, inputs)
-        if isinstance(answer, Outputs) and answer.arrays[0].shape == bits.shape:
-            self._codes, first = np.unique(
-                np.concatenate([bits.reshape(-1), self._codes]), return_index=True
-            )
-            self._said = np.concatenate([answer.arrays[0].reshape(-1), self._said])[first]
+        if isinstance(answer, Outputs) and answer.arrays[0].shape == bits.shape and bits.size:
+            codes, said = bits.reshape(-1), answer.arrays[0].reshape(-1)
+            if self._known:
+                codes = np.concatenate([codes, self._known[0].codes])
+                said = np.concatenate([said, self._known[1]])
+            codes, first = np.unique(codes, return_index=True)
+            self._known = Places(codes), said[first]
         return answer
