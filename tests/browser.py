@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ def started() -> Iterator[Browser]:
         try:
             yield browser
         finally:
+            for key in [key for key in _free if key[0] is browser]:
+                del _free[key]
             browser.close()
 
 
@@ -44,14 +46,15 @@ def opened(
     """
     said: list[str] = []
     asked: list[str] = []
-    own = browser.new_context(**context)
-    own.set_default_timeout(60_000)
-    try:
-        page = own.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
+    heard: dict[str, Callable[[Any], object]] = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "dialog": lambda dialog: (said.append(dialog.message), dialog.dismiss()),
+        "request": lambda request: asked.append(request.url),
+    }
+    with tab(browser, context) as page:
+        for event, listener in heard.items():
+            page.on(event, listener)  # type: ignore[call-overload]
         page.goto(path.as_uri() + (f"#{view}" if view else ""))
         page.wait_for_selector("html[data-ready]", state="attached")
         yield page
@@ -60,8 +63,33 @@ def opened(
         if beside:
             others = {url for url in others if not url.startswith(f"{beside.as_uri()}/")}
         assert others <= {f"{path.as_uri()}#{view}", path.as_uri()}
+        for event, listener in heard.items():
+            page.remove_listener(event, listener)
+
+
+_free: dict[tuple[Browser, str], Page] = {}
+
+
+@contextmanager
+def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
+    """Give an empty tab of its own. One in which nothing failed, and nothing was stored, is used
+    again: what is new in it is the page alone, and no process.
+    """
+    key = browser, repr(sorted(context.items()))
+    page = _free.pop(key, None) or browser.new_context(**context).new_page()
+    page.set_default_timeout(60_000)
+    is_free = False
+    try:
+        yield page
+        if not page.evaluate("localStorage.length + sessionStorage.length"):
+            page.emulate_media(media="null")
+            page.goto("about:blank")
+            is_free = True
     finally:
-        own.close()
+        if is_free:
+            _free[key] = page
+        else:
+            page.context.close()
 
 
 def reloaded(page: Page, script: str, value: str) -> None:
