@@ -1,4 +1,4 @@
-"""A backend that is right, and writes down which cases it is asked."""
+"""A backend that is right, and writes down which cases it is asked; it may halt at one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from convcheck.backends.reference import Reference
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 
+LONG = 600.0  # seconds
+
 
 class Diary(Reference):
     name, version = "diary", "1"
-    last = ""
+    last, count = "", 0
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         if case.id != self.last:
             self.last = case.id
             with open(os.environ["DIARY"], "a", encoding="utf-8") as file:
                 file.write(f"{case.id}\n")
-            time.sleep(0.05)  # so that there is time to be killed in
+            self.count += 1
+            # so that there is time to be killed in
+            time.sleep(LONG if self.count == int(os.environ.get("DIARY_HALTS", "0")) else 0.05)
         return super().answer(case, inputs)
 
 
