@@ -127,7 +127,7 @@ class Corpus:
         return [one for one in self.manifests if (one.tier, one.seed) == asked]
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Check the files that a run needs, before it starts; gives notes for the report.
+        """Check the files that cases need; gives notes for the report.
 
         Raises VectorError for a file that is truncated, edited or of a newer format.
         """
