@@ -13,8 +13,9 @@ from catalogue import CATALOG
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.digest import digest_of_pairs
-from convcheck.judge.elements import judge
+from convcheck.judge.elements import judge, tally_of_case
 from convcheck.judge.result import CaseResult, Group
+from convcheck.judge.tally import finish_whole
 from convcheck.numerics.codes import Bits
 from convcheck.rules.cases import make_case
 from convcheck.rules.model import Attributes, Case
@@ -53,6 +54,21 @@ def wrong_groups(result: CaseResult) -> list[Group]:
 
 def at(vectors: VectorSet, code: int) -> int:
     return int(np.flatnonzero(vectors.inputs[0] == code)[0])
+
+
+def test_one_tally_of_two_sources_gives_the_ranges_of_each() -> None:
+    """Cases that are answered alike have one tally: where they are wrong is told in their codes."""
+    vectors = vectors_of("float16", "int8")
+    answers = changed(right(vectors), at(vectors, 0x4000), 3)
+    tally = tally_of_case(vectors, answers)
+    other = case_of("uint16", "int8")
+    ranges = [
+        [group.ranges for group in wrong_groups(finish_whole(case, one))]
+        for case in (vectors.case, other)
+        for one in (tally, replace(tally))  # the second has kept nothing
+    ]
+    assert ranges[0] == ranges[1] == [((0x4000, 0x4000),)]
+    assert ranges[2] == ranges[3] != ranges[0]
 
 
 def test_right_answers_pass() -> None:
