@@ -49,6 +49,8 @@ def main(*, own: bool = True) -> None:
         code = _system_fault(error)
     except Exception:
         code = _own_fault()
+    if own:
+        gc.freeze()  # the process ends: nothing is gained by a last search for cycles
     sys.exit(code if isinstance(code, int) else 0)
 
 
