@@ -55,6 +55,7 @@ def document(result: RunResult, types: Types | None = None) -> Document:
     found = findings_of(failures, address)
     diagnosis = gathered(result.cases, result.causes)
     causes = told_causes(diagnosis, address, result.level, types, result.letters)
+    left = _left(failures, causes)
     coverage = tuple(covered_cases(result))
     matrices = {
         spec: matrix((case.case, case.status) for case in some) for spec, some in cases.items()
@@ -74,7 +75,7 @@ def document(result: RunResult, types: Types | None = None) -> Document:
         failing=failing,
         findings=tuple(found),
         causes=causes,
-        unexplained=tuple(findings_of(_left(failures, causes), address)),
+        unexplained=tuple(found if left == failures else findings_of(left, address)),
         letters=_letters(cases, (matrices, failing), causes, types),
         problems=tuple(map(_problem, result.problems)),
         listed=tuple(_listed(found)),
@@ -281,8 +282,9 @@ def _setting(result: RunResult, coverage: Sequence[CoveredCases]) -> Iterator[st
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:
     """Return the verdict as a word, then what it rests on, why first, and what else there was."""
-    counts = counts_of(result.cases, result.level)
-    word, said = _outcome(result, counts)
+    asked = _counts_by_noun(result)
+    counts = sum(asked.values(), counts_of((), result.level))
+    word, said = _outcome(result, counts, asked)
     parts = [*said, *_other_counts(result, counts)]
     if result.interrupted and word != "INTERRUPTED":
         parts.append("interrupted, results are partial")
@@ -291,9 +293,19 @@ def _summary(result: RunResult) -> tuple[str, list[str]]:
     return word, parts
 
 
-def _outcome(result: RunResult, counts: CaseCounts) -> tuple[str, list[str]]:
+def _counts_by_noun(result: RunResult) -> dict[str, CaseCounts]:
+    """Count the cases of which values are asked, and those of which calls are, apart."""
+    calls = [case for case in result.cases if case.case.whole_calls]
+    values = [case for case in result.cases if not case.case.whole_calls]
+    both = {"value": values, "call": calls}
+    return {noun: counts_of(cases, result.level) for noun, cases in both.items()}
+
+
+def _outcome(
+    result: RunResult, counts: CaseCounts, by_noun: Mapping[str, CaseCounts]
+) -> tuple[str, list[str]]:
     asked = plural(counts.judged, "case")
-    values = ", ".join(_asked(result, wrong=bool(counts.gated)))
+    values = ", ".join(_asked(by_noun, wrong=bool(counts.gated)))
     wrong_list = [_to_repair(result)] if result.problems else []
     if counts.gated:
         return "FAIL", [f"{number(counts.gated)} of {asked}, {values}", *wrong_list]
@@ -306,18 +318,15 @@ def _outcome(result: RunResult, counts: CaseCounts) -> tuple[str, list[str]]:
     return "PASS", [f"{asked}, {values}"]
 
 
-def _asked(result: RunResult, wrong: bool) -> Iterator[str]:
+def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
     """Yield what was judged, values and calls apart, and what was asked where that is more; with
     `wrong`, how many of them are wrong.
     """
-    calls = [case for case in result.cases if case.case.whole_calls]
-    values = [case for case in result.cases if not case.case.whole_calls]
-    for noun, cases in (("value", values), ("call", calls)):
-        counts = counts_of(cases, result.level)
+    for noun, counts in by_noun.items():
         said = plural(counts.values_judged, noun)
         if counts.values_judged != counts.checked:
             said += f" judged of {number(counts.checked)} asked"
-        if counts.checked or (noun == "value" and not calls):
+        if counts.checked or (noun == "value" and not by_noun["call"].cases):
             yield f"{number(counts.wrong)} of {said}" if wrong else said
 
 

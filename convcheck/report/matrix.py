@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from convcheck.report.status import STATUSES, Status
+from convcheck.report.status import Status, worse
 from convcheck.rules.model import Case
 
 
@@ -28,7 +28,7 @@ def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:
     cells: dict[tuple[str, str], Status] = {}
     for case, status in cases:
         key = cell_of(case)
-        cells[key] = min(cells.get(key, status), status, key=STATUSES.index)
+        cells[key] = worse(cells.get(key, status), status)
     sources = tuple(dict.fromkeys(source for source, _ in cells))
     targets = tuple(dict.fromkeys(target for _, target in cells))
     order = {name: i for i, name in enumerate((*sources, *targets)[::-1])}  # sources win

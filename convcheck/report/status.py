@@ -39,6 +39,12 @@ STATUSES = (  # the worst first
     Status("unsupported", "unsup", "-", "dim"),
 )
 _BY_WORD = {status.word: status for status in STATUSES}
+_RANKS = {status.word: rank for rank, status in enumerate(STATUSES)}
+
+
+def worse(one: Status, other: Status) -> Status:
+    """Return the worse of two statuses."""
+    return other if _RANKS[other.word] < _RANKS[one.word] else one
 
 
 def status_of(case: CaseResult, level: Level) -> Status:

@@ -39,8 +39,7 @@ def table_lines(
         if number:
             yield StyledText()
         for at, row in enumerate((*heads, *rows)):
-            blank = all(not row[i].plain.strip() for i in part)
-            if sparse and blank and at >= len(heads):
+            if sparse and at >= len(heads) and all(not row[i].plain.strip() for i in part):
                 continue
             label = StyledText.assemble(" " * indent, _padded(row[0], widths[0], 0 in right, False))
             shown = [_padded(row[i], widths[i], i in right, middle) for i in part]
@@ -49,9 +48,7 @@ def table_lines(
 
 def _line(label: StyledText, shown: Row, width: int, gap: int) -> Iterator[StyledText]:
     """Yield a row on one line; a cell that has it for itself and is too wide is broken."""
-    line = label
-    for cell in shown:
-        line = StyledText.assemble(line, " " * gap, cell)
+    line = StyledText.assemble(label, *(part for cell in shown for part in (" " * gap, cell)))
     line.rstrip()
     if len(shown) > 1 or line.cell_len <= width:
         yield line
