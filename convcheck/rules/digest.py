@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from types import NoneType
 from typing import Any
 
 from convcheck.errors import Place
@@ -31,6 +32,7 @@ _TELLS = {
     "cite",
     "undone_by",
 }  # fields of which the vectors know nothing
+_PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
 
@@ -47,20 +49,6 @@ def digest_of_spec(spec: Spec) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _parts(value: object) -> Mapping[str, object] | None:
-    """Return the entries of a mapping, or the fields of a data class that decide; else None."""
-    if isinstance(value, Mapping):
-        return {str(k): v for k, v in value.items()}
-    if not is_dataclass(value):
-        return None
-    found = {
-        name: part
-        for name, absent in _names(value.__class__)
-        if (part := getattr(value, name)) != absent
-    }
-    return {k: v for k, v in found.items() if not isinstance(v, Cite | Place)}
-
-
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
     """Return the names of fields, each with the value of which a digest does not tell."""
@@ -71,23 +59,45 @@ def _names(kind: Any) -> tuple[tuple[str, object], ...]:
     )
 
 
-def _tree(value: object) -> object:
+def _tree(value: Any) -> object:
     """Return what decides as dicts and lists, whose leaves are as they were."""
-    if isinstance(value, str | DType | TypeNames):
-        return value
-    if (parts := _parts(value)) is not None:
-        return {name: _tree(part) for name, part in parts.items()}
-    return [_tree(one) for one in value] if isinstance(value, tuple) else value
+    made = _made(value.__class__)
+    return value if made is None else made(value)
 
 
-def _types(tree: object) -> Iterator[DType]:
+@cache  # a spec has thousands of values, of few classes
+def _made(kind: Any) -> Callable[[Any], object] | None:
+    """Return what makes the tree of values of a class; None for leaves."""
+    if issubclass(kind, str | DType | TypeNames):
+        return None
+    if issubclass(kind, Mapping):
+        return lambda value: {str(k): _tree(v) for k, v in value.items()}
+    if is_dataclass(kind):
+        return _of_fields
+    return (lambda value: [_tree(one) for one in value]) if issubclass(kind, tuple) else None
+
+
+def _of_fields(value: Any) -> object:
+    """Return the tree of a data class: of its fields that decide."""
+    return {
+        name: _tree(part)
+        for name, absent in _names(value.__class__)
+        if (part := getattr(value, name)) != absent and not isinstance(part, Cite | Place)
+    }
+
+
+def _types(tree: object) -> set[DType]:
     """Find the types in what decides."""
-    if isinstance(tree, DType):
-        yield tree
-    elif isinstance(tree, dict | list):
-        for one in tree.values() if isinstance(tree, dict) else tree:
-            if not isinstance(one, str):
-                yield from _types(one)
+    found, left = set[DType](), [tree]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, DType):
+            found.add(one)
+    return found
 
 
 def _key(tree: object, known: frozenset[str]) -> Key:
@@ -96,10 +106,12 @@ def _key(tree: object, known: frozenset[str]) -> Key:
         return {name: _key(one, known) for name, one in tree.items()}
     if isinstance(tree, list):
         return [_key(one, known) for one in tree]
+    if isinstance(tree, _PLAIN):
+        return tree
     if isinstance(tree, DType):
         return [tree.name, text_of_format(tree.format)]
     if isinstance(tree, TypeNames):
         return [*sorted(tree & known)]
     if isinstance(tree, Set):
         return [*sorted(map(str, tree))]
-    return tree if isinstance(tree, str | int | None) else str(tree)
+    return str(tree)

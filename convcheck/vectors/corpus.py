@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,16 @@ class Corpus:
 
     def _stored_in(self, name: str) -> Manifest | None:
         """Return the manifest of the first folder that has a spec as it stands now."""
+        if name not in self._stored:
+            self._stored[name] = self._found(name)
+        return self._stored[name]
+
+    @cached_property
+    def _stored(self) -> dict[str, Manifest | None]:
+        """What was found of specs so far."""
+        return {}
+
+    def _found(self, name: str) -> Manifest | None:
         digest = self.catalog.specs[name].digest
         named = (manifest for manifest in self._fitting() if name in manifest.specs)
         return next((m for m in named if m.specs[name]["spec_sha256"] == digest), None)
