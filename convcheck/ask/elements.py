@@ -215,7 +215,8 @@ class _Asking:
 
     def answered_ones(self) -> Index:
         """Return the elements that were answered."""
-        return np.flatnonzero(self.state == ANSWERED)
+        index: Index = (self.state == ANSWERED).nonzero()[0]
+        return index
 
     def _many(self, index: Index) -> None:
         """Ask the same again and again: a kernel may be compiled anew, or a cache be full, then."""
@@ -244,8 +245,9 @@ class _Asking:
         if any(isinstance(t.format, Text) for t in self.vectors.case.inputs):
             apart |= self.undefined
         for mask in (there & ~apart, there & apart & self.undefined, there & self.to_refuse):
-            if mask.any():
-                yield np.flatnonzero(mask)
+            (group,) = mask.nonzero()
+            if len(group):
+                yield group
 
     def _bulk(self, index: Index) -> bool:
         """Ask in bulk, and find out what is refused; return whether something was."""
@@ -367,7 +369,7 @@ class _Asking:
         Mostly they are what is known already: that is found out of all of them at once.
         """
         kept, self.kept = self.kept, []
-        if kept:
+        if len(kept) > 1:
             index = np.concatenate([index for _, index, _ in kept])
             codes = np.concatenate([codes for _, _, codes in kept])
             if self._known(index, codes):
@@ -377,9 +379,11 @@ class _Asking:
 
     def _known(self, index: Index, codes: Bits) -> bool:
         """Return whether all of these are answers that were given before."""
-        if (self.state[index] != ANSWERED).any() or strangers(self.format, codes) is not None:
+        if np.count_nonzero(self.state[index] != ANSWERED):
             return False
-        return bool(np.asarray(codes == self.got[index], bool).all())
+        if strangers(self.format, codes) is not None:
+            return False
+        return bool(np.count_nonzero(codes == self.got[index]) == len(index))
 
     def _recorded(self, placement: str, index: Index, codes: Bits) -> None:
         """Keep an element's first answer; of later ones, those that differ from it."""
@@ -392,7 +396,7 @@ class _Asking:
         state = self.state[index]
         new = state == NOT_ASKED
         differs = ~new & ((state == REFUSED) | np.asarray(codes != self.got[index], bool))
-        if differs.any():
+        if np.count_nonzero(differs):
             self.elsewhere.setdefault(placement, []).append((index[differs], codes[differs]))
         self.got[index[new]] = codes[new]
         self.state[index[new]] = ANSWERED

@@ -235,14 +235,15 @@ class _Tallying:
             ("refused", "refused", refused & ~self.with_others),
             ("refused", WITH_OTHERS, refused & self.with_others),
         ):
-            if mask.any():
-                yield sort, kind, np.flatnonzero(mask)
-        index = np.flatnonzero(wrong & ~free & (self.state == ANSWERED))
+            (index,) = mask.nonzero()
+            if len(index):
+                yield sort, kind, index
+        (index,) = (wrong & ~free & (self.state == ANSWERED)).nonzero()
         if len(index):
             due, patterns = under.codes.take(index), under.patterns.take(index)
             kinds = named_kinds(self.target, due, patterns, self.got.take(index))
             yield from (("fail", kind, index.take(here)) for kind, here in kinds.by_name())
-        if crashed.any():
+        if np.count_nonzero(crashed):
             yield from self._by_message(np.flatnonzero(crashed))
 
     def _by_message(self, crashed: Index) -> Iterator[tuple[str, str, Index]]:

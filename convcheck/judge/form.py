@@ -68,4 +68,4 @@ def strangers(fmt: Format, codes: Bits) -> NDArray[np.bool_] | None:
         return None
     else:
         strange = np.asarray(codes >= codes.dtype.type(1 << fmt.bits))
-    return strange if strange.any() else None
+    return strange if np.count_nonzero(strange) else None

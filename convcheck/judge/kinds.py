@@ -30,7 +30,7 @@ class Kinds:
 
     def __setitem__(self, where: Mask, name: str) -> None:
         """Name some answers."""
-        if not where.any():  # as of most names
+        if not np.count_nonzero(where):  # as of most names; quicker than any()
             return
         if name in self.names:
             np.putmask(self.numbers, where, np.uint8(self.names.index(name)))

@@ -24,12 +24,12 @@ def matching(reading: Reading, got: Bits, fmt: Format, source: Format, inputs: B
     """
     exact = reading.patterns == pattern.EXACT
     right: Mask = np.asarray(np.logical_and(got == reading.codes, exact), bool)
-    if exact.all():
+    if np.count_nonzero(exact) == exact.size:
         return right
 
     def accept(wanted: int, fit: Callable[[], Mask]) -> None:
         here = reading.patterns == wanted
-        if here.any():
+        if np.count_nonzero(here):
             np.logical_or(right, fit() & here, out=right)
 
     accept(pattern.UNDEFINED, lambda: np.ones(got.shape, bool))

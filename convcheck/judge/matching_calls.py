@@ -128,7 +128,7 @@ def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray
     strange = strangers(due.dtype.format, flat)
     if strange is not None:
         return {"not a code of the type"}, np.flatnonzero(strange)
-    bad = np.flatnonzero(~_right(due, flat, len(flat)))
+    (bad,) = (~_right(due, flat, len(flat))).nonzero()
     if not len(bad):
         return set(), bad
     kinds = kinds_of(due.dtype.format, due.codes[bad], due.patterns[bad], flat[bad])

@@ -14,13 +14,13 @@ class Limits:
 
     def __init__(self) -> None:
         self._recursion = sys.getrecursionlimit()
-        self._pairs = {number: resource.getrlimit(number) for number in _ALL}
+        self._pairs = list(map(resource.getrlimit, _ALL))
         self._soft = {number: _soft(number) for number in _ALL}
 
     def were_lowered(self) -> bool:
         """Return whether one is lower now, and put back those that can be."""
-        changed = [n for n, pair in self._pairs.items() if resource.getrlimit(n) != pair]
-        lowered = [number for number in changed if _soft(number) < self._soft[number]]
+        changed = list(map(resource.getrlimit, _ALL)) != self._pairs
+        lowered = [n for n in _ALL if _soft(n) < self._soft[n]] if changed else []
         for number in lowered:
             hard = resource.getrlimit(number)[1]
             with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered, too

@@ -383,7 +383,7 @@ class _Worker:
         if job.case.fixed:  # which has one shape; its other layouts are asked as whole calls
             avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
         answers = ask(self.backend, vectors, self.begin, job.skip, avoid, thorough, suspected)
-        self.answers[job.case.id] = bool((answers.state == ANSWERED).any())
+        self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
         self.siblings.add(vectors, answers)
         if job.before is not None:
             answers = with_others(answers, job.before)

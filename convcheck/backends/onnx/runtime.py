@@ -288,15 +288,16 @@ def _answer(
     values: OrtValueVector, reads: dict[int, tuple[str, Read]], inputs: Sequence[Bits]
 ) -> Outputs | Oversized:
     """Read the outputs in their own shapes, and name their types: of an unknown one, the bytes."""
-    found = [values[i] for i in range(len(values))]
-    shapes = tuple([tuple(value.shape()) for value in found])
-    known = [reads.get(v.element_type()) or (str(v.data_type()), _bytes_of) for v in found]
-    names = tuple([name for name, _ in known])
-    for shape in shapes:
+    found = []
+    for i in range(len(values)):
+        value = values[i]
+        name, read = reads.get(value.element_type()) or (str(value.data_type()), _bytes_of)
+        found.append((name, tuple(value.shape()), read, value))
+    names = tuple([name for name, _, _, _ in found])
+    for _, shape, _, _ in found:
         if too_large(shape, inputs):
-            return Oversized(shapes, names)
-    both = zip(known, found, shapes, strict=True)
-    return Outputs(tuple([read(value, shape) for (_, read), value, shape in both]), names)
+            return Oversized(tuple([shape for _, shape, _, _ in found]), names)
+    return Outputs(tuple([read(value, shape) for _, shape, read, value in found]), names)
 
 
 def _read(dtype: DType) -> Read:

@@ -25,7 +25,7 @@ def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
         array[:] = texts
         return array
     codes = np.array([int(word, 16) for word in words], np.uint64)
-    if fmt.bits < 64 and (codes >> np.uint64(fmt.bits)).any():
+    if fmt.bits < 64 and np.count_nonzero(codes >> np.uint64(fmt.bits)):
         raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
     return codes.astype(fmt.storage)
 
