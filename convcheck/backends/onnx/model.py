@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
@@ -101,8 +101,8 @@ def serialised(case: Case) -> bytes:
     """Return the model of one node, or of a chain, serialised. Versions of an operator that ask the
     same differ in the opset alone: what follows that is made once.
     """
-    plain = replace(case, spec="", version=0, refusal=False, shapes=None, outside=False)
-    return _opset_part(case.version) + _graph_part(plain)
+    decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
+    return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
 
 
 @cache
@@ -113,10 +113,19 @@ def _opset_part(opset: int) -> bytes:
     return bytes(model.SerializeToString())
 
 
+@dataclass(frozen=True)
+class _Graph:
+    """A graph: the operator, what else of a case decides it, and one of the cases that have it."""
+
+    op: str
+    decides: tuple[tuple[object, ...], ...]
+    case: Case = field(compare=False)
+
+
 @lru_cache(_KEPT)
-def _graph_part(case: Case) -> bytes:
+def _graph_part(graph: _Graph) -> bytes:
     """Return a model that has nothing but its graph."""
-    model = build(case)
+    model = build(graph.case)
     model.ClearField("ir_version")
     model.ClearField("opset_import")
     return bytes(model.SerializeToString())

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 CPU = "CPUExecutionProvider"
 _KEPT_TEXTS = 4096  # tensors, of some kilobytes with their sessions
+_KEPT_TYPES = 64  # how their tensors are made, and read
 FATAL_ONLY = 4  # log severity: what goes wrong is in the exceptions
 
 
@@ -108,6 +109,7 @@ class OnnxRuntime:
         self._loaded: _Loaded | None = None
         # to make a tensor of texts takes a session, and the same ones are asked of many cases
         self._texts = lru_cache(maxsize=_KEPT_TEXTS)(self._make_texts)
+        self._feed = lru_cache(maxsize=_KEPT_TYPES)(self._make_feed)
         self.name = f"ort:{variant}" if variant else "ort"
         self.version = (
             f"onnxruntime {onnxruntime.__version__}, {self._provider}, graph inputs, "
@@ -217,7 +219,7 @@ class OnnxRuntime:
             case,
             self._session(model),
             tuple(map(self._feed, case.inputs)),
-            {tensor_type_number(t): (t.name, _read(t)) for t in (*case.inputs, *case.outputs)},
+            _reads((*case.inputs, *case.outputs)),
             input_names(case),
             outputs,
             [self._device] * len(outputs),
@@ -249,7 +251,7 @@ class OnnxRuntime:
         session.initialize_session([provider], [{}], set())
         return session
 
-    def _feed(self, dtype: DType) -> Feed:
+    def _make_feed(self, dtype: DType) -> Feed:
         """Return how a tensor of a type is made."""
         if isinstance(dtype.format, Text):
             return lambda bits: self._texts(bits.shape, tuple(bits.flat))
@@ -298,6 +300,12 @@ def _answer(
         if too_large(shape, inputs):
             return Oversized(tuple([shape for _, shape, _, _ in found]), names)
     return Outputs(tuple([read(value, shape) for _, shape, read, value in found]), names)
+
+
+@lru_cache(maxsize=_KEPT_TYPES)
+def _reads(types: tuple[DType, ...]) -> dict[int, tuple[str, Read]]:
+    """Return by the numbers of types their names, and how outputs of them are read."""
+    return {tensor_type_number(t): (t.name, _read(t)) for t in types}
 
 
 def _read(dtype: DType) -> Read:
