@@ -103,7 +103,10 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
     """Take the inputs of some elements, in the index's shape, or of one call, as fresh arrays."""
     if isinstance(vectors, CallSet):
         return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
-    tensors = [tensor[index.reshape(-1)].reshape(index.shape) for tensor in vectors.inputs]
+    if index.ndim:
+        tensors = [tensor.take(index) for tensor in vectors.inputs]
+    else:  # an array, not a scalar
+        tensors = [tensor[index.reshape(1)].reshape(()) for tensor in vectors.inputs]
     if vectors.case.fixed:
         return [*tensors, *fixed_tensors(vectors.case)]
     others = vectors.case.inputs[len(tensors) :]

@@ -262,7 +262,8 @@ class Notes:
 
     def begin(self, placement: str, index: Index) -> None:
         """Note a call that is about to be made."""
-        self._cells[HEAD : HEAD + index.size] = index.reshape(-1)
+        flat = index if index.ndim == 1 else index.reshape(-1)
+        self._cells[HEAD : HEAD + len(flat)] = flat
         memory = self._memory  # of single cells, it is quicker
         memory[SHAPE : SHAPE + index.ndim] = list(index.shape)
         memory[PLACEMENT], memory[DIMENSIONS] = _NUMBERS[placement], index.ndim
@@ -274,7 +275,7 @@ class Notes:
         memory = self._memory
         if memory[BUSY]:
             memory[SPENT] += time.monotonic_ns() - memory[STARTED]
-        memory[BUSY] = 0
+            memory[BUSY] = 0
 
     def clear(self) -> None:
         """Begin to count the time of calls anew."""
@@ -282,7 +283,9 @@ class Notes:
 
     def spent(self) -> float:
         """Return the seconds of all calls since then, that which lasts included."""
-        return self._memory[SPENT] / 1e9 + (self.waiting() or 0.0)
+        memory = self._memory  # it is asked before every call
+        lasts = time.monotonic_ns() - memory[STARTED] if memory[BUSY] else 0
+        return (memory[SPENT] + lasts) / 1e9
 
     def waiting(self) -> float | None:
         """Return the seconds since the call began (one clock for all processes); None between."""
