@@ -100,12 +100,14 @@ def _grid(one: StatusMatrix, width: int) -> Iterator[StyledText]:
         for source in one.sources
     ]
     across = [cells(["", *one.targets], "dim")]
-    lines = list(table_lines(across, rows, WHOLE, indent=_INDENT, middle=True))
-    if lines[0].cell_len > width:
+    lines = table_lines(across, rows, WHOLE, indent=_INDENT, middle=True)
+    if (first := next(lines)).cell_len <= width:
+        yield first
+    else:
         for row in rows:
             row[0].append(" ")
         heads = [cells(["", *letters], "dim") for letters in downwards(one.targets)]
-        lines = list(table_lines(heads, rows, width, indent=_INDENT, gap=1))
+        lines = table_lines(heads, rows, width, indent=_INDENT, gap=1)
     yield from lines
 
 
