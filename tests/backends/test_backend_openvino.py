@@ -6,6 +6,7 @@ not tested here.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import Any
 
@@ -163,6 +164,19 @@ def test_the_properties_reach_the_compiled_model(
     (model,) = made
     assert model.get_property("INFERENCE_PRECISION_HINT") == ov.Type.f32
     assert model.get_property("INFERENCE_NUM_THREADS") == 1
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "from convcheck.backends.openvino.backend import OpenVino; OpenVino()",
+        "from convcheck.backends.process.standalone import openvino_modules; openvino_modules()",
+    ],
+)
+def test_nothing_is_told_to_the_makers_of_openvino(begun: str) -> None:
+    told = "any(m.partition('.')[0] == 'openvino_telemetry' and x for m, x in sys.modules.items())"
+    program = f"import sys; {begun}; assert 'openvino' in sys.modules; sys.exit({told})"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
 def test_an_unknown_variant_is_a_usage_error() -> None:

@@ -29,6 +29,7 @@ from convcheck.backends.openvino.graph import (
     constants,
     core,
     element_type,
+    imported_version,
     on_values,
     outputs_on,
     parameters,
@@ -103,8 +104,7 @@ class OpenVino:
                 f"the openvino backend has no variant {variant!r}",
                 hint=f"one of {', '.join(_address(name) for name in _SAYS)}",
             )
-        import openvino
-
+        known = imported_version()
         self._feeds = variant in ("", "first")
         self._feeds_first = variant == "first"
         self._names = Names((catalog or load(user_folders())).types.types.values())
@@ -113,7 +113,7 @@ class OpenVino:
         self._way: Callable[[_Asked], Answer] = ways.get(variant, self._infer)
         self.name = _address(variant)
         self.version = (
-            f"openvino {openvino.__version__.partition('-')[0]}, CPU, {_SAYS[variant]}, "
+            f"openvino {known}, CPU, {_SAYS[variant]}, "
             "INFERENCE_PRECISION_HINT f32, model cache off, 1 thread"
         )
 

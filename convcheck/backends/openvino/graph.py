@@ -6,9 +6,11 @@ No operator is known here: a node is made by the name and attributes that the ca
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 from convcheck.backends.onnx.model import WORLD as ONNX
 from convcheck.backends.onnx.model import build, build_ranked
@@ -25,6 +27,19 @@ _BOOLS = {"true": True, "false": False}
 
 class TurnedDownError(Exception):
     """OpenVINO made another node than the one that was asked for, or none."""
+
+
+def imported_version() -> str:
+    """Import OpenVINO, for the first time in a process, and return its version. Raises ImportError
+    where it is not installed.
+
+    Without what it sends to its makers each time that it is imported: no user of convcheck was
+    asked for that, and a worker would wait for it for seconds at its end where no network is.
+    """
+    sys.modules.setdefault("openvino_telemetry", cast(ModuleType, None))  # it does without
+    import openvino
+
+    return str(openvino.__version__.partition("-")[0])
 
 
 @cache

@@ -389,6 +389,8 @@ def openvino_modules() -> tuple[Any, Any, Any]:
     """Import OpenVINO by its names, which were others before 2025."""
     from importlib import import_module
 
+    # It does without this, by which each import tells its makers, and waits for that at the end.
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     try:
         import_module("openvino.op")
         top = "openvino"
