@@ -7,7 +7,7 @@ explained: first the cause of most cases, then that of most others, and so on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
@@ -124,19 +124,38 @@ def chosen_causes(
     fits: Mapping[K, Sequence[Names]], causes: Mapping[str, CauseInWords]
 ) -> Iterator[tuple[Names, list[K]]]:
     """Yield few causes that explain all of some cases, each with those that it explains, given all
-    that fits each case: first what explains most, then what explains most of the others.
+    that fits each case: first what explains most, then what explains most of the others. What the
+    others explain as well is no reason to tell a cause, nor to tell one that is less plain.
     """
+    order = {n: _plainness(n, causes) for found in fits.values() for n in found}
+    told = [names for names, _ in _shared_out(fits, order)]
+    for names in tuple(told):
+        others = set(told) - {names}
+        own = [set(found) for found in fits.values() if others.isdisjoint(found)]
+        plainest = [min(set.intersection(*own), key=order.__getitem__)] if own else []
+        told = [*others, *plainest]
+    kept = set(told)
+    yield from _shared_out({k: kept.intersection(found) for k, found in fits.items()}, order)
+
+
+Order = tuple[int, list[int]]
+
+
+def _plainness(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
+    """Return what the plainest has the least of: the fewest, then the first."""
+    return len(names), [causes[name].order for name in names]
+
+
+def _shared_out(
+    fits: Mapping[K, Collection[Names]], order: Mapping[Names, Order]
+) -> Iterator[tuple[Names, list[K]]]:
+    """Yield what explains most cases, of several the plainest, and so on with the other cases."""
     left = dict(fits)
     while left:
-        names = _most(left.values(), causes)
+        counts = Counter(names for found in left.values() for names in found)
+        names = min(counts, key=lambda n: (-counts[n], order[n]))
         yield names, [key for key, found in left.items() if names in found]
         left = {key: found for key, found in left.items() if names not in found}
-
-
-def _most(fits: Iterable[Sequence[Names]], causes: Mapping[str, CauseInWords]) -> Names:
-    """Return what explains most cases; of several the plainest: the fewest, then the first."""
-    counts = Counter(names for found in fits for names in found)
-    return min(counts, key=lambda n: (-counts[n], len(n), [causes[name].order for name in n]))
 
 
 def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set[str]:

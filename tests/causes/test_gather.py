@@ -1,0 +1,52 @@
+"""Which causes are told of many cases: few, and the plainest of those that do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from convcheck.causes.gather import chosen_causes
+from convcheck.judge.result import CauseInWords, Names
+
+PLAIN, LESS, OTHER, LAST = ("plain",), ("less-plain",), ("other",), ("last",)
+BOTH = ("plain", "other")
+WORDS = {
+    name: CauseInWords(name, name, order)
+    for order, name in enumerate(("plain", "less-plain", "other", "last"))
+}
+Told = list[tuple[Names, list[str]]]
+
+
+def told(fits: Mapping[str, Sequence[Names]]) -> Told:
+    return list(chosen_causes(fits, WORDS))
+
+
+FOUND: dict[str, tuple[dict[str, Sequence[Names]], Told]] = {
+    "what explains most is told first": (
+        {"a": [LAST], "b": [OTHER], "c": [OTHER, LAST]},
+        [(OTHER, ["b", "c"]), (LAST, ["a"])],
+    ),
+    "of equal ones the plainest": ({"a": [LESS, PLAIN], "b": [LESS, PLAIN]}, [(PLAIN, ["a", "b"])]),
+    "one alone before two together": ({"a": [BOTH, LAST]}, [(LAST, ["a"])]),
+    "the plainer one, where another explains what it does not": (
+        {"a": [PLAIN, LESS], "b": [PLAIN, LESS], "c": [LESS, OTHER], "d": [OTHER]},
+        [(PLAIN, ["a", "b"]), (OTHER, ["c", "d"])],
+    ),
+    "not where it would take one more": (
+        {"a": [PLAIN, LESS], "b": [PLAIN, LESS], "c": [LESS]},
+        [(LESS, ["a", "b", "c"])],
+    ),
+    "none whose cases all others explain": (
+        {"a": [LESS, OTHER], "b": [LESS, OTHER], "c": [LESS, LAST], "d": [LESS, LAST],
+         "e": [OTHER], "f": [LAST]},
+        [(OTHER, ["a", "b", "e"]), (LAST, ["c", "d", "f"])],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FOUND)
+def test_few_and_plain_causes_are_told(what: str) -> None:
+    fits, due = FOUND[what]
+    assert told(fits) == due
+    assert told(dict(reversed(fits.items()))) == [(n, list(reversed(keys))) for n, keys in due]
