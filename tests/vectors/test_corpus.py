@@ -103,7 +103,7 @@ def damage(path: Path, how: str) -> None:
     elif how == "edited":
         path.write_text(text.replace('"3f800000","3c00"', '"3f800000","3c01"'))
     elif how == "newer":
-        path.write_text(text.replace('"convcheck-vectors": 1', '"convcheck-vectors": 2'))
+        path.write_text(text.replace('"convcheck-vectors": 2', '"convcheck-vectors": 3'))
     elif how == "binary":
         path.write_bytes(b"\xff\xfe\x00")
     elif how == "missing":
@@ -115,7 +115,7 @@ def damage(path: Path, how: str) -> None:
 HOW = {
     "truncated": "truncated or edited",
     "edited": "its hash is not the one in the manifest",
-    "newer": "of format 2",
+    "newer": "of format 3",
     "binary": "truncated or edited",
     "missing": "cannot be read",
     "not an object": "not a JSON object",

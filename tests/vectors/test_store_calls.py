@@ -247,11 +247,31 @@ def unknown_pattern(data: Any) -> None:
 
 
 def unknown_whole_pattern(data: Any) -> None:
-    first_line(data)[2] = [["", "whatever"]]
+    first_line(data)[2] = [[0, "whatever"]]
 
 
 def no_pattern_of_a_call(data: Any) -> None:
-    first_line(data)[2] = [["", "nan"]]
+    first_line(data)[2] = [[0, "nan"]]
+
+
+def unknown_reading(data: Any) -> None:
+    first_line(data)[2][0][0] = 99
+
+
+def negative_reading(data: Any) -> None:
+    first_line(data)[2][0][0] = -1
+
+
+def a_reading_by_its_name(data: Any) -> None:
+    first_line(data)[2][0][0] = data["readings"][0]
+
+
+def no_names_of_readings(data: Any) -> None:
+    data["readings"] = []
+
+
+def numbers_for_names(data: Any) -> None:
+    data["readings"] = [7 for _ in data["readings"]]
 
 
 def another_length(data: Any) -> None:
@@ -293,8 +313,9 @@ def a_number(data: Any) -> None:
 EDITS = (
     no_case, no_sets, another_set, garbage, too_wide, negative, few_inputs, many_inputs,
     another_shape, another_rank, no_readings, unknown_type, unknown_pattern, unknown_whole_pattern,
-    no_pattern_of_a_call, another_length, wide_output, negative_rule, unknown_rule, unknown_flag,
-    unknown_coverage, other_attributes, a_case_twice, a_number,
+    no_pattern_of_a_call, unknown_reading, negative_reading, a_reading_by_its_name,
+    no_names_of_readings, numbers_for_names, another_length, wide_output, negative_rule,
+    unknown_rule, unknown_flag, unknown_coverage, other_attributes, a_case_twice, a_number,
 )  # fmt: skip
 
 
@@ -332,8 +353,8 @@ def refuses(folder: Path, words: str) -> None:
 DAMAGE: dict[str, tuple[Callable[[str], str], str]] = {
     "truncated": (lambda text: text[: len(text) // 2], "truncated or edited, not JSON"),
     "edited": (lambda text: text.replace("00", "01", 1), "its hash is not the one"),
-    "newer": (lambda text: text.replace('"convcheck-vectors": 1', '"convcheck-vectors": 2'),
-              "vector file of format 2"),
+    "newer": (lambda text: text.replace('"convcheck-vectors": 2', '"convcheck-vectors": 3'),
+              "vector file of format 3"),
     "empty": (lambda text: "", "truncated or edited, not JSON"),
     "a list": (lambda text: "[]", "not a JSON object"),
 }  # fmt: skip

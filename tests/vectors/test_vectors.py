@@ -115,7 +115,7 @@ def test_every_line_is_one_vector() -> None:
         if not found:
             continue  # of whole calls
         lines = rest.removesuffix("\n]}\n").split(",\n")
-        assert head.startswith('{"convcheck-vectors": 1,')
+        assert head.startswith('{"convcheck-vectors": 2,')
         assert len(lines) == rest.count("\n") - 1 == entry["vectors"]
         for line in lines:
             word, said, rule = json.loads(line)
@@ -205,15 +205,17 @@ def test_a_truncated_file(folder: Path, few: list[VectorSet]) -> None:
     assert error.place.line > 1
 
 
-def test_a_newer_format(folder: Path, few: list[VectorSet]) -> None:
-    error = damaged(folder, few[1].case, '"convcheck-vectors": 1', '"convcheck-vectors": 2')
-    assert "format 2" in error.message
-    assert error.hint == "upgrade convcheck"
+@pytest.mark.parametrize(("other", "hint"), [(3, "upgrade convcheck"), (1, "convcheck generate")])
+def test_another_format(folder: Path, few: list[VectorSet], other: int, hint: str) -> None:
+    new = f'"convcheck-vectors": {other}'
+    error = damaged(folder, few[1].case, '"convcheck-vectors": 2', new)
+    assert error.message == f"vector file of format {other}; this convcheck reads format 2"
+    assert hint in error.hint
 
 
 @pytest.mark.parametrize("new", ['"convcheck-vectors": "1"', '"vectors-of-convcheck": 1'])
 def test_a_file_of_something_else(folder: Path, few: list[VectorSet], new: str) -> None:
-    error = damaged(folder, few[1].case, '"convcheck-vectors": 1', new)
+    error = damaged(folder, few[1].case, '"convcheck-vectors": 2', new)
     assert "not a convcheck file" in error.message
 
 

@@ -44,7 +44,7 @@ Set = Mapping[str, int]  # input after the first -> a code of its type
 # boundaries of each set that are chosen at random; codes of one, where nothing is converted
 _SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _CODES: Mapping[Tier, int] = {"edge": 12, "boundary": 1 << 12, "exhaustive": 1 << 12}
-_SHARP = 4  # values closest to a boundary, on each side of it
+_SHARP = 2  # values closest to a boundary above an even and an odd value, on each side of it
 _HALF = 0.5  # of the last place: what is closer to a boundary is rounded onto it
 _ENDS = 3  # values on which readings differ, closest to a boundary and farthest from it
 _COARSE = 6  # bits of mantissa that the type of a division has at least
@@ -55,6 +55,9 @@ _FINE = 20  # bits after the last one of a result, by which it is told how close
 _SHORT = 5  # bits of whole numbers that are looked at with every power of two: their products tie
 _TIMES = 4  # calls of one value under each set, where each input has one
 _LITTLE = 3  # values asked where little is defined
+_TURNS = 5  # calls of a layout that has several values of an input
+_OF_ENDS = 3  # calls of such a layout of what is about the ends of ranges
+_SHIFTED = (30, 33)  # powers of two by which a shift of a 32-bit significand loses it, or wraps
 _SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
 _LANES = 8  # elements of a vector of a kernel
 _BYTE = 8  # bits
@@ -91,6 +94,8 @@ class _Pool:
     sharp: Codes
     #: On which readings differ.
     apart: Codes
+    #: Of what all say the same of: what is about the ends of the ranges of both types.
+    ends: Codes
 
 
 def scaled_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
@@ -148,12 +153,16 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
     sets = _sets(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
-        return [_call(asking, sets[:1], [_Pool(one, one, one[:0])], 0, (1,) * 4)]
+        return [_call(asking, sets[:1], [_only(one)], 0, (1,) * 4)]
     pools = [_pool(asking, tuple(one.items())) for one in sets]
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
-        times = 3 if letters else len(sets) * (1 if asking.compiled.case.ranks[0] else _TIMES)
+        rank = asking.compiled.case.ranks[0]
+        times = _TURNS if letters else len(sets) * (1 if rank else _TIMES)
         calls = [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
+        if rank and steps.back is not None:
+            ends = _shared_out([pool.ends for pool in pools])
+            calls += [_call(asking, sets, ends, k, _SIZES) for k in range(_OF_ENDS)]
         if letters and steps.back is not None:
             calls.append(_call(asking, sets, _beyond(asking, pools), 0, _SIZES))
         return calls
@@ -173,7 +182,18 @@ def _beyond(asking: _Asking, pools: Sequence[_Pool]) -> list[_Pool]:
     and what one of them does beyond the range shows wherever it is.
     """
     ones = [_largest(asking, pool.agreed) for pool in pools]
-    return [_Pool(one, one, one[:0]) for one in ones]
+    return [_only(one) for one in ones]
+
+
+def _shared_out(codes: Sequence[Codes]) -> list[_Pool]:
+    """Return a pool of each set's codes, begun where the others do not: few of them are taken."""
+    shares = ((i * len(one) // len(codes), one) for i, one in enumerate(codes))
+    return [_only(np.roll(one, -start)) for start, one in shares]
+
+
+def _only(codes: Codes) -> _Pool:
+    """Return the pool of nothing but some codes."""
+    return _Pool(codes, codes, codes[:0], codes)
 
 
 def _largest(asking: _Asking, codes: Codes) -> Codes:
@@ -233,6 +253,7 @@ def _inputs(asking: _Asking, one: Set, data: Codes) -> list[Bits]:
 def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     one = dict(others)
     rng = np.random.Generator(np.random.PCG64([asking.seed, zlib.crc32(repr(one).encode())]))
+    ends = special_codes(asking.data).astype(asking.data.storage)
     if asking.compiled.steps.back is None:
         codes = _codes(asking.data, rng, _CODES[asking.tier])
         sharp, chosen = _sharp_results(asking, one, rng)
@@ -242,7 +263,8 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
     else:
         codes = _at_boundaries(asking, one, rng)
         sharp, chosen = _sharp(asking, one, rng)
-    codes = np.unique(np.append(codes, sharp))
+        ends = np.append(ends, _brought(asking, one, _ends(asking.compiled.output.format))[0])
+    codes = np.unique(np.concatenate([codes, sharp, ends]))
     apart, open_ = _apart(asking, one, codes)
     agreed = codes[~apart & (~open_ | (np.cumsum(open_) <= _OPEN))]
     if not len(chosen):
@@ -252,6 +274,7 @@ def _pool(asking: _Asking, others: tuple[tuple[str, int], ...]) -> _Pool:
         in_order(asking.data, agreed),
         kept if len(kept) else agreed,
         in_order(asking.data, np.unique(chosen)),
+        agreed[np.isin(agreed, ends)],
     )
 
 
@@ -346,9 +369,12 @@ def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, 
     agreed = order[~apart[order]]
     differing = _of_other_numbers(asking.data, codes, order[apart[order]])
     onto = ulps[agreed] <= _HALF
-    sides = [part[side] for part in (agreed[~onto], agreed[onto])
-             for side in (share[part] > 0, share[part] < 0)]  # fmt: skip
-    sides += [ties[::2], ties[1::2]]
+    odd = _is_odd_below(asking, wanted)[places]
+    parts = [
+        part[odd[part] == is_odd] for part in (agreed[~onto], agreed[onto]) for is_odd in (0, 1)
+    ]
+    sides = [part[side] for part in parts for side in (share[part] > 0, share[part] < 0)]
+    sides += [ties[k::4] for k in range(4)]
     closest = differing[np.argsort(np.abs(share[differing]), kind="stable")]
     ends = [closest[:_ENDS], differing[:_ENDS], differing[-_ENDS:]]
     return codes[_by_turns(sides, rng)], codes[np.concatenate(ends)]
@@ -361,6 +387,15 @@ def _of_other_numbers(fmt: Numeric, codes: Codes, index: NDArray[np.intp]) -> ND
     significands = codes[index] & codes.dtype.type((1 << fmt.mantissa) - 1)
     firsts: NDArray[np.intp] = np.unique(significands, return_index=True)[1]
     return index.take(np.sort(firsts))
+
+
+def _is_odd_below(asking: _Asking, boundaries: list[Fraction]) -> Mask:
+    """Return of which boundaries the value of the output next to them, towards zero, is odd: to
+    that one a tie is not rounded.
+    """
+    fmt = cast(Numeric, asking.compiled.output.format)
+    below = round_to(from_fractions(boundaries), fmt, MODES["toward-zero"]).magnitude
+    return np.asarray(below % 2 == 1)
 
 
 def _ulps_of_first(asking: _Asking, one: Set, codes: Codes) -> NDArray[np.float64]:
@@ -456,6 +491,19 @@ def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fracti
     inner = rng.integers(low, high, some).tolist() if some < high - low else range(low, high)
     whole = {low - 1, low, -1, 0, 1, high - 1, high, *inner}
     return [*(Fraction(2 * q + 1, 2) for q in sorted(whole)), Fraction(2 * high), Fraction(4 * low)]
+
+
+def _ends(fmt: Format) -> list[Fraction]:
+    """Return the boundaries at the ends of a type's range, and what a shift of a significand to the
+    place of a subnormal loses.
+    """
+    if isinstance(fmt, Float):
+        finer, past, _ = boundaries_of(fmt)
+        values = [finer.value(one) for one in (1, 3, past - 3, *range(past - 1, past + 3))]
+        values += [finer.value(1) / 2**k for k in _SHIFTED]
+        return [*values, *(-value for value in values)]
+    low, high = int(cast(Numeric, fmt).min), int(cast(Numeric, fmt).max)
+    return [Fraction(2 * q + 1, 2) for q in (low - 1, low, high - 1, high)]
 
 
 # Tensors -------------------------------------------------------------------------------------

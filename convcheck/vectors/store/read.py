@@ -103,11 +103,11 @@ def _check_version(data: Mapping[str, Any], key: str, path: Path) -> None:
     version = data.get(key)
     if not isinstance(version, int):
         raise damaged_file(path, f"not a convcheck file: no {key!r}")
-    if version > FORMAT:
+    if version != FORMAT:
         raise VectorError(
-            f"vector file of format {version}; this convcheck reads up to {FORMAT}",
+            f"vector file of format {version}; this convcheck reads format {FORMAT}",
             place=Place(str(path), 1),
-            hint="upgrade convcheck",
+            hint="upgrade convcheck" if version > FORMAT else "run `convcheck generate`",
         )
 
 

@@ -63,9 +63,11 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
     coverage, number = _entry(data, case)
     rules = dict(enumerate(tuple(rule) for rule in data["rules"]))  # of all cases of the file
     calls, expected = [], []
+    names = dict(enumerate(data["readings"]))
+    _check(all(isinstance(name, str) for name in names.values()), "a reading without a name")
     for inputs, rule, readings, *flags in data["sets"][number]:
         call = tuple(_inputs(case, inputs))
-        said = tuple(_readings(readings, types))
+        said = tuple(_readings(readings, names, types))
         _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
         _check(_is_in_place(case, call, said), "a call of other ranks, and not undefined")
         calls.append(call)
@@ -96,10 +98,11 @@ def _is_in_place(case: Case, call: Call, said: Sequence[CallReading]) -> bool:
     return tuple(bits.ndim for bits in call) == case.ranks or said[0].pattern == UNDEFINED
 
 
-def _readings(readings: list[Any], types: Types) -> Iterator[CallReading]:
+def _readings(readings: list[Any], names: Mapping[int, str], types: Types) -> Iterator[CallReading]:
     """Yield the readings of a call, those after the first with what they share with it."""
     first: list[list[str]] = []
-    for name, said in readings:
+    for number, said in readings:
+        name = names[number]
         if isinstance(said, str):
             _check(said in (PATTERNS[REFUSED], PATTERNS[UNDEFINED]), f"a call that is {said!r}")
             yield CallReading(name, pattern=PATTERNS.index(said))

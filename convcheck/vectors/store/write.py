@@ -28,7 +28,7 @@ from convcheck.vectors.store.write_calls import body_of_calls, file_key
 if TYPE_CHECKING:
     from convcheck.vectors.store.read import Manifest
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "MANIFEST.json"
 _REGENERATE = "run `convcheck generate`, or get the file again from its source"
 

@@ -2,9 +2,10 @@
 
 The cases of a file name sets of calls, and equal sets are written once. One case a line: its
 layout, the values of its attributes, how far it is covered, the index of its set. One call a line:
-its input tensors, the index of the rule that decides it, and its readings. Of a tensor there is the
-shape and its elements; `7f*3` is one three times. In a reading after the first, `=` is the element
-that the first one has there.
+its input tensors, the index of the rule that decides it, and its readings. A rule and the name of a
+reading are written once, and a call has their indices. Of a tensor there is the shape and its
+elements; `7f*3` is one three times. In a reading after the first, `=` is the element that the first
+one has there.
 """
 
 from __future__ import annotations
@@ -59,18 +60,20 @@ def body_of_calls(sets: Sequence[CallSet]) -> str:
     """Return the part of a file that may be shared between versions: the cases, rules and calls."""
     rules = {rule_key(s.decisions[e.row]): 0 for s in sets for e in s.expected}
     numbers = {rule: number for number, rule in enumerate(rules)}
+    said = dict.fromkeys(r.name for s in sets for e in s.expected for r in e.readings)
+    readings = {name: number for number, name in enumerate(said)}
     names = list(dict.fromkeys(name for s in sets for name, _ in s.case.attributes))
     bodies: dict[str, int] = {}
     cases = []
     for one in sets:
-        text = ",\n".join(_lines(one, numbers))
+        text = ",\n".join(_lines(one, numbers, readings))
         number = bodies.setdefault(text, len(bodies))
         cases.append(_packed([*case_row(one.case, names), one.coverage, number]))
     inputs = [t.name for t in sets[0].case.inputs]
     return (
         f'"inputs": {_json(inputs)},\n"rules": [\n'
         + ",\n".join(_json(rule) for rule in rules)
-        + f'\n],\n"attributes": {_json(names)},\n"cases": [\n'
+        + f'\n],\n"readings": {_json(list(readings))},\n"attributes": {_json(names)},\n"cases": [\n'
         + ",\n".join(cases)
         + '\n],\n"sets": [\n'
         + ",\n".join(f"[\n{text}\n]" for text in bodies)
@@ -86,14 +89,14 @@ def _packed(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _lines(calls: CallSet, numbers: Mapping[Rule, int]) -> Iterable[str]:
+def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]) -> Iterable[str]:
     formats = [t.format for t in calls.case.inputs]
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         inputs = [
             [list(a.shape), with_runs(_words(f, a))] for f, a in zip(formats, call, strict=True)
         ]
         row = numbers[rule_key(calls.decisions[expected.row])]
-        line: list[object] = [inputs, row, _readings(expected.readings)]
+        line: list[object] = [inputs, row, _readings(expected.readings, named)]
         yield _packed([*line, BETWEEN] if expected.between else line)
 
 
@@ -102,20 +105,20 @@ def _words(fmt: Format, bits: Bits) -> list[str]:
     return [f"{code:0{width}x}" for code in cast(Codes, bits).reshape(-1).tolist()]
 
 
-def _readings(readings: Sequence[CallReading]) -> list[list[object]]:
-    """Spell readings, those after the first as what differs from it."""
+def _readings(readings: Sequence[CallReading], named: Mapping[str, int]) -> list[list[object]]:
+    """Spell readings by the numbers of their names, those after the first as what differs."""
     spelled = [[_spelled(output) for output in reading.outputs] for reading in readings]
     found: list[list[object]] = []
     for number, (reading, words) in enumerate(zip(readings, spelled, strict=True)):
         if reading.pattern != EXACT:
-            found.append([reading.name, PATTERNS[reading.pattern]])
+            found.append([named[reading.name], PATTERNS[reading.pattern]])
             continue
         firsts = spelled[0] if number else []
         outputs = [
             [due.dtype.name, list(due.shape), with_runs(_unlike(one, firsts[place : place + 1]))]
             for place, (due, one) in enumerate(zip(reading.outputs, words, strict=True))
         ]
-        found.append([reading.name, outputs])
+        found.append([named[reading.name], outputs])
     return found
 
 
