@@ -21,6 +21,7 @@ from convcheck.wording import meant
 T = TypeVar("T")
 R = TypeVar("R")
 _DEEPEST = 20
+_TOO_DEEP = "maximum nesting depth"  # libyaml, which reads ahead, from 0.2.6 on: 1,000 levels
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
@@ -169,9 +170,15 @@ def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
 
 
 def _syntax(problem: str, place: Place) -> SpecError:
+    if _TOO_DEEP in problem:
+        return _too_deep(place)
     return SpecError(
         f"not YAML: {problem}", place=place, hint="check brackets, quotes and indentation"
     )
+
+
+def _too_deep(place: Place) -> SpecError:
+    return SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
 
 
 @dataclass(frozen=True)
@@ -217,7 +224,7 @@ class _Reader:
         """Return the node that starts with an event; the rest of it is taken from the events."""
         place = self._place(event)
         if depth > _DEEPEST:
-            raise SpecError("nested too deeply", place=place, hint="a spec needs a few levels")
+            raise _too_deep(place)
         if isinstance(event, yaml.ScalarEvent):
             return Node(event.value, place)
         if isinstance(event, yaml.AliasEvent):

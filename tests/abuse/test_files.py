@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -101,14 +102,15 @@ SPECS = ROOT / "docs" / "examples" / "specs"
 HEAD = "op: acme.Odd\nversion: 1\n"
 DEEP = 100_000
 DEPTH = "nested too deeply"
+KEY_OR_DEPTH = f"({DEPTH}|a key has to be a word)"  # newer releases of libyaml count first
 TEXTS = [
     ("[" * DEEP, 1, DEPTH),
     ("[" * DEEP + "]" * DEEP, 1, DEPTH),
-    ("{" * DEEP, 1, "a key has to be a word"),
+    ("{" * DEEP, 1, KEY_OR_DEPTH),
     ("{a: " * DEEP, 1, DEPTH),
     ("[{a: " * DEEP, 1, DEPTH),
     ("- " * DEEP, 1, DEPTH),
-    ("? " * DEEP, 1, "a key has to be a word"),
+    ("? " * DEEP, 1, KEY_OR_DEPTH),
     ("\n".join(" " * n + "a:" for n in range(1000)), 22, DEPTH),
     (HEAD + "rules: " + "[" * DEEP, 3, DEPTH),
     (HEAD + "rules: " + "{a: " * DEEP, 3, DEPTH),
@@ -121,7 +123,7 @@ def check_specs(folder: Path, said: str) -> None:
     command = [sys.executable, "-m", "convcheck", "list", "specs", "--specs", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
-    assert f"{folder.name}/{said}" in done.stderr
+    assert re.search(f"{re.escape(folder.name)}/{said}", done.stderr), done.stderr
     assert len(done.stderr.splitlines()) <= 2
 
 
