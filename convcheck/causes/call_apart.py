@@ -10,6 +10,7 @@ from typing import TypeGuard, cast
 import numpy as np
 
 from convcheck.numerics.codes import Codes
+from convcheck.numerics.format import Numeric
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import wrong_calls
@@ -28,6 +29,7 @@ from convcheck.vectors.model import CallSet
 _EACH = 2  # calls that are named for two causes
 _SEEDS = (0, 1)  # by which the calls are made that are looked at
 _UNSEEN = 12  # calls of each sort that are asked besides the vectors
+_STEP = 2  # codes from those of a vector to others near it: the next ones may be asked as well
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
@@ -44,14 +46,15 @@ def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> li
 
 def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
     """Return a few calls of a case that are none of those asked, and of which the rules say what
-    becomes.
+    becomes: with other data, near that of the vectors and between it. Where the data is one number,
+    they are made by another seed.
     """
     seen = {_key(call) for call in asked.calls}
-    every = calls_of(spec, asked.case, "edge", _SEEDS[1])[0]
-    new = _spread([call for call in every if _key(call) not in seen], _UNSEEN)
-    amid = filter(None, map(_amid, _spread(asked.calls, _UNSEEN)))
-    new += [call for call in amid if _key(call) not in seen]
-    made = expecting(spec, asked.case, new, asked.coverage)
+    some = [call for call in _spread(asked.calls, _UNSEEN) if len(np.unique(call[0])) > 1]
+    other = [*(_near(asked.case, call) for call in some), *map(_amid, some)]
+    every = other or calls_of(spec, asked.case, "edge", _SEEDS[1])[0]
+    new = [call for call in every if _key(call) not in seen]
+    made = expecting(spec, asked.case, _spread(new, 2 * _UNSEEN), asked.coverage)
     said = [i for i, due in enumerate(made.expected) if _is_decided(due)]
     return replace(
         made,
@@ -66,14 +69,19 @@ def _spread(calls: Sequence[Call], most: int) -> list[Call]:
     return [calls[place] for place in places]
 
 
-def _amid(call: Call) -> Call | None:
-    """Return a call with other data, half-way between the codes that there are, and else as it is;
-    None where it has no two codes.
+def _near(case: Case, call: Call) -> Call:
+    """Return a call with other data, a few codes from that which there is, and else as it is."""
+    data, others = cast(Codes, call[0]), call[1:]
+    mask = data.dtype.type((1 << cast(Numeric, case.inputs[0].format).bits) - 1)
+    return ((data + data.dtype.type(_STEP)) & mask, *others)
+
+
+def _amid(call: Call) -> Call:
+    """Return a call with other data, half-way between the codes that there are, and else as it
+    is.
     """
     data, others = cast(Codes, call[0]), call[1:]
     codes = np.unique(data)
-    if len(codes) < 2:
-        return None
     following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
     return (data + (following - data) // codes.dtype.type(2), *others)
 
