@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,11 @@ from convcheck.numerics.format import Text
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.ahead import work_out_ahead
+from convcheck.semantics.ahead import said_of_all
 from convcheck.semantics.evaluate import points_of
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.program import Program
+from convcheck.semantics.screen import Screen
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import (
     acted_on_in,
@@ -28,6 +29,7 @@ from convcheck.semantics.wrong import (
     needs_of,
     readings_at,
     right_program,
+    way_through,
     what_decides,
 )
 from convcheck.vectors.model import VectorSet
@@ -93,6 +95,11 @@ class Trial:
         points = self.points.at(index)
         return Trial(self.spec, self.case, points, self.got[index], self.refused[index], readings)
 
+    def anew(self, index: NDArray[np.intp]) -> Trial:
+        """Return the trial of some of the points, of which it is not known what words say."""
+        points = points_of(self.case, self.points.bits[index])
+        return replace(self.at(index), points=points)
+
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
         """Return which answers causes give together, None where they have no meaning here."""
         said = self.said_by(causes)
@@ -145,6 +152,7 @@ class Tries:
         self.causes = tuple(causes)
         self._applying: dict[Key, tuple[Cause, ...]] = {}
         self._types: Key = ()
+        self._decided: tuple[Case | None, Hashable] = (None, None)
         self._inputs: dict[Hashable, _Inputs] = {}
 
     def trial(
@@ -162,24 +170,17 @@ class Tries:
         """Return the causes that give all answers, each by itself. Most are refuted by a few wrong
         answers, or by one that they leave as it is.
         """
-        wrong = np.flatnonzero(trial.never_right)
-        few = (
-            wrong[np.linspace(0, len(wrong) - 1, _PROBES).astype(np.intp)] if len(wrong) else wrong
-        )
-        probe = trial.at(np.unique(few))
         known = self._inputs_of(trial.case, trial.points.bits).fitting
         answered = tuple(map(comparable, (trial.got, trial.refused, trial.right)))
-        decides = self._decides(trial)
-        keys = [(cause, decides, answered) for cause in self._causes_of(trial.case)]
-        new = [key for key in keys if key not in known]
-        left = [key for key in new if _is_left(trial, key[0], wrong)]
-        programs = {key: compile_wrong(trial.spec, trial.case, key[:1]) for key in left}
-        made = [program for program in programs.values() if program]
-        work_out_ahead(made, probe.points)
-        for key in new:
-            program = programs.get(key)
-            known[key] = program is not None and _fits(trial, probe, program)
-        return [key[0] for key in keys if known[key]]
+        decides = self._decides_of(trial)
+        keys = {c: (c, decides(c), answered) for c in self._causes_of(trial.case)}
+        new = [cause for cause, key in keys.items() if key not in known]
+        wrong = np.flatnonzero(trial.never_right)
+        probe, left = trial.at(_few(wrong)), set(_left(trial, wrong, new))
+        for cause in new:
+            program = compile_wrong(trial.spec, trial.case, (cause,)) if cause in left else None
+            known[keys[cause]] = program is not None and _fits(trial, probe, program)
+        return [cause for cause, key in keys.items() if known[key]]
 
     def key(self, trial: Trial) -> Key:
         """Return what a trial has in common with those that the same causes fit."""
@@ -199,16 +200,30 @@ class Tries:
     def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
         """Yield what each cause that applies makes of the points, None where it has no meaning."""
         said = self._inputs_of(trial.case, trial.points.bits).said
-        decides = self._decides(trial)
+        decides = self._decides_of(trial)
         for cause in self._causes_of(trial.case):
-            key = cause, decides
+            key = cause, decides(cause)
             if key not in said:
                 said[key] = trial.said_by((cause,))
             yield said[key]
 
     def _decides(self, trial: Trial) -> Hashable:
-        """Return what is equal for trials of which each cause makes the same."""
-        return what_decides(trial.spec, trial.case, needs_of(self._causes_of(trial.case)))
+        """Return what is equal for trials of which each cause makes the same. Of a case it is asked
+        several times in a row.
+        """
+        if self._decided[0] is not trial.case:
+            needs = needs_of(self._causes_of(trial.case))
+            self._decided = trial.case, what_decides(trial.spec, trial.case, needs)
+        return self._decided[1]
+
+    def _decides_of(self, trial: Trial) -> Callable[[Cause], Hashable]:
+        """Return what gives the same of one cause: of most it is no matter what the rules say under
+        other values of attributes, and in other versions.
+        """
+        needs = needs_of(self._causes_of(trial.case))
+        every = self._decides(trial)
+        here = what_decides(trial.spec, trial.case, needs.here)
+        return lambda cause: every if cause.under or cause.version else here
 
     def _causes_of(self, case: Case) -> tuple[Cause, ...]:
         """Return the causes that apply to the types of a case."""
@@ -228,10 +243,30 @@ class Tries:
         return self._inputs[content]
 
 
-def _is_left(trial: Trial, cause: Cause, wrong: NDArray[np.intp]) -> bool:
-    """Return whether a cause may act on all of some wrong answers."""
+def _few(wrong: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return some of the wrong answers, spread over all of them."""
+    places = np.linspace(0, len(wrong) - 1, min(_PROBES, len(wrong)))
+    return wrong[np.unique(places.astype(np.intp))]
+
+
+def _left(trial: Trial, wrong: NDArray[np.intp], causes: Sequence[Cause]) -> list[Cause]:
+    """Return the causes that may give some wrong answers: those are refuted first of which this
+    costs little, and where numbers only go through something else, all are worked out together.
+    """
     if isinstance(trial.points.target, Text):
-        return True
+        return list(causes)
+    all_wrong, few = trial.anew(wrong), trial.anew(_few(wrong))
+    screen = Screen(all_wrong.points, all_wrong.as_due)
+    left = [cause for cause in causes if screen.may_give(cause, trial.spec)]
+    found = {cause: way_through(cause, trial.spec, trial.case) for cause in left}
+    ways = {cause: way for cause, way in found.items() if way}
+    said = zip(ways, said_of_all(ways.values(), few.points), strict=True)
+    given = {cause for cause, each in said if any(few.as_due(one).all() for one in each)}
+    return [c for c in left if (c in given if c in ways else _may_act(trial, c, wrong))]
+
+
+def _may_act(trial: Trial, cause: Cause, wrong: NDArray[np.intp]) -> bool:
+    """Return whether a cause may act on all of some wrong answers."""
     acts = acted_on_in(cause, trial.spec, trial.case, trial.points)
     return acts is None or bool(acts[wrong].all())
 

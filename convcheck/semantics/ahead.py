@@ -1,5 +1,5 @@
-"""What many programs say of the same points, worked out together where they differ in nothing but
-what the points go through first: what the points become is put to the program behind it at once.
+"""What becomes of the same points in many ways that differ in nothing but what the points go
+through first: what they become is put to the program behind it at once.
 """
 
 from __future__ import annotations
@@ -9,29 +9,41 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from convcheck.numerics.number import end_to_end
-from convcheck.semantics.answers_at import answers_at, hands_on
+from convcheck.semantics.answers_at import answers_at
+from convcheck.semantics.expected import Reading
 from convcheck.semantics.hops import gone_through
-from convcheck.semantics.program import Program
+from convcheck.semantics.program import CompiledOutcome, Program
 from convcheck.semantics.vocabulary import Points
 
 
-def work_out_ahead(programs: Iterable[Program], points: Points) -> None:
-    """Have it known what programs will say of a few points. Nothing else changes by it than what it
-    costs to ask each of them.
+def said_of_all(ways: Iterable[CompiledOutcome], points: Points) -> list[list[Reading]]:
+    """Return, of each way, what the program at its end says under each reading of a few points that
+    go through something first.
     """
-    behind: dict[Hashable, Program] = {}
-    there: dict[Hashable, dict[int, Points]] = {}
-    for program in programs:
-        inner, hop, retyped = hands_on(program) or (program, None, False)
-        if hop is None:
-            continue
-        come = gone_through(points, hop, retyped)
-        if not come.keeps(inner.kept_by):
-            key: Hashable = (inner.kept_by, come.source)
-            behind[key] = inner
-            there.setdefault(key, {})[id(come)] = come
-    for key, inner in behind.items():
-        _ask(inner, [*there[key].values()])
+    there = [(_come(way, points), _behind(way)) for way in ways]
+    apart: dict[Hashable, tuple[Program, dict[int, Points]]] = {}
+    for come, program in there:
+        if not come.keeps(program.kept_by):
+            key: Hashable = (program.kept_by, come.source)
+            apart.setdefault(key, (program, {}))[1][id(come)] = come
+    for program, parts in apart.values():
+        _ask(program, [*parts.values()])
+    return [_kept(program, come) for come, program in there]
+
+
+def _come(way: CompiledOutcome, points: Points) -> Points:
+    return points if way.hop is None else gone_through(points, way.hop, way.retyped)
+
+
+def _behind(way: CompiledOutcome) -> Program:
+    assert way.program is not None  # noqa: S101  what goes through something goes on
+    return way.program
+
+
+def _kept(program: Program, points: Points) -> list[Reading]:
+    storage = points.target.storage
+    _, answers = points.kept(program.kept_by, lambda: answers_at(program, points, storage))
+    return [Reading(*each) for each in answers]
 
 
 def _ask(program: Program, parts: Sequence[Points]) -> None:

@@ -6,7 +6,7 @@ decides goes on to the next. A program ends with `else`, so that every input is 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -47,7 +47,6 @@ from convcheck.semantics.vocabulary import (
     BY,
     COMPUTATIONS,
     CONSTANTS,
-    PAYLOAD,
     ROUNDING_WORDS,
     TEXT,
     THROUGH,
@@ -56,7 +55,7 @@ from convcheck.semantics.vocabulary import (
     Computation,
     NotInFormatError,
     case_word,
-    has_payload,
+    is_computable,
     known_cases,
     known_outcomes,
     possible,
@@ -232,6 +231,22 @@ def compile_untold(
     """
     subject = _subject(spec, source, target, attributes, told=False, below=below)
     return _program(subject, spec.rules) if below else _going_on(subject)
+
+
+def compile_through(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...], hop: Hop
+) -> CompiledOutcome:
+    """Return what becomes of numbers that go through something before rules decide, of which none
+    is told. Raises SpecError as `compile_case` does.
+    """
+    return _gone_through(_untold(spec, source, target, attributes), hop, _going_on)
+
+
+@lru_cache(_KEPT)
+def _untold(
+    spec: Spec, source: DType, target: DType, attributes: tuple[tuple[str, str], ...]
+) -> Subject:
+    return _subject(spec, source, target, attributes, told=False)
 
 
 Named = tuple[str, str, str]
@@ -497,7 +512,7 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     if word == AS_BELOW:
         return CompiledOutcome(0, program=_as_below(subject, rule.name))
     if isinstance(outcome, Through):
-        return _gone_through(subject, rule, outcome.hop)
+        return _gone_through(subject, outcome.hop, lambda one: _as_below(one, rule.name))
     if word == BY:
         return CompiledOutcome(0, program=_by(subject, rule, cell, outcome.argument))
     if word == AS:
@@ -507,13 +522,12 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
 
 def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
     """Raise SpecError for a word that has no meaning between two formats."""
-    what = ""
-    if word == ZERO and isinstance(subject.format, Text):
+    if is_computable(word, subject.source_format, subject.format):
+        return
+    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+    if word == ZERO:
         what = f"{subject.target} has no zero"
-    if word == PAYLOAD and not (has_payload(subject.source_format) and has_payload(subject.format)):
-        what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
-    if what:
-        raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
+    raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
 
 
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
@@ -542,21 +556,23 @@ def _as_below(subject: Subject, rule: str) -> Program:
     return _program(subject, subject.spec.rules[names.index(rule) + 1 :])
 
 
-def _gone_through(subject: Subject, rule: Rule, hop: Hop) -> CompiledOutcome:
-    """Decide of x as a type holds it, by the rules below: those for that type where there are any.
-    Without them, and of a text, which the rules look at, by those for the source. A number that
-    goes on as one has been there before.
+def _gone_through(
+    subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
+) -> CompiledOutcome:
+    """Decide of x as a type holds it, by the rules behind that: those for that type where there are
+    any. Without them, and of a text, which the rules look at, by those for the source. A number
+    that goes on as one has been there before.
     """
     from convcheck.semantics.hops import keeps  # of wrong conversions alone
 
-    below, kept = _as_below(subject, rule.name), keeps(hop, subject.source_format, subject.format)
+    below, kept = behind(subject), keeps(hop, subject.source_format, subject.format)
     as_number = isinstance(hop.type, str) or hop.normal_only
     if subject.source == REAL or (kept and as_number):
         return CompiledOutcome(0, program=below)
     if isinstance(hop.type, DType) and not as_number and not _is_text(subject):
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):
-            program = _as_below(there, rule.name)
+            program = behind(there)
             if kept and alike_of(program, below, subject.source_format, subject.format):
                 return CompiledOutcome(0, program=below)
             return CompiledOutcome(0, program=program, hop=hop, retyped=True)

@@ -591,6 +591,13 @@ def has_payload(fmt: Format) -> bool:
     return isinstance(fmt, Float) and fmt.nan == "ieee"
 
 
+def is_computable(word: str, source: Format, target: Format) -> bool:
+    """Return whether a computation has a meaning between two formats."""
+    if word == ZERO:
+        return not isinstance(target, Text)
+    return word != PAYLOAD or (has_payload(source) and has_payload(target))
+
+
 def _payload(p: Points, mode: str) -> Codes:
     """The code of a NaN with its bits below the exponent rounded to those that the destination has,
     as those of a number: with none left it is an infinity, and a carry goes into the sign.

@@ -25,7 +25,13 @@ from convcheck.semantics.alike import alike, alike_of
 from convcheck.semantics.answers_at import answers_at, deciding, of_word
 from convcheck.semantics.expected import Reading
 from convcheck.semantics.hops import gone_through
-from convcheck.semantics.program import CompiledRow, Program, compile_untold
+from convcheck.semantics.program import (
+    CompiledOutcome,
+    CompiledRow,
+    Program,
+    compile_through,
+    compile_untold,
+)
 from convcheck.semantics.towards import Words, what_is_said
 from convcheck.semantics.vocabulary import (
     ROUNDING_WORDS,
@@ -48,6 +54,11 @@ class Needs(NamedTuple):
     values: tuple[Words, ...]
     #: The earlier versions whose rules are in force.
     versions: tuple[str, ...]
+
+    @property
+    def here(self) -> Needs:
+        """What is asked under the values that are given, in the version at hand."""
+        return Needs(self.between, ((),), ())
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
@@ -170,6 +181,17 @@ def acted_on_in(cause: Cause, spec: Spec, case: Case, points: Points) -> Mask | 
         idle = known.isdisjoint(name for name, _ in cause.under)
         return np.zeros(len(points.bits), bool) if idle else None
     return acted_on(cause, _asked(spec, case), _ends(case), _given(spec, case), points)
+
+
+def way_through(cause: Cause, spec: Spec, case: Case) -> CompiledOutcome | None:
+    """Return what becomes of the numbers of a case by a cause that has them go through something,
+    and does nothing else; None for other causes, and where that has no meaning.
+    """
+    if (hop := _hop_of(cause)) is None:
+        return None
+    with suppress(SpecError):
+        return compile_through(_asked(spec, case), *_ends(case), _given(spec, case), hop)
+    return None
 
 
 @lru_cache(_KEPT)
