@@ -204,8 +204,8 @@ def _freed_in(expected: ExpectedCall) -> Hashable:
     )  # fmt: skip
 
 
-def _never(codes: Bits, patterns: NDArray[np.uint8]) -> bool:
-    return False
+def _never(codes: Bits, patterns: NDArray[np.uint8]) -> Mask:
+    return np.zeros(len(codes), bool)
 
 
 def _never_right(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:
@@ -224,9 +224,9 @@ def _never_right(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:
     return () if wrong is None else np.flatnonzero(wrong).tolist()
 
 
-def _are_as_got(fmt: Format, got: Bits, codes: Bits, patterns: NDArray[np.uint8]) -> bool:
+def _are_as_got(fmt: Format, got: Bits, codes: Bits, patterns: NDArray[np.uint8]) -> Mask:
     told = patterns != pattern.UNDEFINED
-    return bool((told & matching(Reading(codes, patterns), got, fmt, fmt, codes)).all())
+    return np.asarray(told & matching(Reading(codes, patterns), got, fmt, fmt, codes))
 
 
 def _has_form(due: ExpectedOutput, got: Outputs) -> bool:

@@ -89,8 +89,8 @@ class WantedElements:
     elements: tuple[tuple[int, NDArray[np.intp]], ...]
     #: What was answered, end to end.
     answered: Bits
-    #: Codes and patterns of these -> whether all are as was answered.
-    accepts: Callable[[Bits, NDArray[np.uint8]], bool]
+    #: Codes and patterns of these -> which are as was answered.
+    accepts: Callable[[Bits, NDArray[np.uint8]], NDArray[np.bool_]]
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals

@@ -135,7 +135,7 @@ class StepsLine:
         """Return the line of a question: for one type of the output, and with the input that it
         needs or without it.
         """
-        if self.be is None:
+        if self.be is None or (self.only is None and not self.needs):
             return self
         if self.only is not None and output.name not in self.only:
             return replace(self, be=self.elsewhere, needs="", exact=False, only=None)

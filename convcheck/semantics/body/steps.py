@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import cast
 
@@ -451,6 +451,20 @@ class CompiledSteps:
         operands = {name for name in reading.operands if name in types and types[name] != kind}
         return kind, frozenset(operands), reading.once, reading.narrow, reading.whole
 
+    def begins_as(self, reading: StepsReading) -> Hashable:
+        """Return what is equal for readings and edits before whose first line there is the same."""
+        rounded_to = self.arithmetic(reading) if reading.operands else None
+        hops = tuple((name, tuple(hops)) for name, hops in self.first.items())
+        met = self.case.attributes, self.meets, self.meeting
+        return *met, hops, rounded_to and (reading.operands, rounded_to)
+
+    def computes_as(self, line: StepsLine, reading: StepsReading) -> Hashable:
+        """Return what is equal for lines, readings and edits whose expression gives the same."""
+        kind = None if line.exact else self.arithmetic(reading)
+        once = kind is not None and line.name in reading.once
+        said = line.name, line.be, line.branches, line.conversions
+        return *said, kind, once, self.mode, reading.whole
+
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
         """Return the first of the readings that round alike, in their order."""
         found: dict[Hashable, StepsReading] = {}
@@ -491,10 +505,7 @@ class CompiledSteps:
         if last in run.converted:
             found = run.converted[last]
             patterns = np.where(run.undefined, UNDEFINED, found.patterns).astype(np.uint8)
-            codes = cast(Codes, found.codes)
-            if self.steps.free_zero and isinstance(self.output.format, Float) and fmt.negative_zero:
-                zero = (codes & codes.dtype.type(fmt.magnitude_mask)) == 0
-                patterns[zero & (patterns == EXACT)] = ANY_ZERO
+            codes, patterns = cast(Codes, found.codes), self.with_free_zeros(found.codes, patterns)
             return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
         x = run.values[last]
         x = rounded(x, self.through) if self.through else x
@@ -509,8 +520,21 @@ class CompiledSteps:
         patterns[undefined] = UNDEFINED
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
+    def with_free_zeros(self, codes: Bits, patterns: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the patterns of converted codes, with those of zeros that may have either sign."""
+        fmt = self.output.format
+        if not (self.steps.free_zero and isinstance(fmt, Float) and fmt.negative_zero):
+            return patterns
+        zero = (cast(Codes, codes) & codes.dtype.type(fmt.magnitude_mask)) == 0
+        return np.where(zero & (patterns == EXACT), ANY_ZERO, patterns).astype(np.uint8)
+
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute a line, rounding every operation of it, or only the whole."""
+        """Compute a line that is an expression."""
+        self.express(line, reading, run)
+        self.go_on(line, reading, run)
+
+    def express(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+        """Compute the expression of a line, rounding every operation of it, or only the whole."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
             result = self._exactly(line, reading, run)
@@ -525,6 +549,11 @@ class CompiledSteps:
                 operations |= {name: run.rounding(f, fmt, mode) for name, f in OPERATIONS.items()}
             result = run.branched(line, operations)
             result = run.rounded(result, fmt, mode) if once else result
+        run.values[line.name] = result
+
+    def go_on(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+        """Have the result of a line go through what it goes through, and be rounded then."""
+        result = run.values[line.name]
         for hop in line.through:
             result = self._beyond(result, hop)
         if line.name in reading.narrow:
@@ -791,8 +820,14 @@ def met_along(
 
 def asked_by_rules(spec: Spec, case: Case) -> tuple[tuple[str, str], ...]:
     """Return the attributes of a case on which rules depend, with their values as written."""
-    known = {key for rule in spec.rules for key, _ in rule.when}
+    known = _asked_of(spec)
     return tuple((name, str(value)) for name, value in case.attributes if name in known)
+
+
+@lru_cache
+def _asked_of(spec: Spec) -> frozenset[str]:
+    """Return what the conditions of rules name."""
+    return frozenset(key for rule in spec.rules for key, _ in rule.when)
 
 
 def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Program]:

@@ -40,6 +40,7 @@ from convcheck.semantics.expected_calls import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
+from convcheck.semantics.screen import Screen
 from convcheck.semantics.towards import what_is_said
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Mask, Points
@@ -50,6 +51,7 @@ _KNOWN = 256  # answers of which it is known what does not give them
 _REFUSED = CallReading("", pattern=REFUSED)
 Programs = Mapping[tuple[str, str], Program]  # the type and the line that are converted
 Inputs = Callable[[CompiledSteps], Mapping[str, Numbers]]
+Step = Callable[[StepsLine, StepsReading, Run], None]
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ class _Edited:
 
 
 class _Computed:
-    """What wrong steps make of some elements. What causes have in common up to some line is
-    computed once.
+    """What wrong steps make of some elements. Whatever lines are the same so far, of the same
+    values and rounded alike, are computed once for all causes and readings.
     """
 
     def __init__(
@@ -91,24 +93,26 @@ class _Computed:
             run = self._runs[state] = run()
         return run
 
-    def chain(
-        self, edited: _Edited, programs: Programs, reading: StepsReading, begin: Hashable
-    ) -> tuple[int, Mask]:
+    def chain(self, edited: _Edited, programs: Programs, reading: StepsReading) -> tuple[int, Mask]:
         """Return the number of what there is after the last line, which is equal where that is
-        equal, and which elements a conversion gives otherwise than by the rules.
+        equal and ends in the same outputs, and which elements a conversion gives otherwise than by
+        the rules.
         """
-        state, touched = self._lines(edited.made, programs, reading, begin)
+        made = edited.made
+        state, touched = self._lines(made, programs, reading)
         if edited.paired:
-            other, _ = self._lines(edited.paired, programs, reading, (begin, "paired"))
+            other, _ = self._lines(edited.paired, programs, reading)
             runs = partial(_run_of, proxy(self), state), partial(_run_of, proxy(self), other)
-            compute = partial(_either, edited.made, self.unpaired, *runs)
-            state = self._state((state, other), compute)
-        return state, touched
+            compute = partial(_either, made, self.unpaired, *runs)
+            state = self._state((state, other, made.mode, made.through), compute)
+        return self._state(
+            (state, made.mode, made.through), partial(_run_of, proxy(self), state)
+        ), touched
 
     def _lines(
-        self, made: CompiledSteps, programs: Programs, reading: StepsReading, begin: Hashable
+        self, made: CompiledSteps, programs: Programs, reading: StepsReading
     ) -> tuple[int, Mask]:
-        state = self._begun(made, reading, begin)
+        state = self._begun(made, reading)
         touched = np.zeros((), bool)
         for line in made.lines:
             if line.be is not None:
@@ -118,9 +122,10 @@ class _Computed:
             points = self._points_of(made, line, reading, state)
             rules = _program(self.spec, line.rule, (), data, target, self.given)
             [answer, *_] = readings_at(programs[data.name, line.name], points)
-            [right, *_] = readings_at(rules, points)
-            differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
-            touched = np.asarray(touched | differs)
+            if rules is not programs[data.name, line.name]:
+                [right, *_] = readings_at(rules, points)
+                differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
+                touched = np.asarray(touched | differs)
             key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
             compute = partial(
                 _taken, partial(_run_of, proxy(self), state), line, target.format, answer
@@ -128,29 +133,32 @@ class _Computed:
             state = self._state(key, compute)
         return state, touched
 
-    def first_converted(
-        self, made: CompiledSteps, reading: StepsReading, begin: Hashable
-    ) -> Points:
+    def first_converted(self, made: CompiledSteps, reading: StepsReading) -> Points:
         """Return what the first conversion gets."""
-        state = self._begun(made, reading, begin)
+        state = self._begun(made, reading)
         for line in made.lines:
             if line.be is None:
                 return self._points_of(made, line, reading, state)
             state = self._computed(made, line, reading, state)
         raise ValueError("nothing is converted")
 
-    def _begun(self, made: CompiledSteps, reading: StepsReading, begin: Hashable) -> int:
+    def _begun(self, made: CompiledSteps, reading: StepsReading) -> int:
         def begun() -> Run:
             run = made.begun(reading, self.inputs(made))
             return replace(run, sizes=self.sizes or run.sizes)
 
-        return self._state(begin, begun)
+        return self._state(made.begins_as(reading), begun)
 
     def _computed(
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
     ) -> int:
-        compute = partial(_done, partial(_run_of, proxy(self), state), made, line, reading)
-        return self._state((state, line.name), compute)
+        compute = partial(_done, partial(_run_of, proxy(self), state), made.express, line, reading)
+        state = self._state((state, made.computes_as(line, reading)), compute)
+        narrow = made.mode if line.name in reading.narrow else None
+        if not (line.through or narrow):
+            return state
+        compute = partial(_done, partial(_run_of, proxy(self), state), made.go_on, line, reading)
+        return self._state((state, line.through, narrow), compute)
 
     def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
         """Return the number of a run, which is computed once, when it is needed."""
@@ -193,7 +201,7 @@ class WrongSteps:
         self._parts = [slice(*ends_of) for ends_of in zip([0, *ends], ends, strict=False)]
         self._as_ruled = (), case.attributes
         self._converts = any(line.be is None for line in steps.lines)
-        self._right: dict[Hashable, tuple[CompiledSteps, int]] = {}
+        self._right: dict[int, tuple[CompiledSteps, int]] = {}
         self._given: dict[int, list[CallReading | None]] = {}
         self._inputs: dict[tuple[Attributes, str, str], Mapping[str, Numbers]] = {}
         sizes = [call[0].size for call in calls]
@@ -203,6 +211,7 @@ class WrongSteps:
         )
         self._few: dict[WantedElements, _Computed] = {}
         self._accepted: dict[Hashable, bool] = {}
+        self._screens: dict[Hashable, tuple[Points, Screen]] = {}  # by points, which stay alive
         self._alike: dict[WantedElements, set[Hashable]] = {}
 
     def __call__(
@@ -223,26 +232,39 @@ class WrongSteps:
         if self.case.outputs[1:]:  # what they are is no matter of some elements
             wanted = None
         edited = None if self.outside else self._edited(causes)
+        if edited is self._unedited and not self._may_convert(causes):
+            return
         for number, reading in enumerate(edited.readings if edited else ()):
             assert edited  # noqa: S101
-            begin = edited.key, number
             with suppress(SpecError, InexactError):  # what is rounded once has no more operations
-                programs = self._programs(edited, reading, begin, causes, wanted)
+                programs = self._programs(edited, reading, causes, wanted)
                 if programs is None:
                     continue
-                chain = edited, programs, reading, begin
-                state, touched = self._whole.chain(*chain)
+                state, touched = self._whole.chain(edited, programs, reading)
                 as_ruled = edited.key == self._as_ruled
                 if as_ruled and not touched.any():
                     continue
-                outline = partial(self._outline, reading, begin, touched) if as_ruled else None
+                outline = partial(self._outline, number, touched) if as_ruled else None
                 yield WrongCall(state, partial(self._answer, edited.made, state), outline=outline)
+
+    def _may_convert(self, causes: Sequence[Cause]) -> bool:
+        """Return whether causes may be what is wrong with a conversion under some reading."""
+        some = tuple(cause for cause in causes if cause.rules or cause.rounds)
+        return any(_converting(some, *ends) for ends in self._ends)
+
+    @cached_property
+    def _ends(self) -> set[tuple[DType, DType]]:
+        """The types between which the lines convert, under every reading."""
+        if self._unedited is None:
+            return set()
+        made, readings = self._unedited.made, self._unedited.readings
+        lines = [line for line in made.lines if line.be is None]
+        return {_ends(made, line, reading) for line in lines for reading in readings}
 
     def _programs(
         self,
         edited: _Edited,
         reading: StepsReading,
-        begin: Hashable,
         causes: Sequence[Cause],
         wanted: WantedElements | None,
     ) -> Programs | None:
@@ -254,9 +276,9 @@ class WrongSteps:
         missing, key = self._missing(edited, wanted), self._made_by(edited.made, reading, causes)
         if key in missing:
             return None
-        if not self._leaves(edited, reading, begin, causes, wanted):
+        if not self._leaves(edited, reading, causes, wanted):
             programs = _programs(self.spec, edited.made, reading, causes)
-            if programs is not None and self._gives(edited, programs, reading, begin, wanted):
+            if programs is not None and self._gives(edited, programs, reading, wanted):
                 return programs
         missing.add(key)
         return None
@@ -302,39 +324,57 @@ class WrongSteps:
         self,
         edited: _Edited,
         reading: StepsReading,
-        begin: Hashable,
         causes: Sequence[Cause],
         wanted: WantedElements,
     ) -> bool:
-        """Return whether causes leave an element that is wanted to the rules, which do not give it:
-        no row of theirs names it.
+        """Return whether it is known without programs that causes do not give an element that is
+        wanted: they leave it to the rules, or the only one is a table that gives something else.
         """
         converting = [line for line in edited.made.lines if line.be is None]
         if edited.key != self._as_ruled or len(converting) != 1:
             return False
-        points = self._at(wanted).first_converted(edited.made, reading, begin)
         [line] = converting
+        points = self._at(wanted).first_converted(edited.made, reading)
         ends, rules = _ends(edited.made, line, reading), _named(self.spec, line.rule)
-        given = asked_by_rules(self.spec, edited.made.case)
         acting = _converting(tuple(causes), *ends)
+        screen = self._screen(edited.made, points, wanted)
+        if len(acting) == 1 and screen and not screen.may_give(acting[0], rules):
+            return True
+        given = asked_by_rules(self.spec, edited.made.case)
         named = [acted_on(cause, rules, ends, given, points) for cause in acting]
         known = [mask for mask in named if mask is not None]
         return len(known) == len(named) and not np.logical_or.reduce(known).all()
+
+    def _screen(self, made: CompiledSteps, points: Points, wanted: WantedElements) -> Screen | None:
+        """Return what tells which causes may give the elements that are wanted, of points that are
+        converted; None where another line follows.
+        """
+        if made.lines[-1].be is not None:
+            return None
+        key = id(points), wanted
+        if key not in self._screens:
+
+            def answered(said: Reading) -> Mask:
+                patterns = made.with_free_zeros(said.codes, said.patterns)
+                return wanted.accepts(said.codes, patterns)
+
+            self._screens[key] = points, Screen(points, answered)
+        return self._screens[key][1]
 
     def _gives(
         self,
         edited: _Edited,
         programs: Programs,
         reading: StepsReading,
-        begin: Hashable,
         wanted: WantedElements,
     ) -> bool:
         """Return whether steps give the elements that are wanted."""
         few = self._at(wanted)
-        state, _ = few.chain(edited, programs, reading, begin)
-        key = wanted, begin, state
+        state, _ = few.chain(edited, programs, reading)
+        key = wanted, state
         if key not in self._accepted:
-            self._accepted[key] = wanted.accepts(*edited.made.finished(few.run(state)))
+            finished = edited.made.finished(few.run(state))
+            self._accepted[key] = bool(wanted.accepts(*finished).all())
         return self._accepted[key]
 
     def _at(self, wanted: WantedElements) -> _Computed:
@@ -423,25 +463,23 @@ class WrongSteps:
         known = named <= shapes.keys()
         return edit.names in ((), self._names) and known and (several or not edit.meets)
 
-    def _outline(
-        self, reading: StepsReading, begin: Hashable, touched: Mask, i: int
-    ) -> CallReading | None:
-        """Return what a call gives by the rules, with what is touched left open."""
-        if begin not in self._right:
-            self._right[begin] = self._by_the_rules(reading, begin)
-        found = self._answer(*self._right[begin], i)
+    def _outline(self, number: int, touched: Mask, i: int) -> CallReading | None:
+        """Return what a call gives by the rules under a reading, with what is touched left open."""
+        if number not in self._right:
+            self._right[number] = self._by_the_rules(number)
+        found = self._answer(*self._right[number], i)
         if found is None:
             return None
         output, *others = found.outputs
         patterns = np.where(touched[self._parts[i]], UNDEFINED, output.patterns).astype(np.uint8)
         return replace(found, outputs=(replace(output, patterns=patterns), *others))
 
-    def _by_the_rules(self, reading: StepsReading, begin: Hashable) -> tuple[CompiledSteps, int]:
+    def _by_the_rules(self, number: int) -> tuple[CompiledSteps, int]:
         """Return the steps without edits, and what there is after their last line."""
         assert self._unedited  # noqa: S101
-        made = self._unedited.made
+        made, reading = self._unedited.made, self._unedited.readings[number]
         programs = _all_programs(self.spec, made, reading, ())
-        return made, self._whole.chain(self._unedited, programs, reading, begin)[0]
+        return made, self._whole.chain(self._unedited, programs, reading)[0]
 
     def _answer(self, made: CompiledSteps, state: int, i: int) -> CallReading | None:
         if state not in self._given:
@@ -459,12 +497,10 @@ class WrongSteps:
             yield CallReading("", outputs) if known else None
 
 
-def _done(
-    before: Callable[[], Run], made: CompiledSteps, line: StepsLine, reading: StepsReading
-) -> Run:
-    """Return what there is after a line that is an expression."""
+def _done(before: Callable[[], Run], step: Step, line: StepsLine, reading: StepsReading) -> Run:
+    """Return what there is after a step in the computation of a line."""
     after = before().copy()
-    made.compute(line, reading, after)
+    step(line, reading, after)
     return after
 
 
@@ -502,12 +538,13 @@ def unpaired(made: CompiledSteps, call: Call) -> Mask:
 
 def _with_lines(steps: Steps, edit: StepsEdit) -> Steps:
     """Return steps with the lines of an edit."""
-    return replace(steps, lines=tuple(_line(line, edit) for line in steps.lines))
+    edits = dict(edit.lines)
+    lines = (_line(x, edits[x.name]) if x.name in edits else x for x in steps.lines)
+    return replace(steps, lines=tuple(lines)) if edits else steps
 
 
-def _line(line: StepsLine, edit: StepsEdit) -> StepsLine:
+def _line(line: StepsLine, found: LineEdit) -> StepsLine:
     """Return a line with the expressions that an edit gives it."""
-    found = dict(edit.lines).get(line.name, LineEdit(None, None))
     return replace(
         line,
         through=found.through or line.through,
@@ -535,7 +572,8 @@ def _reading(reading: StepsReading, edit: StepsEdit, data: DType) -> StepsReadin
         own if lines is None else frozenset(lines)
         for lines, own in ((edit.once, reading.once), (edit.narrow, reading.narrow))
     )
-    reading = replace(reading, once=once, narrow=narrow)
+    if (once, narrow) != (reading.once, reading.narrow):
+        reading = replace(reading, once=once, narrow=narrow)
     return replace(reading, exact=False, fixed=edit.within, by="") if edit.within else reading
 
 
@@ -545,11 +583,6 @@ def _programs(
     """Return the program of each conversion, None where causes change nothing, or what they give
     cannot be held.
     """
-    some = tuple(cause for cause in causes if cause.rules or cause.rounds)
-    if not any(cause.call or cause.under for cause in causes):
-        ends = (_ends(made, line, reading) for line in made.lines if line.be is None)
-        if not any(_converting(some, *each) for each in ends):
-            return None
     with suppress(SpecError):
         return _all_programs(spec, made, reading, causes)
     return None
