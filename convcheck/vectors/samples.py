@@ -37,7 +37,7 @@ from convcheck.vectors.binades import boundaries_of
 
 SEQUENCE = 2  # raise it when the samples change
 U64 = NDArray[np.uint64]
-_BLOCK = 1 << 14  # samples made at a time: what the work needs stays in the cache
+_BLOCK = 1 << 15  # samples made at a time: what the work needs stays in the cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
