@@ -59,44 +59,60 @@ def digest_of_pairs(inputs: Bits, got: Bits) -> int:
 
 
 class PairSums:
-    """Pairs of codes and answers of one item size, of which the digest is wanted in the end.
+    """Pairs of codes and answers of one item size, in piles, whose digests are wanted in the end.
 
-    Of all pairs whose codes have one place i, the weights m(b) are summed, and m(b) * a_k; only the
-    sums are multiplied by the weights of the place.
+    Of all pairs of a pile whose codes have one place i, the weights m(b) are summed, and m(b) times
+    a_k; only the sums are multiplied by the weights of the place.
     """
 
-    def __init__(self, itemsize: int) -> None:
+    def __init__(self, itemsize: int, piles: int = 1) -> None:
         self._itemsize = itemsize
-        self._sums = np.zeros((1 + max(itemsize // _WORD, 1), _BLOCK), np.uint64)
+        self._sums = np.zeros((1 + max(itemsize // _WORD, 1), piles, _BLOCK), np.uint64)
 
-    def add(self, inputs: Codes, got: Codes) -> None:
-        """Add inputs, of shape (n,), with the answers to them."""
+    def add(self, inputs: Codes, got: Codes, pile: int = 0) -> None:
+        """Add inputs, of shape (n,), with the answers to them, to one pile."""
         for at in range(0, len(inputs), _PIECE):
-            self._add(inputs[at : at + _PIECE], got[at : at + _PIECE])
+            codes, answers = inputs[at : at + _PIECE], got[at : at + _PIECE]
+            _add_by_place(self._sums[:, pile], _places(codes), codes, answers)
 
-    def _add(self, inputs: Codes, got: Codes) -> None:
-        codes, first = inputs.astype(np.uint64, copy=False), self._sums[0]
-        place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
-        block = _block_weight(codes >> np.uint64(_BITS))
-        np.add.at(first, place, block)
-        for sums, word in zip(self._sums[1:], _words_of(got), strict=True):
-            word *= block
-            np.add.at(sums, place, word)
+    def add_to(self, piles: NDArray[np.intp], inputs: Codes, got: Codes) -> None:
+        """Add inputs with the answers to them, each to its pile."""
+        every = self._sums.reshape(len(self._sums), -1)
+        for at in range(0, len(inputs), _PIECE):
+            codes, answers = inputs[at : at + _PIECE], got[at : at + _PIECE]
+            places = _places(codes)
+            places |= piles[at : at + _PIECE] << _BITS
+            _add_by_place(every, places, codes, answers)
 
-    def digest(self) -> int:
-        """Return the digest of all that were added."""
+    def digest(self, pile: int = 0) -> int:
+        """Return the digest of all that were added to a pile."""
         weights = _weights(self._itemsize)
         every = (weights.place, *weights.word)
         return added(
             _joined([np.dot(sums, each[lane]) for lane in range(_LANES)])
-            for sums, each in zip(self._sums, every, strict=True)
+            for sums, each in zip(self._sums[:, pile], every, strict=True)
         )
+
+
+def _places(codes: Codes) -> NDArray[np.intp]:
+    return (codes.astype(np.uint64, copy=False) & np.uint64(_BLOCK - 1)).view(np.intp)
+
+
+def _add_by_place(
+    sums: NDArray[np.uint64], places: NDArray[np.intp], codes: Codes, got: Codes
+) -> None:
+    """Add m(b) of each code to the first sum of its place, and m(b) * a_k to the others."""
+    block = _block_weight(codes.astype(np.uint64, copy=False) >> np.uint64(_BITS))
+    np.add.at(sums[0], places, block)
+    for of_word, word in zip(sums[1:], _words_of(got), strict=True):
+        word *= block
+        np.add.at(of_word, places, word)
 
 
 def _of_few(inputs: Codes, got: Codes) -> int:
     """Return the digest of so few codes with their answers, which are multiplied one by one."""
     codes, words = inputs.astype(np.uint64, copy=False), _words_of(got)
-    place = (codes & np.uint64(_BLOCK - 1)).view(np.intp)
+    place = _places(codes)
     block, weights = _block_weight(codes >> np.uint64(_BITS)), _weights(got.dtype.itemsize)
     lanes = []
     for lane in range(_LANES):

@@ -106,6 +106,20 @@ def test_many_scattered_codes_are_summed_by_place(storage: type) -> None:
     assert sums.digest() == added(few) == digest_of_pairs(codes, got)
 
 
+@pytest.mark.parametrize("storage", STORAGE)
+def test_piles_are_summed_apart(storage: type) -> None:
+    """Whether pairs come pile by pile, or all at once."""
+    codes, got = random(np.uint64, 70_001), random(storage, 70_001, seed=1)
+    piles = np.random.default_rng(2).integers(0, 3, 70_001)
+    sums, mixed = PairSums(got.dtype.itemsize, 4), PairSums(got.dtype.itemsize, 4)
+    mixed.add_to(piles, codes, got)
+    for pile in range(4):
+        sums.add(codes[piles == pile], got[piles == pile], pile)
+        due = digest_of_pairs(codes[piles == pile], got[piles == pile])
+        assert sums.digest(pile) == mixed.digest(pile) == due
+    assert mixed.digest(3) == 0 != mixed.digest(0)
+
+
 def test_constant_answers_to_many_codes_add_up() -> None:
     parts = [(0, 5), (5, 2**30 + 77), (2**30 + 82, 2**31)]
     whole = digest_of_constant(0, 2**31 + 2**30 + 82, 3, 1)
