@@ -20,7 +20,7 @@ _NARROW = 16  # bits of formats whose indices are worked out in 32 bits
 
 def positions(fmt: Numeric, codes: Codes) -> U64:
     """Return the positions of codes, shape (n,)."""
-    wide = codes.astype(np.uint64)
+    wide = codes.astype(np.uint64, copy=False)
     if isinstance(fmt, Float) and fmt.signed:
         flips: U64 = wide >> np.uint64(fmt.bits - 1)
         flips *= np.uint64(fmt.magnitude_mask)  # of what is negative
@@ -29,7 +29,7 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
         return flips
     if isinstance(fmt, Int) and fmt.signed:
         return wide ^ np.uint64(1 << (fmt.bits - 1))
-    return wide
+    return wide.copy()
 
 
 def each_once(codes: Codes) -> Codes:
