@@ -18,10 +18,11 @@ from convcheck.streams import say
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
-    from convcheck.judge.result import Group
+    from convcheck.judge.result import Group, RunResult
     from convcheck.reproduce.witness import Witness
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
+    from convcheck.semantics.expected_calls import Call
 
 ONNX = "onnx-backend"  # the form, as `convcheck export` names it
 _SHORTEST = 4  # digits of a digest
@@ -174,17 +175,15 @@ def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
     from convcheck.plan.excerpt import explanation_of
     from convcheck.report.causes import said_of, wrong_answer
     from convcheck.report.json.decode import read
-    from convcheck.reproduce.shows import with_readings
-    from convcheck.reproduce.witness import of_report
 
     result = read(path, loaded.types.types)
     found = explanation_of(result, cause)
     shown, group, example = wrong_answer(found.cases)
     case = _own_case(loaded, shown)
-    witness = of_report(result.backend, case, replace(group, examples=(example,)))
+    witness = _witness(loaded, result, case, replace(group, examples=(example,)))
     cases = plural(len(found.cases), "case")
     told = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
-    return with_readings(loaded.specs[case.spec], replace(witness, cause=told))
+    return replace(witness, cause=told)
 
 
 def _reported(
@@ -192,9 +191,8 @@ def _reported(
 ) -> Witness:
     from convcheck.plan.excerpt import shown_example
     from convcheck.report.json.decode import read
-    from convcheck.reproduce.shows import with_readings
     from convcheck.reproduce.smallest import does_not_fail
-    from convcheck.reproduce.witness import failing, of_report
+    from convcheck.reproduce.witness import failing
     from convcheck.rules.find import find_case
 
     result = read(path, loaded.types.types)
@@ -209,8 +207,28 @@ def _reported(
     groups = failing(its)
     if not groups:
         raise does_not_fail(its, f"{result.backend.name} in {path}")
-    witness = of_report(result.backend, case, _chosen(_of_finding(groups, case, finding), group))
-    return with_readings(loaded.specs[case.spec], witness)
+    return _witness(loaded, result, case, _chosen(_of_finding(groups, case, finding), group))
+
+
+def _witness(loaded: Catalog, result: RunResult, case: Case, group: Group) -> Witness:
+    """Return the witness of a report's finding, with the whole call where the vectors have it."""
+    from convcheck.reproduce.shows import reported
+
+    return reported(loaded.specs[case.spec], result.backend, case, group, _calls(loaded, case))
+
+
+def _calls(loaded: Catalog, case: Case) -> Sequence[Call]:
+    """Return the calls of a case in the edge tier, in which a report's are looked up."""
+    from convcheck.rules.load import data_dir
+    from convcheck.vectors.corpus import open_corpus
+    from convcheck.vectors.model import CallSet
+
+    if not case.whole_calls:
+        return ()
+    corpus = open_corpus(loaded, "edge", 0, data_dir("vectors"))
+    corpus.check([case])
+    vectors = corpus.vectors(case)
+    return vectors.calls if isinstance(vectors, CallSet) else ()
 
 
 def _own_case(loaded: Catalog, case: Case) -> Case:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import cast
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from convcheck.ask.elements import inputs_at
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.errors import ConvcheckError
+from convcheck.errors import ConvcheckError, UsageError
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.calls import judge_calls
 from convcheck.judge.elements import judge
@@ -32,12 +34,14 @@ from convcheck.reproduce.witness import (
     ask_again,
     distinct,
     failing,
+    of_recalled,
+    of_report,
     part,
     whole,
 )
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS, UNDEFINED
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall
+from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
 from convcheck.semantics.expected_calls import ExpectedOutput as Wanted
 from convcheck.vectors.model import CallSet, VectorSet
 
@@ -160,30 +164,59 @@ def of_call(backend: BackendInfo, one: CallSet, reply: Reply, group: Group) -> W
     )  # fmt: skip
 
 
+def reported(
+    spec: Spec, backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
+) -> Witness:
+    """Return the witness of a group's first example, without asking anything.
+
+    `calls` are those that the case was asked, as far as they are known. The call is cut down to the
+    element that differs where its other inputs have one element, and the rules want of it what they
+    want of the call: an element alone meets another kernel than one of an axis.
+    """
+    entire = of_recalled(backend, case, group, calls)
+    if entire is None:
+        return with_readings(spec, of_report(backend, case, group))
+    if all(strip.words and prod(strip.shape) == 1 for strip in entire.inputs[1:]):
+        with suppress(UsageError):
+            cut = replace(of_report(backend, case, group), first=entire.first)
+            if _due_of(spec, cut) is not None:
+                return with_readings(spec, cut)
+    return with_readings(spec, entire)
+
+
 def with_readings(spec: Spec, witness: Witness) -> Witness:
     """Add what the other readings of a call want, to a witness of a report, which has only one.
 
     As it is where the spec, or what it says of this call, is no longer what the report was of.
     Raises UsageError where the part of the call that the report has is right under another.
     """
-    from convcheck.vectors.calls import expecting
-
-    [due, *_], case = witness.due, witness.case
-    if not case.whole_calls or isinstance(due.outputs, str):
-        return witness
-    call = tuple(map(_tensor, witness.inputs))
-    try:
-        [expected] = expecting(spec, case, [call], "sampled").expected
-    except ConvcheckError:
-        return witness
-    if not any(_wants(reading, due.outputs) for reading in expected.readings):
+    expected, due = _due_of(spec, witness), witness.due[0]
+    if expected is None or isinstance(due.outputs, str):
         return witness
     at = due.outputs[0].first + BEFORE
     dues = [Due(r.name, _outputs(r, 0, at)) for r in expected.readings]
     if any(one.outputs == witness.got for one in dues) or _is_right(expected, witness.got):
         raise ask_again("what the report has of the call is right under another reading")
     between = _bounds(expected, at)
-    return replace(witness, due=(*distinct(dues), *accepted(case)), between=between)
+    return replace(witness, due=(*distinct(dues), *accepted(witness.case)), between=between)
+
+
+def _due_of(spec: Spec, witness: Witness) -> ExpectedCall | None:
+    """Return what is due of a report's call; None where it is not what the report says, or where
+    nothing but a word is.
+    """
+    from convcheck.vectors.calls import expecting
+
+    [due, *_], case = witness.due, witness.case
+    if not case.whole_calls or isinstance(due.outputs, str):
+        return None
+    call = tuple(map(_tensor, witness.inputs))
+    try:
+        [expected] = expecting(spec, case, [call], "sampled").expected
+    except ConvcheckError:
+        return None
+    same = any(_wants(reading, due.outputs) for reading in expected.readings)
+    return expected if same else None
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:

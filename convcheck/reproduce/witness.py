@@ -25,6 +25,7 @@ from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.semantics.expected_calls import Call
 
 SHOWN = 64  # elements of an output that is longer
 BEFORE = 3  # of them, those before the first that differs
@@ -111,6 +112,28 @@ def of_report(backend: BackendInfo, case: Case, group: Group) -> Witness:
     if isinstance(example, CallExample):
         return _of_call(backend, case, group, example)
     return _of_element(backend, case, group, example)
+
+
+def of_recalled(
+    backend: BackendInfo, case: Case, group: Group, calls: Sequence[Call]
+) -> Witness | None:
+    """Return the witness of a group's first example with the whole call, of which a report has a
+    part; None where that is none of these calls, in the order in which they were asked.
+    """
+    example = group.examples[0] if group.examples else None
+    if not isinstance(example, CallExample):
+        return None
+    call = next((one for one in calls if all(map(_is_part, example.inputs, one))), None)
+    if call is None:
+        return None
+    made = replace(example, inputs=tuple(map(whole, case.inputs, call)))
+    shapes = [tuple(tensor.shape for tensor in one) for one in (call, calls[0])]
+    return replace(_of_call(backend, case, group, made), first=shapes[0] == shapes[1])
+
+
+def _is_part(strip: Strip, tensor: Bits) -> bool:
+    cut = tensor.reshape(-1)[strip.first : strip.first + len(strip.words)]
+    return strip.shape == tensor.shape and strip.words == tuple(map(entry_word, cut))
 
 
 def ask_again(said: str) -> UsageError:
