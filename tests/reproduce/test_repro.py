@@ -68,6 +68,8 @@ FIRST = (
     # its models have shapes that are not stated, but for the first call
     "openvino.FakeQuantize-1/bfloat16-bfloat16-bfloat16-bfloat16-bfloat16/tensor/levels=256",
     "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/low-rank/levels=256/auto_broadcast=numpy",
+    # the importer of ONNX's models wants to know how many dimensions there are
+    "onnx.DequantizeLinear-21/int8-float32-int8/tensor",
     # its other outputs are of all elements together
     "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, cast
 
 from convcheck.backends.onnx.model import (
@@ -78,7 +78,7 @@ def _of_model(witness: Witness) -> dict[str, Any]:
     return {
         "input_names": repr(input_names(case)),
         "output_names": repr(output_names(case)),
-        "named_inputs": _named(input_names(case), case.inputs, numbers),
+        "named_inputs": _named(input_names(case), case.inputs, numbers, _dims(witness)),
         "named_outputs": _named(output_names(case), case.outputs, numbers)
         + _exposed(case, numbers),
         "nodes": _nodes(case, numbers),
@@ -122,7 +122,7 @@ def _node(
     return f"{op}, {list(before)!r}, {list(after)!r}{_keywords(case, numbers)}"
 
 
-def _exposed(case: Case, numbers: Mapping[str, str]) -> list[tuple[str, str]]:
+def _exposed(case: Case, numbers: Mapping[str, str]) -> list[str]:
     """Return the middles of a chain that are outputs of its graph, too."""
     if ("middle", "exposed") not in case.setting:
         return []
@@ -138,9 +138,21 @@ def _optimised(case: Case) -> dict[str, Any]:
 
 
 def _named(
-    names: Sequence[str], types: Sequence[DType], numbers: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    return [(repr(name), numbers[t.name]) for name, t in zip(names, types, strict=True)]
+    names: Sequence[str],
+    types: Sequence[DType],
+    numbers: Mapping[str, str],
+    dims: Sequence[object] = (),
+) -> list[str]:
+    """Return the arguments of helper.make_tensor_value_info for each tensor."""
+    stated = zip_longest(names, types, dims)
+    return [f"{name!r}, {numbers[t.name]}, {shape}" for name, t, shape in stated]
+
+
+def _dims(witness: Witness) -> list[list[None]]:
+    """Return unstated dimensions of each input where the number of them has to be stated."""
+    if not witness.backend.name.startswith("openvino"):
+        return []
+    return [[None] * len(strip.shape) for strip in witness.inputs]
 
 
 def _word_of(fmt: Format, packed: bool) -> int | str:
