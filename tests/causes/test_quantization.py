@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+import numpy as np
 import pytest
 from catalogue import CATALOG
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
 from planted.quantize_bugs import BUGS, Bug, answer
 from planted.quantize_put import Put
 from planted_calls import answered, asked
@@ -18,6 +21,7 @@ from convcheck.judge.result import CaseDiagnosis
 from convcheck.rules.causes import Cause
 from convcheck.semantics.body.wrong_steps import _missing_in
 
+Floats = NDArray[np.float32]
 CASES = (
     *(
         f"onnx.QuantizeLinear-23/{name}"
@@ -118,6 +122,70 @@ def test_a_zero_point_met_by_mistake_is_told_from_a_scale_that_is(op: str) -> No
         back = "-back" if op == "Dequantize" else ""
         assert found is not None
         assert found.fits == ((f"zero-points{back}-meet-the-{word}",),)
+
+
+FAKE = "openvino.FakeQuantize-1/{0}-{0}-{0}-{0}-{0}/{1}/levels={2}"
+F32 = np.float32
+
+
+def of_any_range(levels: int, *limited: Floats) -> Floats:
+    """A kernel that limits x and takes the level from a factor, whatever the range is."""
+    x, low, high, output_low, output_high = limited
+    factor, width = F32(levels - 1) / (high - low), (output_high - output_low) / F32(levels - 1)
+    place = np.maximum(np.minimum(x, high), low) * factor - low * factor
+    found: Floats = np.rint(place) * width + output_low
+    return found
+
+
+def in_bfloat16(levels: int, *limited: Floats) -> Floats:
+    """One whose factors are bfloat16 numbers; of a range that is none it does as the text says."""
+    x, low, high, output_low, output_high = limited
+    if low >= high:
+        most, least = np.maximum(low, high), np.minimum(low, high)
+        level = np.rint((x - low) / (high - low) * F32(levels - 1)) / F32(levels - 1)
+        inside = level * (output_high - output_low) + output_low
+        found = np.where(x <= least, output_low, np.where(x > most, output_high, inside))
+        return half_of_last(found.astype(F32))
+    factor = half_of_last(F32(levels - 1) / (high - low))
+    width = half_of_last((output_high - output_low) / F32(levels - 1))
+    place = np.maximum(np.minimum(x, high), low) * factor + half_of_last(-low * factor)
+    rounded: Floats = (np.rint(place) * width + output_low).astype(bfloat16).astype(F32)
+    return rounded
+
+
+def half_of_last(x: Floats) -> Floats:
+    """bfloat16 numbers: above the middle the greater one, where the last bit kept is odd."""
+    codes = np.asarray(x, F32).view(np.uint32)
+    found: Floats = (codes + (codes >> 16 & 1) * 0x8000 & 0xFFFF0000).astype(np.uint32).view(F32)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "said"),
+    [
+        (FAKE.format("float32", "per-channel", 2), of_any_range, "level-by-a-factor-of-any-range"),
+        (FAKE.format("bfloat16", "tensor", 102), in_bfloat16, "level-by-factors-in-bfloat16"),
+    ],
+)
+def test_kernels_that_take_a_level_from_a_factor_are_told(
+    name: str, kernel: Callable[..., Floats], said: str
+) -> None:
+    """Of a range that is none the factor is infinite, and the level NaN: the text leaves open what
+    an output is that is not finite, and the cause says it.
+    """
+    calls = asked(name)
+    [output], levels = calls.case.outputs, int(str(dict(calls.case.attributes)["levels"]))
+    kind = F32 if output.name == "float32" else bfloat16
+    word = output.format.storage
+    given = []
+    with np.errstate(all="ignore"):
+        for call in calls.calls:
+            limited = [tensor.astype(word).view(kind).astype(F32) for tensor in call]
+            answer = np.asarray(kernel(levels, *limited), F32).astype(kind).view(word)
+            given.append(Outputs((answer.reshape(call[0].shape),), (output.name,)))
+    found = diagnose_calls(every_cause(), CATALOG, calls, answered(calls, given))
+    assert found is not None
+    assert found.fits == ((said,),)
 
 
 @pytest.mark.slow

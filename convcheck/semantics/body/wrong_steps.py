@@ -441,6 +441,7 @@ class WrongSteps:
             mode = edit.rounds or mode
             through = cast(Float, edit.cast.format) if edit.cast else through
             readings = [_reading(reading, edit, data) for reading in readings]
+            steps = replace(steps, free_rest=False)  # a text may leave open what a runtime gives
         if not _is_computable(steps, self.layout):
             return None
         case = replace(self.case, attributes=attributes)
