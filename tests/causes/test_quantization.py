@@ -137,15 +137,33 @@ def of_any_range(levels: int, *limited: Floats) -> Floats:
     return found
 
 
+def with_an_offset(levels: int, *limited: Floats) -> Floats:
+    """One that adds an offset in levels; of a range that is none it does as the text says."""
+    x, low, high, output_low, output_high = limited
+    if low >= high:
+        return as_the_text_says(levels, *limited)
+    of_levels = F32(levels - 1) * output_low / (output_high - output_low)
+    width, zero = (output_high - output_low) / F32(levels - 1), np.zeros_like(output_low)
+    raised = of_any_range(levels, x, low, high, zero, output_high - output_low)
+    found: Floats = raised + of_levels * width
+    return found
+
+
+def as_the_text_says(levels: int, *limited: Floats) -> Floats:
+    x, low, high, output_low, output_high = limited
+    most, least = np.maximum(low, high), np.minimum(low, high)
+    level = np.rint((x - low) / (high - low) * F32(levels - 1)) / F32(levels - 1)
+    inside = level * (output_high - output_low) + output_low
+    found = np.where(x <= least, output_low, np.where(x > most, output_high, inside))
+    given: Floats = found.astype(F32)
+    return given
+
+
 def in_bfloat16(levels: int, *limited: Floats) -> Floats:
     """One whose factors are bfloat16 numbers; of a range that is none it does as the text says."""
     x, low, high, output_low, output_high = limited
     if low >= high:
-        most, least = np.maximum(low, high), np.minimum(low, high)
-        level = np.rint((x - low) / (high - low) * F32(levels - 1)) / F32(levels - 1)
-        inside = level * (output_high - output_low) + output_low
-        found = np.where(x <= least, output_low, np.where(x > most, output_high, inside))
-        return half_of_last(found.astype(F32))
+        return half_of_last(as_the_text_says(levels, *limited))
     factor = half_of_last(F32(levels - 1) / (high - low))
     width = half_of_last((output_high - output_low) / F32(levels - 1))
     place = np.maximum(np.minimum(x, high), low) * factor + half_of_last(-low * factor)
@@ -164,6 +182,7 @@ def half_of_last(x: Floats) -> Floats:
     ("name", "kernel", "said"),
     [
         (FAKE.format("float32", "per-channel", 2), of_any_range, "level-by-a-factor-of-any-range"),
+        (FAKE.format("float32", "tensor", 256), with_an_offset, "level-by-a-factor-and-offset"),
         (FAKE.format("bfloat16", "tensor", 102), in_bfloat16, "level-by-factors-in-bfloat16"),
     ],
 )
