@@ -465,6 +465,11 @@ class CompiledSteps:
         said = line.name, line.be, line.branches, line.conversions
         return *said, kind, once, self.mode, reading.whole
 
+    @property
+    def ends_as(self) -> Hashable:
+        """What is equal for edits that make the same outputs of the same lines."""
+        return self.mode, self.through, self.steps.free_zero, self.steps.free_rest
+
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
         """Return the first of the readings that round alike, in their order."""
         found: dict[Hashable, StepsReading] = {}

@@ -104,10 +104,8 @@ class _Computed:
             other, _ = self._lines(edited.paired, programs, reading)
             runs = partial(_run_of, proxy(self), state), partial(_run_of, proxy(self), other)
             compute = partial(_either, made, self.unpaired, *runs)
-            state = self._state((state, other, made.mode, made.through), compute)
-        return self._state(
-            (state, made.mode, made.through), partial(_run_of, proxy(self), state)
-        ), touched
+            state = self._state((state, other, made.ends_as), compute)
+        return self._state((state, made.ends_as), partial(_run_of, proxy(self), state)), touched
 
     def _lines(
         self, made: CompiledSteps, programs: Programs, reading: StepsReading
