@@ -82,7 +82,7 @@ def test_openvino_answers_the_same(variant: str) -> None:
     pytest.importorskip("openvino")
     chosen = [
         *of("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
-            "uint8-to-int4", "bool-to-bfloat16"),
+            "uint8-to-int4", "bool-to-bfloat16", "bool-to-uint1", "uint1-to-float32"),
         *of("onnx.Cast-13", "float32-to-float16", "float64-to-uint8"),
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
         *of("onnx.Cast-21", "float32-to-int4"),
@@ -90,6 +90,30 @@ def test_openvino_answers_the_same(variant: str) -> None:
     if variant == "openvino:const":  # step 0 ends the plugin, which is told as a time-out here
         chosen += of("openvino.Range-4", "int32-int32-int32-to-int32")
     assert report(f"env:{sys.executable}:{variant}", chosen) == report(variant, chosen)
+
+
+def test_inputs_of_another_type_have_a_model_of_their_own() -> None:
+    """The shape, the operator and its attributes are the same."""
+    pytest.importorskip("openvino")
+    backend = Environment(f"{sys.executable}:openvino", catalog=CATALOG)
+    codes = [np.full(6, 0xFFFFFFFF, np.uint32)]
+    for case, due in zip(of("openvino.Convert-1", "int32-to-float32", "uint32-to-float32"),
+                         (-1.0, 2.0**32), strict=True):  # fmt: skip
+        answer = backend.answer(case, codes)
+        assert isinstance(answer, Outputs)
+        assert answer.arrays[0].view(np.float32).tolist() == [due] * 6
+
+
+def test_openvino_has_codes_of_one_bit_from_the_other_end() -> None:
+    """And an output of them is never let be written, where it would not stay in its memory."""
+    pytest.importorskip("openvino")
+    backend = Environment(f"{sys.executable}:openvino:const", catalog=CATALOG)
+    read, write = of("openvino.Convert-1", "uint1-to-uint8", "uint8-to-uint1")
+    codes = np.array([1, 0, 0, 1, 1, 0, 0, 0, 0, 1], np.uint8)
+    answer = backend.answer(read, [codes])
+    assert isinstance(answer, Outputs)
+    assert answer.arrays[0].tolist() == codes.tolist()
+    assert isinstance(backend.answer(write, [codes]), Declined)
 
 
 def test_torch_answers_the_same() -> None:

@@ -220,6 +220,7 @@ OPENVINO_CONFIG = {
 }
 OPENVINO_WAYS = {"": "graph inputs, the first shape of a case static, others dynamic",
                  "const": "constants folded when the model is compiled"}  # fmt: skip
+OPENVINO_OVERRUN = "u1"  # it has memory for a bit a code, and a byte a code is written there
 OPENVINO_RAISES = (RuntimeError, ValueError, MemoryError)  # C++ exceptions, in Python
 
 
@@ -231,7 +232,7 @@ class OpenVinoServer:
             raise ValueError(f"openvino has no variant {variant!r} here")
         self.api, self.op, self.factory = openvino_modules()
         self.core, self.folds = self.api.Core(), variant == "const"
-        self.question: object = None
+        self.asked: object = None
         self.first: tuple[object, ...] = ()
         self.requests: dict[object, Any] = {}
         self.name = "openvino"
@@ -247,8 +248,12 @@ class OpenVinoServer:
             results = [self.kind(one) for one in self.outputs(question, self.inputs(given, shapes))]
         except OPENVINO_RAISES as error:
             raise Told("declined", str(error)) from None
-        if self.question != question:
-            self.question, self.first, self.requests = question, (), {}
+        if OPENVINO_OVERRUN in results:
+            said = f"the CPU plugin overruns an output of {OPENVINO_OVERRUN}"
+            raise Told("declined", said, missing=True)
+        asked = question, [one.own for one in given]  # the question has no types of inputs
+        if self.asked != asked:
+            self.asked, self.first, self.requests = asked, (), {}
         if self.folds:
             request = self.folded(question, tensors, given)
         else:
@@ -262,7 +267,7 @@ class OpenVinoServer:
         if not one.bits:
             return self.api.Tensor(np.array(one.codes.tolist(), np.str_).reshape(one.shape))
         tensor = self.api.Tensor(self.type_of(one), self.api.Shape(one.shape))
-        self.memory(tensor)[:] = one.memory
+        self.memory(tensor)[:] = turned(one.memory, one.bits)
         return tensor
 
     def type_of(self, one: Fed) -> Any:
@@ -383,6 +388,11 @@ class OpenVinoServer:
             codes = unpacked(self.memory(tensor).copy(), bits, shape) if bits else tensor.str_data
             made.append((name, shape, np.asarray(codes) if bits else np.asarray(codes, object)))
         return made
+
+
+def turned(memory: Any, bits: int) -> Any:
+    """Return memory with the bits of each byte from the other end, where codes have one bit."""
+    return np.packbits(np.unpackbits(memory, bitorder="little")) if bits == 1 else memory
 
 
 def openvino_modules() -> tuple[Any, Any, Any]:
