@@ -186,6 +186,16 @@ def question_types() -> dict[str, Any]:
     return dict(found["types"])
 
 
+def test_a_model_that_does_not_load_is_declined_each_time() -> None:
+    """In 1.15.1 such were errors when they were asked again, with other shapes."""
+    (chosen,) = of("onnx.Cast-21", "float32-to-float4e2m1")
+    backend = Environment(HERE, catalog=CATALOG)
+    for shape in (2, 2, 3):
+        answer = backend.answer(chosen, [np.zeros(shape, np.uint32)])
+        assert isinstance(answer, Declined)
+        assert "NOT_IMPLEMENTED" in answer.message
+
+
 def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "50")
     ranges = [c for c in cases(CATALOG.specs["onnx.Range-11"]) if c.inputs[0].name == "int32"]

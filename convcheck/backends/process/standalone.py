@@ -102,7 +102,8 @@ class OrtServer:
         device = classes.OrtDevice
         self.device = device(device.cpu(), device.default_memory(), 0)
         self.run_options = onnxruntime.RunOptions()
-        self.model, self.session = "", None
+        self.model = ""
+        self.session: Any = None
         self.name = "onnxruntime"
         self.version = f"{onnxruntime.__version__}, {self.provider}, {HOW}"
         self.check()
@@ -116,9 +117,8 @@ class OrtServer:
     def answer(self, question: Own, given: list[Fed]) -> list[Made]:
         """Run the model of a request. A model that does not load is declined, in its words."""
         if self.model != question["model"]:
-            self.model, self.session = question["model"], None
-            self.session = self.loaded(base64.b64decode(self.model), self.provider)
-        assert self.session is not None  # noqa: S101
+            self.session = self.loaded(base64.b64decode(question["model"]), self.provider)
+            self.model = question["model"]  # now only: one that does not load is asked again
         session, feeds = self.session, self.classes.OrtValueVector()
         made = [self.fed(one) for one in given]  # what lies under the values stays alive
         for value, _ in made:
