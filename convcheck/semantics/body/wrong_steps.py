@@ -84,6 +84,7 @@ class _Computed:
         self.given = asked_by_rules(spec, case)
         self._states: dict[Hashable, int] = {}
         self._runs: list[Run | Callable[[], Run]] = []
+        self._firsts: dict[int, int] = {}
         self._points: dict[Hashable, Points] = {}
 
     def run(self, state: int) -> Run:
@@ -124,7 +125,9 @@ class _Computed:
                 [right, *_] = readings_at(rules, points)
                 differs = (answer.codes != right.codes) | (answer.patterns != right.patterns)
                 touched = np.asarray(touched | differs)
-            key = state, answer.codes.tobytes(), answer.patterns.tobytes(), target
+            ends = line is made.lines[-1] and not made.case.outputs[1:]
+            before = self.run(state).undefined.tobytes() if ends else state
+            key = before, answer.codes.tobytes(), answer.patterns.tobytes(), target
             compute = partial(
                 _taken, partial(_run_of, proxy(self), state), line, target.format, answer
             )
@@ -151,12 +154,26 @@ class _Computed:
         self, made: CompiledSteps, line: StepsLine, reading: StepsReading, state: int
     ) -> int:
         compute = partial(_done, partial(_run_of, proxy(self), state), made.express, line, reading)
-        state = self._state((state, made.computes_as(line, reading)), compute)
+        after = self._state((state, made.computes_as(line, reading)), compute)
         narrow = made.mode if line.name in reading.narrow else None
-        if not (line.through or narrow):
-            return state
-        compute = partial(_done, partial(_run_of, proxy(self), state), made.go_on, line, reading)
-        return self._state((state, line.through, narrow), compute)
+        if line.through or narrow:
+            compute = partial(
+                _done, partial(_run_of, proxy(self), after), made.go_on, line, reading
+            )
+            after = self._state((after, line.through, narrow), compute)
+        return self._first(state, line, after)
+
+    def _first(self, before: int, line: StepsLine, after: int) -> int:
+        """Return the number of the first of the runs that gave a line the same values after the
+        same run: what follows is the same of both.
+        """
+        if after not in self._firsts:
+            run = self.run(after)
+            x = run.values[line.name]
+            fields = (x.kind, x.sign, x.exponent, x.significand, x.sticky, run.undefined)
+            content = tuple(None if field is None else field.tobytes() for field in fields)
+            self._firsts[after] = self._state((before, line.name, content), lambda: run)
+        return self._firsts[after]
 
     def _state(self, key: Hashable, compute: Callable[[], Run]) -> int:
         """Return the number of a run, which is computed once, when it is needed."""
