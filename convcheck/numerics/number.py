@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from convcheck.numerics.decimal import SPECIAL, parse_decimal
 
 FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
 FAR = 1 << 20  # an exponent beyond every format: infinity has it, zero has its negative
+_KEPT = 1 << 14  # texts, which many cases are asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +163,21 @@ def numbers_of_texts(texts: Texts) -> Numbers:
     A text that spells no number is given as NaN; a spec decides such texts by their spelling
     before it asks for their value.
     """
-    values = [parse_decimal(t) for t in texts]
-    negative = [t.startswith("-") for t in texts]
-    numbers = from_fractions([v or Fraction(0) for v in values], negative)
-    for i, (text, value) in enumerate(zip(texts, values, strict=True)):
-        if value is None:
-            special = SPECIAL.fullmatch(text)
-            infinite = special is not None and special[2].lower() != "nan"
-            numbers.kind[i] = INFINITY if infinite else NAN
-            numbers.exponent[i] = FAR
-            numbers.significand[i] = 1 << 63
-    return numbers
+    parts = [_parts_of_text(text) for text in texts]
+    types = (np.uint8, bool, np.int64, np.uint64, bool)
+    kind, sign, exponent, significand, sticky = (
+        np.array([part[n] for part in parts], dtype) for n, dtype in enumerate(types)
+    )
+    return Numbers(kind, sign, exponent, significand, sticky)
+
+
+@lru_cache(_KEPT)
+def _parts_of_text(text: str) -> tuple[np.uint8, bool, int, int, bool]:
+    """Return kind, sign, exponent, significand and sticky bit of what a text spells."""
+    value, sign = parse_decimal(text), text.startswith("-")
+    if value is None:
+        special = SPECIAL.fullmatch(text)
+        infinite = special is not None and special[2].lower() != "nan"
+        return (INFINITY if infinite else NAN), sign, FAR, 1 << 63, False
+    parts = (-FAR, 0, False) if value == 0 else number_parts(abs(value))
+    return FINITE, sign, *parts
