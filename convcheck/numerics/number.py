@@ -104,16 +104,13 @@ def number_parts(value: Fraction) -> tuple[int, int, bool]:
     return exponent, significand, rest != 0
 
 
-def from_fractions(values: list[Fraction], negative_zero: list[bool] | None = None) -> Numbers:
-    """Return Numbers of exact fractions; `negative_zero` tells which zeros are negative."""
+def from_fractions(values: list[Fraction]) -> Numbers:
+    """Return Numbers of exact fractions; no zero is negative."""
     n = len(values)
     parts = [(-FAR, 0, False) if v == 0 else number_parts(abs(v)) for v in values]
-    signs = [v < 0 for v in values]
-    if negative_zero is not None:
-        signs = [s or z for s, z in zip(signs, negative_zero, strict=True)]
     return Numbers(
         np.zeros(n, np.uint8),
-        np.array(signs, bool),
+        np.array([v < 0 for v in values], bool),
         np.array([p[0] for p in parts], np.int64),
         np.array([p[1] for p in parts], np.uint64),
         np.array([p[2] for p in parts], bool),
