@@ -221,8 +221,8 @@ def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None
 
 def _explained(trial: Trial, causes: Sequence[Cause]) -> bool:
     """Return whether causes give all answers together."""
-    given = trial.given_by(causes)
-    return given is not None and bool(given.all())
+    said = trial.said_by(causes)
+    return said is not None and trial.are_as(said)
 
 
 def _left(search: Search, trial: Trial, fits: tuple[Names, ...]) -> tuple[Names, ...]:

@@ -100,11 +100,6 @@ class Trial:
         points = points_of(self.case, self.points.bits[index])
         return replace(self.at(index), points=points)
 
-    def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return which answers causes give together, None where they have no meaning here."""
-        said = self.said_by(causes)
-        return None if said is None else self.given(said)
-
     def said_by(self, causes: Sequence[Cause]) -> list[Reading] | None:
         """Return what causes make of the points together, None where they have no meaning here."""
         program = compile_wrong(self.spec, self.case, causes)
@@ -112,7 +107,19 @@ class Trial:
 
     def is_given_by(self, program: Program) -> bool:
         """Return whether all answers are as a program says."""
-        return bool(self.given(readings_at(program, self.points)).all())
+        return self.are_as(readings_at(program, self.points))
+
+    def are_as(self, said: Sequence[Reading]) -> bool:
+        """Return whether all answers are as causes say, under one reading: most are refuted by a
+        code that was not answered.
+        """
+        left = [each for each in said if not self._misses(each)]
+        return any(bool(self.as_due(self._firm(each)).all()) for each in left)
+
+    def _misses(self, reading: Reading) -> bool:
+        """Return whether a reading says a code where another one was answered."""
+        differs = (reading.codes != self.got) & (reading.patterns == pattern.EXACT)
+        return bool(np.count_nonzero(differs))
 
     def given(self, said: Sequence[Reading]) -> Mask:
         """Return which answers are as causes say."""
@@ -261,7 +268,7 @@ def _left(trial: Trial, wrong: NDArray[np.intp], causes: Sequence[Cause]) -> lis
     found = {cause: way_through(cause, trial.spec, trial.case) for cause in left}
     ways = {cause: way for cause, way in found.items() if way}
     said = zip(ways, said_of_all(ways.values(), few.points), strict=True)
-    given = {cause for cause, each in said if any(few.as_due(one).all() for one in each)}
+    given = {cause for cause, each in said if few.are_as(each)}
     return [c for c in left if (c in given if c in ways else _may_act(trial, c, wrong))]
 
 
