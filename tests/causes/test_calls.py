@@ -451,6 +451,13 @@ def _right(calls: CallSet) -> CallAnswers:
     [
         ("openvino.Range-4/float32-float32-float32-to-int32", "length-drops-fraction"),
         ("openvino.FakeConvert-13/float16-float16/scalar/destination_type=f8e4m3", "reciprocal"),
+        (
+            "openvino.FakeConvert-13/float16-float16/per-tensor/destination_type=f8e4m3",
+            "reciprocal",
+        ),
+        ("onnx.QuantizeLinear-23/float32-float32-int8/tensor", "quotient-by-reciprocal"),
+        ("onnx.QuantizeLinear-21/float16-float16-uint8/axis", "quotient-rounded-toward-zero"),
+        ("onnx.DequantizeLinear-21/int8-float32-int8/axis", "zero-points-back-meet-the-first"),
     ],
 )
 def test_what_fits_has_to_give_calls_that_are_no_vectors(case: str, name: str) -> None:
