@@ -70,11 +70,14 @@ def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
 
 
 def is_as_before(answers: Answers, before: Elsewhere) -> bool:
-    """Return whether every element is answered, in every placement, as by a process that was asked
-    other attribute values before.
+    """Return whether the same elements are answered, in every placement, as by a process that was
+    asked other attribute values before, and all others refused.
     """
-    every = bool((answers.state == ANSWERED).all()) and len(before.index) == len(answers.got)
-    return every and not answers.elsewhere and np.array_equal(answers.got, before.got)
+    answered = answers.state == ANSWERED
+    if answers.elsewhere or not (answered | (answers.state == REFUSED)).all():
+        return False
+    index = np.flatnonzero(answered)
+    return np.array_equal(index, before.index) and np.array_equal(answers.got[index], before.got)
 
 
 def with_others(answers: Answers, before: Elsewhere) -> Answers:

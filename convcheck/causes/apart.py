@@ -14,24 +14,29 @@ from typing import cast
 import numpy as np
 
 from convcheck.judge.matching import Mask, matching
+from convcheck.numerics.codec import decode, decode_magnitudes
 from convcheck.numerics.codes import Bits, Codes
-from convcheck.numerics.format import Format, Numeric, Text
+from convcheck.numerics.format import Float, Format, Numeric, Text
+from convcheck.numerics.neighbours import around, special_codes
+from convcheck.numerics.number import FINITE, end_to_end, take
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.answers_at import deciding
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.expected import REFUSED, UNDEFINED, Reading
 from convcheck.semantics.program import Program
 from convcheck.semantics.wrong import readings_at
+from convcheck.vectors.binades import boundaries_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.texts import text_inputs
 
 _WHOLE = 16  # bits of a source of which every code is looked at
 _CHUNK = 1 << 14  # inputs that are looked at together
-_KEPT = 8  # pairs of types of which these are kept
+_KEPT = 32  # pairs of types of which these are kept
 _EACH = 3  # inputs that are asked for two causes
 _SPELLED = 1 << 10  # inputs that are looked at where each has to be spelled
-_LOOKED = 1 << 9  # inputs at boundaries, of which some are asked that no vector is
-_UNSEEN = 8  # asked of what one row decides: so many converted wrongly, so many that are not
+_ASKED = 1 << 11  # inputs at boundaries that are asked although no causes are told apart by them
+_AROUND = 6  # codes at a boundary and next to it, of both signs
+_OTHER_SEED = 1  # of texts at other places than the vectors
+_ASKED_TEXTS = 1 << 8  # the same on the way from or to a text
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
@@ -54,47 +59,66 @@ def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
     return np.unique(np.concatenate([blank, *found]))
 
 
-def unseen_inputs(spec: Spec, case: Case, program: Program, seen: Bits) -> Bits:
-    """Return a few inputs that are none of the `seen` ones, and of which a rule and a wrong
-    conversion both say what becomes: of what each row of this decides some that are converted
-    wrongly, and some that are not.
+def unseen_inputs(
+    spec: Spec, case: Case, program: Program, seen: Bits, types: Sequence[Format]
+) -> Bits:
+    """Return inputs that are none of the `seen` ones, and of which a rule and a wrong conversion
+    both say what becomes: at notable numbers of all types, at boundaries and between these.
     """
-    every = np.concatenate([seen[:0], *_chunks(case)])
-    some = np.unique(np.concatenate([spread(every, _LOOKED), _amid_of(case, seen)]))
+    if case.outside:
+        return seen[:0]
+    some = _spread_out(case.inputs[0].format, case.outputs[0].format, tuple(types))
     codes = some[~np.isin(some, seen)]
     if not len(codes):
         return codes
-    points = points_of(case, codes)
-    given, row = readings_at(program, points)[0], deciding(program, points)
-    due = evaluate(spec, case, codes).readings
-    said = _decides(given) & np.logical_and.reduce([_decides(each) for each in due])
-    wrong = np.logical_and.reduce([_differ(case, codes, given, each) for each in due])
-    sorts = 2 * row[said] + wrong[said]
-    parts = [spread(codes[said][sorts == each], _UNSEEN) for each in np.unique(sorts)]
-    return cast(Bits, np.concatenate([codes[:0], *parts]))
+    given = readings_at(program, points_of(case, codes))[0]
+    return codes[_decides(given) & _decided(spec, case, codes)]
 
 
 def _chunks(case: Case) -> Iterator[Bits]:
     """Yield the inputs that are looked at."""
-    source, target = case.inputs[0].format, case.outputs[0].format
-    if case.outside:
-        return
-    if isinstance(source, Text):
-        every: Bits = text_inputs(target, "boundary", 0)[0]
-    elif isinstance(target, Text):
-        every = spread(numeric_inputs(source, target, "boundary", 0)[0], _SPELLED)
-    else:
-        every = np.concatenate([_every(source, target), _amid(source, target)])
-    yield from (every[i : i + _CHUNK] for i in range(0, len(every), _CHUNK))
+    every = _every(case.inputs[0].format, case.outputs[0].format)
+    starts = () if case.outside else range(0, len(every), _CHUNK)
+    yield from (every[i : i + _CHUNK] for i in starts)
 
 
-def _amid_of(case: Case, none: Bits) -> Bits:
-    """Return the codes of a case half-way between two of the edge tier; on the way from or to a
-    text none.
+@lru_cache(_KEPT)
+def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bits:
+    """Return inputs that are spread over those that are looked at, with all that lie between, and
+    notable numbers of some types.
     """
-    source, target = case.inputs[0].format, case.outputs[0].format
-    of_texts = isinstance(source, Text) or isinstance(target, Text)
-    return none[:0] if case.outside or of_texts else _amid(source, target)
+    if isinstance(source, Text):
+        return spread(text_inputs(target, "edge", _OTHER_SEED)[0], _ASKED_TEXTS)
+    if isinstance(target, Text):
+        return spread(_every(source, target), _ASKED_TEXTS)
+    wide = isinstance(target, Float) and source.bits > _WHOLE
+    every = _every(source, target) if not wide else _boundaries(source, cast(Float, target))
+    some = spread(every, _ASKED)
+    return np.unique(np.concatenate([some, _amid(source, target), _notable(source, types)]))
+
+
+@lru_cache(_KEPT)
+def _notable(source: Numeric, types: tuple[Format, ...]) -> Codes:
+    """Return codes at notable numbers of some types, and next to these: at the ends of their range
+    and next to zero, with the midpoints there.
+    """
+    numbers = []
+    for fmt in types:
+        if isinstance(fmt, Float):
+            finer, past, _ = boundaries_of(fmt)
+            numbers.append(decode_magnitudes(finer, np.array([1, past - 1, past], np.uint64)))
+        if not isinstance(fmt, Text):
+            special = decode(fmt, special_codes(fmt))
+            numbers.append(take(special, np.flatnonzero(special.kind == FINITE)))
+    return around(source, end_to_end(numbers))
+
+
+def _boundaries(source: Numeric, target: Float) -> Codes:
+    """Return codes at some rounding boundaries in all binades, and next to these."""
+    finer, _, last = boundaries_of(target)
+    step = last * _AROUND // _ASKED | 1  # odd: by turns a value and a midpoint between two
+    magnitudes = np.array(range(0, last + 1, step), np.uint64)
+    return around(source, decode_magnitudes(finer, magnitudes))
 
 
 def spread(bits: Bits, most: int) -> Bits:
@@ -105,11 +129,18 @@ def spread(bits: Bits, most: int) -> Bits:
 
 
 @lru_cache(_KEPT)
-def _every(source: Numeric, target: Numeric) -> Codes:
-    """Return all codes of a narrow source, else the inputs of the boundary tier."""
-    if source.bits > _WHOLE:
-        return numeric_inputs(source, target, "boundary", 0)[0]
-    return np.arange(1 << source.bits, dtype=source.storage)
+def _every(source: Format, target: Format) -> Bits:
+    """Return the inputs that are looked at: all codes of a narrow source, else the inputs of the
+    boundary tier and what lies between those of the edge tier.
+    """
+    if isinstance(source, Text):
+        return text_inputs(target, "boundary", 0)[0]
+    if isinstance(target, Text):
+        return spread(numeric_inputs(source, target, "boundary", 0)[0], _SPELLED)
+    if isinstance(source, Numeric) and source.bits <= _WHOLE:
+        return np.arange(1 << source.bits, dtype=source.storage)
+    whole = numeric_inputs(source, target, "boundary", 0)[0]
+    return np.concatenate([whole, _amid(source, target)])
 
 
 @lru_cache(_KEPT)

@@ -6,7 +6,7 @@ executed on the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import cast
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import unseen_calls
+from convcheck.causes.trial import found_together, is_any, is_common
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -45,6 +46,7 @@ from convcheck.vectors.model import CallSet
 _PROBES = 4  # wrong answers that a cause has to give before it is tried on all
 _CLOSEST = 3  # causes that are told of a case which nothing explains
 _ELEMENTS = 4  # elements of a probe that a cause has to give before it is tried on the call
+_BESIDES = 10  # calls of which it has to give as many, right ones or not
 _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
@@ -74,13 +76,31 @@ class CallTrial:
             if not is_refusal(calls, answers.declined):
                 return None
             answers = first_refused(calls, answers, answers.declined.message)
-        asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
-        sorts = {i: judged_call(calls, answers, i).sort for i in asked}
-        wrong = tuple(i for i, sort in sorts.items() if sort not in (RIGHT, "undefined"))
-        right = tuple(i for i, sort in sorts.items() if sort == RIGHT)
+        wrong, right = _judged(calls, answers)
         if answers.faults or not wrong:
             return None
         return CallTrial(catalog.specs[calls.case.spec], calls, answers, wrong, right)
+
+    def with_unseen(self, ask: AskCalls) -> CallTrial:
+        """Return the trial with a few calls that are no vectors; as it is where these are not
+        answered.
+        """
+        calls, answers, more = self.calls, self.answers, unseen_calls(self.spec, self.calls)
+        got = ask(more) if len(more) else None
+        if got is None or got.faults or got.declined:
+            return self
+        first = len(calls)
+        wrong, right = (tuple(first + i for i in some) for some in _judged(more, got))
+        messages = {first + i: message for i, message in got.messages.items()}
+        together = replace(
+            answers,
+            got=(*answers.got, *got.got),
+            state=np.concatenate([answers.state, got.state]),
+            messages={**answers.messages, **messages},
+        )
+        every = (*calls.expected, *more.expected)
+        both = replace(calls, calls=(*calls.calls, *more.calls), expected=every)
+        return CallTrial(self.spec, both, together, (*self.wrong, *wrong), (*self.right, *right))
 
     @cached_property
     def probes(self) -> tuple[int, ...]:
@@ -116,18 +136,28 @@ class CallTrial:
 
     @cached_property
     def all_wanted(self) -> WantedElements | None:
-        """The same of every probe."""
-        return self._wanted(self.probes)
+        """The same of every probe, and some of all calls besides."""
+        wanted = self._wanted(self.probes)
+        return wanted and replace(wanted, besides=self._besides)
+
+    @cached_property
+    def _besides(self) -> WantedElements | None:
+        """Some elements of all calls that no reading leaves open."""
+        some = _spread(sorted((*self.wrong, *self.right)), _BESIDES)
+        return self._elements({i: _told(self.calls.expected[i], self.answers.got[i]) for i in some})
 
     def _wanted(self, some: Sequence[int]) -> WantedElements | None:
         got = {i: self.answers.got[i] for i in some}
         if None in got.values():
             return WantedElements((), np.zeros(0, np.uint8), _never)
-        wrong = {i: _never_right(self.calls.expected[i], one) for i, one in got.items()}
-        few = {i: np.array(_spread(found, _ELEMENTS)) for i, found in wrong.items() if len(found)}
+        return self._elements({i: _never_right(self.calls.expected[i], got[i]) for i in some})
+
+    def _elements(self, found: Mapping[int, Sequence[int]]) -> WantedElements | None:
+        """Return a few elements of each call, None where there are none."""
+        few = {i: np.array(_spread(each, _ELEMENTS)) for i, each in found.items() if len(each)}
         if not few:
             return None
-        arrays = {i: cast(Outputs, got[i]).arrays[0] for i in few}
+        arrays = {i: cast(Outputs, self.answers.got[i]).arrays[0] for i in few}
         answered = np.concatenate([arrays[i].reshape(-1)[at] for i, at in few.items()])
         accepts = partial(_are_as_got, self.calls.case.outputs[0].format, cast(Bits, answered))
         return WantedElements(tuple(few.items()), cast(Bits, answered), accepts)
@@ -183,6 +213,14 @@ class CallTrial:
         return True
 
 
+def _judged(calls: CallSet, answers: CallAnswers) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of the calls that were answered wrongly, and of those answered right."""
+    asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
+    sorts = {i: judged_call(calls, answers, i).sort for i in asked}
+    wrong = tuple(i for i, sort in sorts.items() if sort not in (RIGHT, "undefined"))
+    return wrong, tuple(i for i, sort in sorts.items() if sort == RIGHT)
+
+
 def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
     """Return n of the numbers, or all."""
     if not numbers:
@@ -212,16 +250,31 @@ def _never_right(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:
     """Return the elements of an answer of one output that every reading says, and none gives; none
     where it has another form.
     """
-    wrong: Mask | None = None
+    wrong = [~right & told for right, told in _by_reading(expected, got)]
+    return np.flatnonzero(np.logical_and.reduce(wrong)).tolist() if wrong else ()
+
+
+def _told(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:
+    """Return the elements of an answer of one output that every reading says; none where it has
+    another form.
+    """
+    told = [each for _, each in _by_reading(expected, got)]
+    return np.flatnonzero(np.logical_and.reduce(told)).tolist() if told else ()
+
+
+def _by_reading(expected: ExpectedCall, got: Returned | None) -> list[tuple[Mask, Mask]]:
+    """Return, under each reading, which elements of an answer of one output are right and which are
+    told; nothing where it has another form under one.
+    """
+    found = []
     for reading in expected.readings:
         [due, *more] = reading.outputs or (None,)
         if not isinstance(got, Outputs) or due is None or more or not _has_form(due, got):
-            return ()
+            return []
         flat, fmt = got.arrays[0].reshape(-1), due.dtype.format
         right = matching(Reading(due.codes, due.patterns), flat, fmt, fmt, due.codes)
-        found = ~right & (due.patterns != pattern.UNDEFINED)
-        wrong = found if wrong is None else wrong & found
-    return () if wrong is None else np.flatnonzero(wrong).tolist()
+        found.append((np.asarray(right), np.asarray(due.patterns != pattern.UNDEFINED)))
+    return found
 
 
 def _are_as_got(fmt: Format, got: Bits, codes: Bits, patterns: NDArray[np.uint8]) -> Mask:
@@ -281,57 +334,25 @@ def diagnose_calls(
         return None
     key, known = trial.key(causes), {} if known is None else known
     if key not in known:
-        known[key] = search_calls(causes, trial, _Unseen(catalog, trial, ask))
+        known[key] = search_calls(causes, trial, trial.with_unseen(ask) if ask else trial)
     fits, near = known[key]
     return CaseDiagnosis(len(trial.wrong) + len(trial.right), len(trial.wrong), fits, near)
 
 
-@dataclass(frozen=True)
-class _Unseen:
-    """Calls that are asked besides the vectors, if a cause fits these."""
-
-    catalog: Catalog
-    #: What causes are tried on first.
-    seen: CallTrial
-    #: Gives answers; None where the backend may not be asked.
-    ask: AskCalls | None
-
-    @cached_property
-    def trial(self) -> CallTrial | None:
-        """What there is to try with these calls; None where they are not answered."""
-        calls, answers = self.seen.calls, self.seen.answers
-        more = unseen_calls(self.seen.spec, calls) if self.ask else None
-        got = self.ask(more) if self.ask and more and len(more) else None
-        if more is None or got is None or got.faults or got.declined:
-            return None
-        messages = {len(calls) + i: message for i, message in got.messages.items()}
-        together = replace(
-            answers,
-            got=(*answers.got, *got.got),
-            state=np.concatenate([answers.state, got.state]),
-            messages={**answers.messages, **messages},
-        )
-        every = (*calls.expected, *more.expected)
-        both = replace(calls, calls=(*calls.calls, *more.calls), expected=every)
-        return CallTrial.of(self.catalog, both, together)
-
-    def holds(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes give these answers, too."""
-        return self.trial is None or _explained(self.trial, causes)
-
-
 def search_calls(
-    causes: Sequence[Cause], trial: CallTrial, unseen: _Unseen
+    causes: Sequence[Cause], seen: CallTrial, trial: CallTrial
 ) -> tuple[tuple[Names, ...], tuple[Near, ...]]:
-    """Return what gives all answers, the plainest first; where nothing does, what comes closest."""
-    alone = [(cause,) for cause in causes if _explained(trial, (cause,))]
-    fits = [(cause.name,) for [cause] in alone if unseen.holds((cause,))]
-    if fits:
-        return tuple(fits), ()
-    tried = [one for cause in causes for one in _probed(trial, cause)]
-    closest = _closest(trial, tried)
-    together = _together(trial, closest, causes)
-    if pair := next(filter(unseen.holds, together), None):
+    """Return what gives all answers of a trial, the plainest first, of what is common if some of
+    this does; where nothing does, what comes closest with the vectors that it has seen.
+    """
+    common, every = ([(cause,) for cause in filter(some, causes)] for some in (is_common, is_any))
+    stages: tuple[Sequence[Sequence[Cause]], ...] = (common, found_together(causes), every)
+    for stage in stages:
+        if fits := [each for each in stage if _explained(trial, each)]:
+            return tuple(tuple(cause.name for cause in each) for each in fits), ()
+    tried = [one for cause in causes for one in _probed(seen, cause)]
+    closest = _closest(seen, tried)
+    if pair := next(_together(trial, closest, causes), None):
         return (tuple(cause.name for cause in pair),), ()
     return (), tuple(near for _, near in closest[:_CLOSEST])
 

@@ -13,7 +13,8 @@ from typing import ParamSpec, cast
 
 import numpy as np
 
-from convcheck.causes.search import Search, judged_ones
+from convcheck.causes.judged import judged_ones
+from convcheck.causes.search import Search
 from convcheck.causes.trial import Trial
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers

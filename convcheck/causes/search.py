@@ -1,50 +1,37 @@
 """Answers -> the causes that give every one of them. It runs in the worker, next to the answers.
 
 A cause is executed on every input of a case. It is told only if it gives all answers, the right
-ones and the wrong ones; one that misses a single one is none. Where none does, two at a time are
-tried, of those that come closest.
+ones and the wrong ones; one that misses a single one is none. What was found somewhere is tried
+first, and the rest where none of this fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from itertools import islice
+from functools import cached_property
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import AskCalls, FoundOfCalls, diagnose_calls
-from convcheck.causes.trial import Key, Trial, Tried, Tries, comparable
-from convcheck.judge.answers import (
-    ANSWERED,
-    CRASHED,
-    NOT_ASKED,
-    REFUSED,
-    Answers,
-    CallAnswers,
-    Elsewhere,
-)
-from convcheck.judge.matching import matching
-from convcheck.judge.refusals import is_accepted
+from convcheck.causes.judged import judged_ones, with_elsewhere
+from convcheck.causes.stages import CLOSEST, LIKELY, STAGES, coming_close, explained
+from convcheck.causes.trial import Key, Trial, Tries, comparable, is_any, is_likely
+from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Format
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Spec
 from convcheck.semantics.evaluate import evaluate, points_of
-from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
-CLOSEST = 3  # causes that are told of a case which nothing explains, and tried with every other
 Ask = Callable[[Bits], Bits | None]  # answers to inputs; None where there are none
 Asking = Ask | AskCalls
-_PAIRS = 4  # pairs that are told apart
-_PAIRED = 6  # causes that are tried with others, and others that are tried with each
 
 
 @dataclass(frozen=True)
@@ -53,9 +40,11 @@ class Found:
 
     #: What explains them.
     diagnosis: CaseDiagnosis
-    #: Inputs that tell apart what fits, and some that it was not held against; none where nothing
+    #: Inputs that tell apart what fits, and others that it was not held against; none where nothing
     #: fits.
     inputs: Bits
+    #: The stage at which it was found, or the last one.
+    stage: int
 
 
 @dataclass
@@ -64,12 +53,14 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: Whether all that gives a wrong answer is told, and not what comes closest alone.
+    #: Whether all causes are tried where one that is common fits, and all that gives a wrong answer
+    #: is told, and not what comes closest alone.
     every: bool = False
-    #: What was asked and answered -> what explains it.
+    #: What was asked and answered, and what to further inputs where nothing explained that -> what
+    #: explains it.
     found: dict[Key, Found] = field(default_factory=dict)
-    #: The same with the answers to further inputs -> what explains it then.
-    told: dict[Key, CaseDiagnosis] = field(default_factory=dict)
+    #: The same with the answers to further inputs -> what still explains it.
+    told: dict[Key, tuple[Names, ...]] = field(default_factory=dict)
     #: What was asked, and what gives all answers -> what to ask further.
     further: dict[Key, Bits] = field(default_factory=dict)
     #: What was asked and answered of whole calls -> what explains it.
@@ -79,6 +70,16 @@ class Search:
     def tries(self) -> Tries:
         """The causes, as they are tried."""
         return Tries(self.causes)
+
+    @cached_property
+    def formats(self) -> tuple[Format, ...]:
+        """The formats of all types."""
+        return tuple(dtype.format for dtype in self.catalog.types.types.values())
+
+    @cached_property
+    def thorough(self) -> Search:
+        """The search that tries every cause."""
+        return self if self.every else Search(self.causes, self.catalog, every=True)
 
     @cached_property
     def _by_name(self) -> dict[str, Cause]:
@@ -104,19 +105,17 @@ def diagnose(
     trial = _trial(search, spec, *with_elsewhere(vectors, cast(Answers, answers)))
     if trial is None:
         return None
-    key = search.tries.key(trial)
-    if key not in search.found:
-        search.found[key] = _found(search, trial)
-    return _asked_further(search, trial, key, cast(Ask | None, ask))
+    return _searched(search, trial, cast(Ask | None, ask))
 
 
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
     """Return what gives all answers to the vectors of a case that is asked further codes, with the
-    readings under which it does; None where no cause is tried.
+    readings under which it does; None where no cause is tried. Of all causes, since these codes
+    will leave few.
     """
-    found = diagnose(search, vectors, answers, ask)
+    found = diagnose(search.thorough, vectors, answers, ask)
     vectors, answers = with_elsewhere(vectors, answers)
     index = judged_ones(vectors, answers)
     if found is None or index is None:
@@ -131,46 +130,55 @@ def fits_of(
     )
 
 
-def _found(search: Search, trial: Trial) -> Found:
-    """Return what explains the answers of a trial: one cause, or if none does, two."""
-    fits: tuple[Names, ...] = tuple((cause.name,) for cause in search.tries.alone(trial))
-    alone, near = fits, tuple[Near, ...]()
-    if search.every or not alone:
-        tried = search.tries.of(trial)
-        fits = alone or _together(trial, tried)
-        near = _near(search, trial, tried, fits)
-    wrong = int(np.count_nonzero(~trial.right))
-    diagnosis = CaseDiagnosis(len(trial.right), wrong, fits, near)
-    return Found(diagnosis, _further(search, trial, fits))
-
-
-def _asked_further(search: Search, trial: Trial, key: Key, ask: Ask | None) -> CaseDiagnosis:
-    """Return what still fits after the backend was asked what tells apart, and what else it is said
-    to answer.
+def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
+    """Return what explains all answers, also those to what the backend is asked further: what tells
+    apart what fits the vectors, and inputs that are none. Where none of it does, the search goes on
+    with all that was answered.
     """
-    found = search.found[key]
-    got = ask(found.inputs) if ask and len(found.inputs) else None
-    if got is None:
-        return found.diagnosis
-    answered = *key, comparable(got)
-    if answered not in search.told:
-        search.told[answered] = _held_to(search, trial, found, got)
-    return search.told[answered]
+    trials, asked, stage = [trial], tuple[Hashable, ...](), LIKELY if search.every else 0
+    while True:
+        some = is_likely if stage < LIKELY else is_any
+        key = *search.tries.key(trial, some), *asked
+        if key not in search.found:
+            search.found[key] = _found(search, trials, stage)
+        found = search.found[key]
+        if stage < LIKELY and not found.diagnosis.fits:
+            stage = LIKELY
+            continue
+        got = ask(found.inputs) if ask and len(found.inputs) else None
+        if got is None:
+            return found.diagnosis
+        asked = *asked, comparable(got)
+        key = *key, comparable(got)
+        if key not in search.told:
+            more, fits = [_answered(trial, found.inputs, got)], found.diagnosis.fits
+            search.told[key] = tuple(n for n in fits if explained(more, search.named(n)))
+        if left := search.told[key]:
+            return replace(found.diagnosis, fits=left)
+        trials, stage = [*trials, _answered(trial, found.inputs, got)], found.stage
 
 
-def _held_to(search: Search, trial: Trial, found: Found, got: Bits) -> CaseDiagnosis:
-    """Return what still fits, given the answers to further inputs. If no cause does, two that fit
-    together are looked for.
-    """
-    inputs, told = found.inputs, found.diagnosis
+def _answered(trial: Trial, inputs: Bits, got: Bits) -> Trial:
+    """Return the trial of answers to further inputs of the same case."""
     none = np.zeros(len(inputs), bool)
     due = evaluate(trial.spec, trial.case, inputs).readings
-    more = Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
-    if left := _left(search, more, told.fits):
-        return replace(told, fits=left)
-    tried = search.tries.of(trial)
-    fits = _together(trial, tried, more) if told.fits else ()
-    return replace(told, fits=fits, near=_near(search, trial, tried, fits))
+    return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
+
+
+def _found(search: Search, trials: Sequence[Trial], stage: int) -> Found:
+    """Return what explains the answers of trials, given the stage at which to begin. If that is a
+    likely one, it ends with those: cases share what is common more often.
+    """
+    likely, fits, last = stage < LIKELY, tuple[Names, ...](), stage
+    for last in range(stage, LIKELY if likely else len(STAGES)):
+        if fits := STAGES[last](search.tries, trials):
+            break
+    wrong = int(np.count_nonzero(~trials[0].right))
+    near: Sequence[Near] = ()
+    if search.every or not (likely or fits):
+        near = coming_close(search.tries, trials[0])[: None if search.every else CLOSEST]
+    diagnosis = CaseDiagnosis(len(trials[0].right), wrong, fits, tuple(near))
+    return Found(diagnosis, _further(search, trials[0], fits), last)
 
 
 def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
@@ -184,87 +192,6 @@ def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> 
     return None if trial.right.all() else trial
 
 
-def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers]:
-    """Return vectors and answers with those of other placements behind them, as far as these are
-    right: two answers are right of a NaN, and a cause has to give both.
-    """
-    kept = [other for other in answers.elsewhere if _is_right(vectors, other)]
-    if not kept:
-        return vectors, answers
-    index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
-    taken = tuple(bits[index] for bits in vectors.inputs)
-    got = np.concatenate([answers.got, *(other.got for other in kept)])
-    left = tuple(other for other in answers.elsewhere if other not in kept)
-    state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
-    more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
-    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more
-
-
-def _is_right(vectors: VectorSet, other: Elsewhere) -> bool:
-    """Return whether another placement answered something else that is right, under one reading."""
-    case, bits = vectors.case, vectors.inputs[0][other.index]
-    ends = case.outputs[0].format, case.inputs[0].format
-    due = vectors.expected.take(other.index).readings
-    return any(bool(matching(each, other.got, *ends, bits).all()) for each in due)
-
-
-def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:
-    """Return the elements whose answers a rule decides; None where it is no conversion's doing."""
-    readings = vectors.expected.readings
-    free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
-    free |= is_accepted(vectors.case) & (answers.state == REFUSED)
-    index = np.flatnonzero(~free & (answers.state != NOT_ASKED))
-    elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
-    crashed = bool((answers.state[index] == CRASHED).any())
-    return None if answers.declined or answers.faults or elsewhere or crashed else index
-
-
-def _explained(trial: Trial, causes: Sequence[Cause]) -> bool:
-    """Return whether causes give all answers together."""
-    said = trial.said_by(causes)
-    return said is not None and trial.are_as(said)
-
-
-def _left(search: Search, trial: Trial, fits: tuple[Names, ...]) -> tuple[Names, ...]:
-    """Return those of some causes that give all answers."""
-    return tuple(names for names in fits if _explained(trial, search.named(names)))
-
-
-def _promising(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:
-    """Return the causes that give a wrong answer, those first that give the most of all."""
-    some = [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
-    return sorted(some, key=lambda each: -np.count_nonzero(each[1]))
-
-
-def _together(trial: Trial, tried: Sequence[Tried], *more: Trial) -> tuple[Names, ...]:
-    """Return the first few pairs of causes that give all answers together, of all trials.
-
-    First those are tried of which each gives what the other does not; then, since one may change
-    what the other does, the most promising ones with every other. The plainer one comes first,
-    unless they explain the answers only the other way round.
-    """
-    for most, partners in ((_PAIRED, _PAIRED), (CLOSEST, len(tried))):
-        found = dict.fromkeys(islice(_pairs((trial, *more), tried, most, partners), _PAIRS))
-        if found:
-            return tuple(found)
-    return ()
-
-
-def _pairs(
-    trials: Sequence[Trial], tried: Sequence[Tried], most: int, partners: int
-) -> Iterator[Names]:
-    """Yield pairs that give all answers: each of the most promising causes with so many others."""
-    place = {cause: n for n, (cause, _) in enumerate(tried)}
-    for first, given in _promising(trials[0], tried)[:most]:
-        rest = sorted(tried, key=lambda each: -np.count_nonzero(each[1] & ~given))
-        for other, _ in rest[:partners]:
-            if other is not first:
-                pair = sorted((first, other), key=place.__getitem__)
-                both = (pair, pair[::-1])
-                orders = (order for order in both if all(_explained(t, order) for t in trials))
-                yield from (tuple(cause.name for cause in order) for order in islice(orders, 1))
-
-
 def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
     """Return inputs that tell apart what fits, and some on which the plainest is tried anew."""
     made = (compile_wrong(trial.spec, trial.case, search.named(names)) for names in fits)
@@ -274,15 +201,7 @@ def _further(search: Search, trial: Trial, fits: tuple[Names, ...]) -> Bits:
     key = search.tries.inputs_key(trial), tuple(program.meaning for program in programs)
     if key not in search.further:
         telling = telling_inputs(trial.spec, trial.case, programs)
-        unseen = unseen_inputs(trial.spec, trial.case, programs[0], trial.points.bits)
+        seen, types = trial.points.bits, search.formats
+        unseen = unseen_inputs(trial.spec, trial.case, programs[0], seen, types)
         search.further[key] = np.unique(np.concatenate([telling, unseen]))
     return search.further[key]
-
-
-def _near(
-    search: Search, trial: Trial, tried: Sequence[Tried], fits: tuple[Names, ...]
-) -> tuple[Near, ...]:
-    """Return what comes closest, where that is to be told."""
-    most = None if search.every else 0 if fits else CLOSEST
-    found = _promising(trial, tried)[:most]
-    return tuple(Near(cause.name, int(np.count_nonzero(given))) for cause, given in found)

@@ -24,6 +24,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.screen import Screen
 from convcheck.semantics.vocabulary import Points
 from convcheck.semantics.wrong import (
+    Needs,
     acted_on_in,
     compile_wrong,
     needs_of,
@@ -37,7 +38,38 @@ from convcheck.vectors.model import VectorSet
 Key = tuple[Hashable, ...]
 Tried = tuple[Cause, Mask]  # a cause with the answers that it gives
 PointsOf = Callable[[Case, Bits], Points]
+Some = Callable[[Cause], bool]  # which causes are meant
+Pair = tuple[Cause, Cause]
 _PROBES = 6  # wrong answers that a cause has to give before it is tried on all
+
+
+def is_any(cause: Cause) -> bool:
+    """Return True: any cause is meant."""
+    return True
+
+
+def is_common(cause: Cause) -> bool:
+    """Return whether a cause is tried first."""
+    return cause.common
+
+
+def is_likely(cause: Cause) -> bool:
+    """Return whether a cause is tried first, alone or with another one."""
+    return cause.common or bool(cause.found_in)
+
+
+def found_together(causes: Sequence[Cause]) -> tuple[Pair, ...]:
+    """Return the pairs of some causes that were found together."""
+    known = {cause.name: cause for cause in causes}
+    pairs = ((one, known.get(name)) for one in causes for name in one.found_with)
+    return tuple((one, other) for one, other in pairs if other)
+
+
+def is_plain(cause: Cause) -> bool:
+    """Return whether it is no matter to a cause what the rules say under other values of attributes
+    and in other versions.
+    """
+    return not (cause.under or cause.version)
 
 
 @dataclass(frozen=True)
@@ -100,6 +132,14 @@ class Trial:
         points = points_of(self.case, self.points.bits[index])
         return replace(self.at(index), points=points)
 
+    def few_wrong(self) -> Trial:
+        """Return the trial of some of the wrong answers, spread over all of them; of texts, whose
+        spelling is judged all together, the whole trial.
+        """
+        if isinstance(self.points.target, Text):
+            return self
+        return self.at(_few(np.flatnonzero(self.never_right)))
+
     def said_by(self, causes: Sequence[Cause]) -> list[Reading] | None:
         """Return what causes make of the points together, None where they have no meaning here."""
         program = compile_wrong(self.spec, self.case, causes)
@@ -156,11 +196,16 @@ class Tries:
 
     def __init__(self, causes: Sequence[Cause]) -> None:
         """Take causes, the plainest first."""
-        self.causes = tuple(causes)
-        self._applying: dict[Key, tuple[Cause, ...]] = {}
+        self.causes = tuple(cause for cause in causes if not (cause.call or cause.chain))
+        self._applying: dict[Key, tuple[tuple[Cause, ...], Needs]] = {}
         self._types: Key = ()
-        self._decided: tuple[Case | None, Hashable] = (None, None)
+        self._decided: tuple[Case | None, dict[Some, Hashable]] = (None, {})
         self._inputs: dict[Hashable, _Inputs] = {}
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The causes that were found together."""
+        return found_together(self.causes)
 
     def trial(
         self, spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]
@@ -173,71 +218,79 @@ class Tries:
     def _points(self, case: Case, bits: Bits) -> Points:
         return self._inputs_of(case, bits).points
 
-    def alone(self, trial: Trial) -> list[Cause]:
-        """Return the causes that give all answers, each by itself. Most are refuted by a few wrong
-        answers, or by one that they leave as it is.
+    def alone(self, trial: Trial, some: Some = is_any) -> list[Cause]:
+        """Return those of some causes that give all answers, each by itself. Most are refuted by a
+        few wrong answers, or by one that they leave as it is.
         """
         known = self._inputs_of(trial.case, trial.points.bits).fitting
         answered = tuple(map(comparable, (trial.got, trial.refused, trial.right)))
-        decides = self._decides_of(trial)
-        keys = {c: (c, decides(c), answered) for c in self._causes_of(trial.case)}
+        decides = self._decides_of(trial, some)
+        keys = {c: (c, decides(c), answered) for c in self._causes_of(trial.case, some)}
         new = [cause for cause, key in keys.items() if key not in known]
         wrong = np.flatnonzero(trial.never_right)
-        probe, left = trial.at(_few(wrong)), set(_left(trial, wrong, new))
+        probe, left = trial.few_wrong(), set(_left(trial, wrong, new))
         for cause in new:
             program = compile_wrong(trial.spec, trial.case, (cause,)) if cause in left else None
             known[keys[cause]] = program is not None and _fits(trial, probe, program)
         return [cause for cause, key in keys.items() if known[key]]
 
-    def key(self, trial: Trial) -> Key:
-        """Return what a trial has in common with those that the same causes fit."""
+    def key(self, trial: Trial, some: Some = is_any) -> Key:
+        """Return what a trial has in common with those that the same ones of some causes fit."""
         arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
-        return (*_types_of(trial.case), self._decides(trial), *map(comparable, arrays))
+        decides = self._decides(trial, some)
+        return (some, *_types_of(trial.case), decides, *map(comparable, arrays))
 
     def inputs_key(self, trial: Trial) -> Key:
         """Return what trials of the same inputs have in common, by the same rules."""
         right = right_program(trial.spec, trial.case).meaning
         return (*_types_of(trial.case), right, comparable(trial.points.bits))
 
-    def of(self, trial: Trial) -> list[Tried]:
-        """Return the causes that may be that of a case, with the answers that each gives."""
-        said = zip(self._causes_of(trial.case), self._of_each(trial), strict=True)
-        return [(cause, trial.given(each)) for cause, each in said if each is not None]
+    def of(self, trial: Trial, some: Some = is_any) -> list[Tried]:
+        """Return those of some causes that have a meaning, each with the answers that it gives."""
+        found = self._of_each(trial, some)
+        return [(cause, trial.given(said)) for cause, said in found if said is not None]
 
-    def _of_each(self, trial: Trial) -> Iterator[list[Reading] | None]:
-        """Yield what each cause that applies makes of the points, None where it has no meaning."""
+    def _of_each(self, trial: Trial, some: Some) -> Iterator[tuple[Cause, list[Reading] | None]]:
+        """Yield causes that apply, each with what it makes of the points, None where it has no
+        meaning.
+        """
         said = self._inputs_of(trial.case, trial.points.bits).said
-        decides = self._decides_of(trial)
-        for cause in self._causes_of(trial.case):
+        decides = self._decides_of(trial, some)
+        for cause in self._causes_of(trial.case, some):
             key = cause, decides(cause)
             if key not in said:
                 said[key] = trial.said_by((cause,))
-            yield said[key]
+            yield cause, said[key]
 
-    def _decides(self, trial: Trial) -> Hashable:
-        """Return what is equal for trials of which each cause makes the same. Of a case it is asked
-        several times in a row.
+    def _decides(self, trial: Trial, some: Some) -> Hashable:
+        """Return what is equal for trials of which each of some causes makes the same. Of a case it
+        is asked several times in a row.
         """
         if self._decided[0] is not trial.case:
-            needs = needs_of(self._causes_of(trial.case))
-            self._decided = trial.case, what_decides(trial.spec, trial.case, needs)
-        return self._decided[1]
+            self._decided = trial.case, {}
+        known = self._decided[1]
+        if some not in known:
+            needs = self._applying_to(trial.case, some)[1]
+            known[some] = what_decides(trial.spec, trial.case, needs)
+        return known[some]
 
-    def _decides_of(self, trial: Trial) -> Callable[[Cause], Hashable]:
-        """Return what gives the same of one cause: of most it is no matter what the rules say under
-        other values of attributes, and in other versions.
+    def _decides_of(self, trial: Trial, some: Some) -> Callable[[Cause], Hashable]:
+        """Return what gives the same of one of some causes: of most it is no matter what the rules
+        say under other values of attributes, and in other versions.
         """
-        needs = needs_of(self._causes_of(trial.case))
-        every = self._decides(trial)
-        here = what_decides(trial.spec, trial.case, needs.here)
-        return lambda cause: every if cause.under or cause.version else here
+        here = self._decides(trial, is_plain)
+        return lambda c: here if is_plain(c) else self._decides(trial, some)
 
-    def _causes_of(self, case: Case) -> tuple[Cause, ...]:
-        """Return the causes that apply to the types of a case."""
-        types = _types_of(case)
-        if types not in self._applying:
-            self._applying[types] = tuple(c for c in self.causes if c.applies_to(case))
-        return self._applying[types]
+    def _causes_of(self, case: Case, some: Some) -> tuple[Cause, ...]:
+        """Return those of some causes that apply to the types of a case."""
+        return self._applying_to(case, some)[0]
+
+    def _applying_to(self, case: Case, some: Some) -> tuple[tuple[Cause, ...], Needs]:
+        key = *_types_of(case), some
+        if key not in self._applying:
+            causes = tuple(c for c in filter(some, self.causes) if c.applies_to(case))
+            self._applying[key] = causes, needs_of(causes)
+        return self._applying[key]
 
     def _inputs_of(self, case: Case, bits: Bits) -> _Inputs:
         """Return what is known of inputs; those of other types are forgotten."""
@@ -280,8 +333,7 @@ def _may_act(trial: Trial, cause: Cause, wrong: NDArray[np.intp]) -> bool:
 
 def _fits(trial: Trial, probe: Trial, program: Program) -> bool:
     """Return whether a program gives all answers, first asked those of a probe."""
-    of_texts = isinstance(trial.points.target, Text)  # their spelling is judged all together
-    return (of_texts or probe.is_given_by(program)) and trial.is_given_by(program)
+    return probe.is_given_by(program) and trial.is_given_by(program)
 
 
 def _types_of(case: Case) -> Key:

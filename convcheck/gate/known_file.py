@@ -31,7 +31,6 @@ CAUSE_REQUIRED = ("case", "cause", "reason")
 CAUSE_OPTIONAL = ("tier", "issue", "until", "backend")
 _OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest", "inputs")
 _WRITES = "`convcheck baseline` writes it"
-_TOGETHER = 2  # causes that are tried at once
 _OWN_CAUSE = "a cause of your own needs its folder: --specs DIR"
 _CORPUS, _DIGEST = re.compile("[0-9a-f]{16}"), re.compile("[0-9a-f]{32}")
 
@@ -122,11 +121,12 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
     if not entries:
         return
     from convcheck.causes.catalogue import causes_of
+    from convcheck.rules.causes import TOGETHER
 
     known = [cause.name for cause in causes_of(catalog)]
     for entry in entries:
-        if len(entry.cause) > _TOGETHER:
-            said = f"{len(entry.cause)} causes at once, and {_TOGETHER} at most explain a case"
+        if len(entry.cause) > TOGETHER:
+            said = f"{len(entry.cause)} causes at once, and {TOGETHER} at most explain a case"
             raise entry.table.wrong("cause", said, "write an entry for each cause, or for two")
         if unknown := next((name for name in entry.cause if name not in known), None):
             hint = meant(unknown, known, _OWN_CAUSE)

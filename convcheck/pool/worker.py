@@ -486,7 +486,11 @@ class _Worker:
         given in a process that was asked other attribute values before.
         """
         if job.explained and job.before and is_as_before(cast(Answers, answers), job.before):
-            return job.explained
+            from convcheck.causes.judged import judged_ones
+
+            judged = judged_ones(cast(VectorSet, vectors), cast(Answers, answers))
+            if judged is not None and len(judged) == job.explained.answers:
+                return job.explained
         search = self.searching(cast("Catalog", self.catalog))
         if not job.case.hops:
             from convcheck.causes.search import diagnose

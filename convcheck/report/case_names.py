@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from convcheck.report.short_names import compact_specs
 from convcheck.rules.model import Case
@@ -18,19 +18,28 @@ def name_cases(chosen: Sequence[Case], row: Sequence[Case], types: Types | None)
     Versions and attributes are named where they make a difference, and families of types where
     there are `types`.
     """
-    if len(chosen) == len(row):
-        return []
-    whole, mine = _specs(row), _specs(chosen)
-    by_specs: dict[frozenset[str], list[_Pair]] = {}
-    for pair, here in mine.items():
-        key: frozenset[str] = frozenset() if here == whole[pair] else frozenset(here)
-        by_specs.setdefault(key, []).append(pair)
+    return naming(row, types)(chosen)
+
+
+def naming(row: Sequence[Case], types: Types | None) -> Callable[[Sequence[Case]], list[str]]:
+    """Return what names the chosen ones of a row's cases as `name_cases` does."""
+    whole = _specs(row)
     order = list(dict.fromkeys(case.spec for case in row))
-    names: list[str] = []
-    for specs, pairs in by_specs.items():
-        found = f" in {compact_specs(s for s in order if s in specs)}" if specs else ""
-        names += [name + found for name in _by_rest(pairs, list(whole), types)]
-    return names
+
+    def named(chosen: Sequence[Case]) -> list[str]:
+        if len(chosen) == len(row):
+            return []
+        by_specs: dict[frozenset[str], list[_Pair]] = {}
+        for pair, here in _specs(chosen).items():
+            key: frozenset[str] = frozenset() if here == whole[pair] else frozenset(here)
+            by_specs.setdefault(key, []).append(pair)
+        names: list[str] = []
+        for specs, pairs in by_specs.items():
+            found = f" in {compact_specs(s for s in order if s in specs)}" if specs else ""
+            names += [name + found for name in _by_rest(pairs, list(whole), types)]
+        return names
+
+    return named
 
 
 def _specs(cases: Iterable[Case]) -> dict[_Pair, set[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -18,13 +18,14 @@ from convcheck.judge.result import (
 )
 from convcheck.judge.words import code_text, pattern, shown, value
 from convcheck.numerics.format import Format
-from convcheck.report.case_names import name_cases
+from convcheck.report.case_names import naming
 from convcheck.report.document import ToldCause
 from convcheck.report.findings import failures_of, findings_of
 from convcheck.report.short_names import family
 from convcheck.rules.model import Case, Level
 from convcheck.rules.types import Types
 
+Naming = Callable[[Sequence[Case]], list[str]]  # cases -> what they are called
 Shown = tuple[Case, Group, Example | CallExample]
 
 
@@ -40,7 +41,7 @@ def told_causes(
     causes have already, by their names.
     """
     explained = [result for one in found.explanations for result in one.cases]
-    row = [result.case for result in (*explained, *found.unexplained)]
+    where = _naming([result.case for result in (*explained, *found.unexplained)], types)
     told: set[str] = set()
     causes: list[ToldCause] = []
     for letter, one in with_letters(found.explanations, letters):
@@ -49,14 +50,14 @@ def told_causes(
         told |= {cause.name for _, cause in new}
         several = len(one.causes) > 1
         says = "; ".join(f"{mark} {c.says}" if several else c.says for mark, c in new)
-        causes.append(_told((letter, says), one, (row, types), backend, level))
+        causes.append(_told((letter, says), one, where, backend, level))
     return tuple(causes)
 
 
 def _told(
     title: tuple[str, str],
     one: Explanation,
-    among: tuple[Sequence[Case], Types | None],
+    where: Naming,
     backend: str,
     level: Level,
 ) -> ToldCause:
@@ -73,7 +74,7 @@ def _told(
         answers=one.answers,
         wrong=one.wrong,
         families=_families(cases),
-        where=tuple(_where(cases, *among)),
+        where=tuple(where(cases)),
         instance=_instance(case, group, example),
         finding=findings_of(failures, backend)[0],
         others=tuple(map(said_of, one.others)),
@@ -122,10 +123,11 @@ def _families(cases: Sequence[Case]) -> str:
     return ", ".join(f"{name}.{', '.join(dict.fromkeys(ops))}" for name, ops in found.items())
 
 
-def _where(cases: Sequence[Case], row: Sequence[Case], types: Types | None) -> list[str]:
-    """Name cases whatever their versions."""
-    mine, every = (list(dict.fromkeys(map(_versionless, some))) for some in (cases, row))
-    return name_cases(mine, every, types)
+def _naming(row: Sequence[Case], types: Types | None) -> Naming:
+    """Return what names cases of a row whatever their versions."""
+    bare = {case.id: _versionless(case) for case in row}
+    named = naming(list(dict.fromkeys(bare.values())), types)
+    return lambda cases: named(list(dict.fromkeys(bare[case.id] for case in cases)))
 
 
 def _instance(case: Case, group: Group, example: Example | CallExample) -> str:

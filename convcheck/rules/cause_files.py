@@ -16,6 +16,8 @@ class CauseFile:
     name: str
     #: All that is in it.
     text: str
+    #: Whether it is in a folder of the user's own.
+    own: bool = False
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
@@ -27,7 +29,8 @@ def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
     paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
     names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
     texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
-    return tuple(map(CauseFile, names, texts))
+    own = [root != roots[0] for root, _ in paths]
+    return tuple(map(CauseFile, names, texts, own))
 
 
 def has_own_causes(catalog: Catalog) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from convcheck.errors import Place
 from convcheck.numerics.format import Float
@@ -19,13 +21,24 @@ from convcheck.rules.model import Case, Cite, DType, Rule, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all
 from convcheck.rules.types import Types
+from convcheck.wording import meant
 
 _KEYS = (
     "name", "says", "each", "when", "through", "round", "under", "table", "rounds", "version",
     "chain", *BODIES,
 )  # fmt: skip
 MOST_INSTANCES = 1000
+TOGETHER = 2  # causes that are tried at once
 When = tuple[tuple[str, frozenset[Value]], ...]
+
+
+class Find(NamedTuple):
+    """What was found somewhere."""
+
+    #: The release of a runtime, or the report.
+    where: str
+    #: A cause, or two that are at work together.
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +65,12 @@ class Cause:
     chain: ChainEdit | None = None
     #: The earlier version of the operator whose rules are in force, '' for the one asked.
     version: str = ""
+    #: The releases in which it was found, and the reports of it.
+    found_in: tuple[str, ...] = ()
+    #: Whether it is tried first: it was found alone, or is one of the user's own.
+    common: bool = False
+    #: The causes with which it was found, which come after it.
+    found_with: tuple[str, ...] = ()
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with the values of a case."""
@@ -70,10 +89,14 @@ class Cause:
         """
         if self.chain or not (self.call or self.is_for(source, target)):
             return False
-        hops = hops_of(self.rules)
-        return len(hops) != 1 or not _is_idle(
-            hops[0], source, target, last=bool(hops_of(self.rules[-1:]))
-        )
+        if len(self.hops) != 1:
+            return True
+        return not _is_idle(self.hops[0], source, target, last=bool(_hops_of(self.rules[-1:])))
+
+    @cached_property
+    def hops(self) -> list[Hop]:
+        """What x goes through."""
+        return _hops_of(self.rules)
 
 
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
@@ -81,14 +104,33 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
 
     Raises SpecError, with file and line, for every one that cannot be read.
     """
-    nodes = read_all(_entries, files)
+    roots = read_all(_root, files)
+    nodes = read_all(_entries, roots)
     entries = [entry for found in nodes for entry in found]
+    own = [file.own for file, found in zip(files, nodes, strict=True) for _ in found]
     causes = read_all(lambda entry: _cause(entry, types), entries)
     _check_names(entries, causes)
-    return causes
+    finds: dict[str, list[Find]] = {cause.name: [] for cause in causes}
+    for found in read_all(lambda root: _finds(root, finds), roots):
+        for find in found:
+            for name in find.names:
+                finds[name].append(find)
+    return tuple(
+        _with_finds(cause, finds[cause.name], own=mine)
+        for cause, mine in zip(causes, own, strict=True)
+    )
 
 
-def hops_of(rules: Sequence[Rule]) -> list[Hop]:
+def _with_finds(cause: Cause, finds: Sequence[Find], *, own: bool) -> Cause:
+    """Return a cause with where it was found, and with which others; or it is the user's own."""
+    found_in = dict.fromkeys(find.where for find in finds)
+    common = own or any(find.names == (cause.name,) for find in finds)
+    before = (find.names for find in finds if find.names[0] == cause.name)
+    after = dict.fromkeys(name for names in before for name in names[1:])
+    return replace(cause, found_in=tuple(found_in), common=common, found_with=tuple(after))
+
+
+def _hops_of(rules: Sequence[Rule]) -> list[Hop]:
     """Return what x goes through by rules."""
     outcomes = (o for rule in rules for row in rule.rows for c in row.cells for o in c.outcomes)
     return [outcome.hop for outcome in outcomes if isinstance(outcome, Through)]
@@ -110,11 +152,35 @@ def _is_idle(hop: Hop, source: DType, target: DType, *, last: bool) -> bool:
     return hop.type.name == source.name and not (clamps_infinities or read_otherwise)
 
 
-def _entries(file: CauseFile) -> list[Node]:
-    """Return the entries of a file, one for each choice of what stands in braces."""
+def _root(file: CauseFile) -> Node:
     node = parse_yaml(file.text, file.name)
-    node.only("causes")
-    return [one for entry in node.listed("causes") for one in _instances(entry)]
+    node.only("causes", "found-in")
+    return node
+
+
+def _entries(root: Node) -> list[Node]:
+    """Return the entries of a file, one for each choice of what stands in braces."""
+    return [one for entry in root.listed("causes") for one in _instances(entry)]
+
+
+def _finds(root: Node, known: Collection[str]) -> list[Find]:
+    """Return what a file says was found. Raises SpecError for a cause that is not known, and for
+    more than two together.
+    """
+    found = root.get("found-in")
+    pairs = ((where, each) for where, each in found.items().items()) if found else ()
+    named = [(where, node) for where, nodes in pairs for node in nodes.elements()]
+    return list(read_all(lambda one: Find(one[0], _names(one[1], known)), named))
+
+
+def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:
+    nodes = node.elements()
+    if len(nodes) > TOGETHER:
+        raise node.error(f"{len(nodes)} causes together", f"{TOGETHER} at most explain a case")
+    for each in nodes:
+        if each.text() not in known:
+            raise each.error(f"no cause is named {each.text()!r}", meant(each.text(), known))
+    return tuple(each.text() for each in nodes)
 
 
 def _instances(entry: Node) -> Iterator[Node]:
@@ -140,7 +206,7 @@ def _filled(node: Node, values: Mapping[str, str]) -> Node:
         return text
 
     if isinstance(node.value, str):
-        return replace(node, value=fill(node.value))
+        return replace(node, value=fill(node.value)) if "{" in node.value else node
     if isinstance(node.value, list):
         return replace(node, value=[_filled(each, values) for each in node.value])
     return replace(node, value={fill(k): _filled(v, values) for k, v in node.value.items()})

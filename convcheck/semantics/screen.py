@@ -19,7 +19,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.model import Outcome, Rule, Spec
 from convcheck.rules.rule import ELSE
 from convcheck.semantics.answers_at import of_word
-from convcheck.semantics.expected import Reading
+from convcheck.semantics.expected import EXACT, Reading
 from convcheck.semantics.vocabulary import (
     AS_BELOW,
     COMPUTATIONS,
@@ -36,6 +36,7 @@ from convcheck.semantics.vocabulary import (
 
 _KEPT = 4096  # tables
 _EXACT = "[x] = x"
+_WITHIN = "[x] within a binade"
 Answered = Callable[[Reading], Mask]  # what is said of points -> of which it was answered
 
 
@@ -66,7 +67,7 @@ class Screen:
         True where a program has to tell.
         """
         if is_mode(cause):
-            return not self._exact()
+            return not self._exact() and self._is_given_by_mode(cause.rounds)
         table = _table_of(cause, spec)
         return table is None or self._is_given_by(table)
 
@@ -107,6 +108,32 @@ class Screen:
                 exact = of_word(self._points, _word_of_exact(), "")
                 self._known[_EXACT] = _bits(exact & (self._points.x.kind == FINITE))
         return self._known[_EXACT]
+
+    def _is_given_by_mode(self, mode: str) -> bool:
+        """Return whether [x] by a mode is the answer wherever no rule can give anything else: where
+        both numbers next to x are normal ones of one binade.
+        """
+        target = self._points.target
+        if not isinstance(target, Float | Int):
+            return True
+        if _WITHIN not in self._known:
+            self._known[_WITHIN] = _bits(_within(self._points, target))
+        if not (within := self._known[_WITHIN]):
+            return True
+        codes = of_word(self._points, COMPUTATIONS["[x]"][0], mode)
+        said = Reading(codes, np.full(len(codes), EXACT, np.uint8))
+        return not within & ~_bits(self._answered(said))
+
+
+def _within(points: Points, target: Float | Int) -> Mask:
+    """Return which points lie between two neighbours that are normal numbers of one binade. Without
+    a mantissa each is one of its own; integers that are not zero are all alike.
+    """
+    low, high = (points.rounded(mode).magnitude for mode in ("toward-zero", "away"))
+    drop = np.uint64(target.mantissa if isinstance(target, Float) else 0)
+    most = np.uint64(target.max_magnitude if isinstance(target, Float) else int(target.max))
+    inside = (low >> drop > 0) & (high <= most) & (points.x.kind == FINITE)
+    return np.asarray(inside & ((low >> drop == high >> drop) | (drop == 0)))
 
 
 def is_mode(cause: Cause) -> bool:

@@ -4,8 +4,8 @@ say the same, edits make the same of both. Nothing is compiled to know that.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache, lru_cache, partial
 
 from convcheck.rules.model import DEFAULT, REAL, DType, Outcome, Rounding, Rule, Spec, Value
 from convcheck.rules.rule import OTHER, PAIR
@@ -17,13 +17,19 @@ Facts = Mapping[str, Set[Value]]  # a key of conditions -> the words that it may
 
 
 @lru_cache(_KEPT)
+def said_under(spec: Spec, sources: tuple[DType, ...], target: DType) -> Callable[[Words], int]:
+    """Return what gives what `what_is_said` does under some attribute values, each once."""
+    return cache(partial(what_is_said, spec, sources, target))
+
+
+@lru_cache(_KEPT)
 def what_is_said(spec: Spec, sources: tuple[DType, ...], target: DType, given: Words) -> int:
     """Return a number that is equal for specs and attribute values under which the same rules may
     decide of some types on the way to a destination.
     """
-    ends: Facts = {"from": {REAL, *(each.name for each in sources)}, "to": {target.name}}
+    ends, possible = _on_the_way(spec, sources, target)
     facts = {**_attributes(spec, given), **ends}
-    rules = _deciding(spec.rules, facts)
+    rules = _deciding(spec.rules, possible, facts)
     bare: tuple[Hashable, ...] = tuple(_bare(rule, facts) for rule in rules)
     if any(outcome.word == AS for outcome in _outcomes(rules)):
         rules, bare = spec.rules, (spec.rules, given)
@@ -34,6 +40,15 @@ def what_is_said(spec: Spec, sources: tuple[DType, ...], target: DType, given: W
     labels = (row.label.removeprefix(TEXT_IS) for rule in rules for row in rule.rows)
     texts = tuple((name, spec.literals[name].matches) for name in labels if name in spec.literals)
     return _numbers.setdefault((bare, texts, pairs), len(_numbers))
+
+
+@lru_cache(_KEPT)
+def _on_the_way(
+    spec: Spec, sources: tuple[DType, ...], target: DType
+) -> tuple[Facts, tuple[Rule, ...]]:
+    """Return the types as facts, and the rules whose condition may hold of them."""
+    ends: Facts = {"from": {REAL, *(each.name for each in sources)}, "to": {target.name}}
+    return ends, tuple(rule for rule in spec.rules if _may_hold(rule, ends))
 
 
 _numbers: dict[Hashable, int] = {}  # what rules say -> a number, which is compared at once
@@ -51,9 +66,9 @@ def _attributes(spec: Spec, given: Words) -> Facts:
     return found
 
 
-def _deciding(rules: tuple[Rule, ...], facts: Facts) -> tuple[Rule, ...]:
-    """Return the rules whose condition may hold, and those by which one of them decides."""
-    found = {rule.name for rule in rules if _may_hold(rule, facts)}
+def _deciding(rules: tuple[Rule, ...], possible: Iterable[Rule], facts: Facts) -> tuple[Rule, ...]:
+    """Return the possible rules whose condition holds, and those by which one of them decides."""
+    found = {rule.name for rule in possible if _may_hold(rule, facts)}
     names: set[str] = set()
     while found - names:
         names |= found

@@ -17,7 +17,7 @@ import numpy as np
 from convcheck.errors import SpecError
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import NAN
-from convcheck.rules.causes import Cause, hops_of
+from convcheck.rules.causes import Cause
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, Cell, DType, Rounding, Rule, Spec
 from convcheck.rules.outside import is_listed, uncovered_by
@@ -32,7 +32,7 @@ from convcheck.semantics.program import (
     compile_through,
     compile_untold,
 )
-from convcheck.semantics.towards import Words, what_is_said
+from convcheck.semantics.towards import Words, said_under
 from convcheck.semantics.vocabulary import (
     ROUNDING_WORDS,
     CaseWord,
@@ -197,7 +197,7 @@ def way_through(cause: Cause, spec: Spec, case: Case) -> CompiledOutcome | None:
 @lru_cache(_KEPT)
 def _hop_of(cause: Cause) -> Hop | None:
     """Return what x goes through by a cause, None where it is not this alone."""
-    hops = hops_of(cause.rules)
+    hops = cause.hops
     alone = len(hops) == len(cause.rules) == 1 and not cause.rounds and not cause.under
     return hops[0] if alone else None
 
@@ -224,7 +224,7 @@ def _said_alike(spec: Spec, between: DType, source: DType, target: DType, given:
 @lru_cache(_KEPT)
 def _rows_of(cause: Cause, spec: Spec) -> tuple[tuple[str, CaseWord, str], ...] | None:
     """Return the case words of a cause with their modes, None where it is not these alone."""
-    if cause.rounds or cause.under or hops_of(cause.rules):
+    if cause.rounds or cause.under or cause.hops:
         return None
     labels = [(row.label, rule.rounding) for rule in cause.rules for row in rule.rows]
     tests = [case_word(label, spec.literals) for label, _ in labels]
@@ -245,7 +245,7 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
 @lru_cache(_KEPT)
 def needs_of(causes: tuple[Cause, ...]) -> Needs:
     """Return what the rules are asked for by causes."""
-    hops = (hop.type for cause in causes for hop in hops_of(cause.rules))
+    hops = (hop.type for cause in causes for hop in cause.hops)
     between = tuple(dict.fromkeys(each for each in hops if isinstance(each, DType)))
     versions = dict.fromkeys(cause.version for cause in causes if cause.version)
     return Needs(between, tuple(dict.fromkeys(((), *(c.under for c in causes)))), (*versions,))
@@ -257,12 +257,13 @@ def what_decides(spec: Spec, case: Case, needs: Needs) -> Hashable:
     attribute, and in every version.
     """
     sources, target = (case.inputs[0], *needs.between), case.outputs[0]
-    earlier = (_in_force(spec, case, version) or spec for version in needs.versions)
-    asked = [(spec, words) for words in needs.values] + [(each, ()) for each in earlier]
-    return tuple(
-        what_is_said(_asked(each, case), sources, target, _given(each, case, words))
-        for each, words in asked
+    earlier = [_in_force(spec, case, version) or spec for version in needs.versions]
+    here = said_under(_asked(spec, case), sources, target)
+    values = tuple(here(_given(spec, case, words)) for words in needs.values)
+    versions = tuple(
+        said_under(_asked(each, case), sources, target)(_given(each, case)) for each in earlier
     )
+    return values, versions
 
 
 @lru_cache(_KEPT)

@@ -26,7 +26,9 @@ from convcheck.semantics.wrong import compile_wrong, readings_at
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import VectorSet
 
-CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
+CAUSES = {
+    cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)
+}  # all that fit
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
 ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 
@@ -167,7 +169,7 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     assert not np.isin(codes, vectors.inputs[0]).any()
     assert (np.abs(values) < 129).all()  # beyond them nothing is due
     differs = np.rint(values) != np.trunc(values)
-    assert 0 < np.count_nonzero(differs) < len(codes) <= 128
+    assert 100 < np.count_nonzero(differs) < len(codes) - 100
     assert (np.abs(values % 1 - 0.5) > 1e-3).any()  # some lie at no boundary
 
 

@@ -35,7 +35,9 @@ from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
 Record = Callable[[str, object], None]
-CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
+CAUSES = {
+    cause.name: replace(cause, common=False, found_with=()) for cause in causes_of(CATALOG)
+}  # all that fit
 # Cause -> the body that it edits; an attribute is one of a body as well.
 OF_CALLS = {
     name: cause.call.body if cause.call else "steps" if "destination" in name else "matrix"

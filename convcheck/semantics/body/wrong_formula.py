@@ -15,7 +15,7 @@ from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.scalar import BeyondError
 from convcheck.rules.body.formula import Formula, FormulaWay
 from convcheck.rules.call_edits import INDEX, LAST, FormulaEdit, WayEdit
-from convcheck.rules.causes import Cause, hops_of
+from convcheck.rules.causes import Cause
 from convcheck.rules.expression import Expression, renamed
 from convcheck.rules.hop import Hop
 from convcheck.rules.model import Case, DType, Spec
@@ -123,7 +123,7 @@ def _is_of(cause: Cause, case: Case) -> bool:
 def _hops(causes: Sequence[Cause]) -> Iterator[Hop]:
     for cause in causes:
         yield from cause.call.cast if isinstance(cause.call, FormulaEdit) else ()
-        yield from hops_of(cause.rules)
+        yield from cause.hops
 
 
 def _last(words: Iterator[str]) -> str:

@@ -293,7 +293,10 @@ class WrongSteps:
             return None
         if not self._leaves(edited, reading, causes, wanted):
             programs = _programs(self.spec, edited.made, reading, causes)
-            if programs is not None and self._gives(edited, programs, reading, wanted):
+            every = filter(None, (wanted, wanted.besides))
+            if programs is None:
+                return None
+            if all(self._gives(edited, programs, reading, some) for some in every):
                 return programs
         missing.add(key)
         return None
@@ -306,10 +309,10 @@ class WrongSteps:
         if made.meets or edited.paired or made.reduces or attributes != self.case.attributes:
             return set()  # what becomes of an element is not told by its values alone
         if wanted not in self._alike:
-            values = self._at(wanted).inputs(made)
-            fields = ((x.kind, x.sign, x.exponent, x.significand) for x in values.values())
-            content = tuple(field.tobytes() for each in fields for field in each)
-            self._alike[wanted] = _missing_in(self._lines, content, wanted.answered.tobytes())
+            every = [some for some in (wanted, wanted.besides) if some]
+            values = tuple(_content(self._at(some).inputs(made)) for some in every)
+            answered = tuple(some.answered.tobytes() for some in every)
+            self._alike[wanted] = _missing_in(self._lines, values, answered)
         return self._alike[wanted]
 
     def _made_by(
@@ -692,8 +695,14 @@ def _lines_of(
     return opened, along, tuple(_bare(spec, line, made, between) for line in steps.lines)
 
 
+def _content(values: Mapping[str, Numbers]) -> Hashable:
+    """Return what is equal for the same numbers."""
+    fields = ((x.kind, x.sign, x.exponent, x.significand) for x in values.values())
+    return tuple(field.tobytes() for each in fields for field in each)
+
+
 @lru_cache(_KNOWN)
-def _missing_in(lines: Hashable, values: Hashable, answered: bytes) -> set[Hashable]:
+def _missing_in(lines: Hashable, values: Hashable, answered: Hashable) -> set[Hashable]:
     """Return what is known not to give answers to some values by some lines: it is added to."""
     return set()
 

@@ -1,0 +1,246 @@
+"""Causes that are common are tried first; the others where none of these gives every answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, CORPUS
+from command import convcheck
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.search import Search, diagnose, fits_of
+from convcheck.causes.trial import Tries, is_common, is_likely
+from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
+from convcheck.numerics.codes import Bits
+from convcheck.rules.causes import Cause
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog
+from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.evaluate import points_of
+from convcheck.semantics.program import compile_case
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.model import CallSet, VectorSet
+
+Convert = Callable[[Bits], Bits]
+Fits = tuple[tuple[str, ...], ...]
+CAUSES = {cause.name: cause for cause in causes_of(CATALOG)}
+TO_BOOL = "onnx.Cast-21/int64-to-bool"
+ALIKE = ("through-int32-wrap", "through-int32-least-is-false")  # the vectors do not tell them apart
+TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
+
+
+def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
+    """Causes of which some are common, in the order of the catalogue."""
+    return tuple(
+        replace(CAUSES[name], common=name in common, found_in=(), found_with=()) for name in names
+    )
+
+
+def vectors_of(name: str) -> VectorSet:
+    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
+    assert isinstance(vectors, VectorSet)
+    return vectors
+
+
+def converting(vectors: VectorSet, *names: str) -> Convert:
+    """What converts as causes do; without one, as the rules do."""
+    spec, case = CATALOG.specs[vectors.case.spec], vectors.case
+    made = compile_wrong(spec, case, [CAUSES[n] for n in names]) if names else None
+    program = made or compile_case(spec, case)
+    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
+
+
+def answered(vectors: VectorSet, convert: Convert) -> Answers:
+    bits = vectors.inputs[0]
+    return Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
+
+
+def told(
+    search: Search, vectors: VectorSet, convert: Convert, ask: Convert | None = None
+) -> Fits | None:
+    found = diagnose(search, vectors, answered(vectors, convert), ask)
+    return found.fits if found else None
+
+
+def test_where_a_common_cause_fits_no_other_is_told() -> None:
+    vectors = vectors_of(TO_BOOL)
+    wrong = converting(vectors, ALIKE[1])
+    assert told(Search(of(*ALIKE), CATALOG), vectors, wrong) == tuple((name,) for name in ALIKE)
+    for name in ALIKE:
+        search = Search(of(*ALIKE, common=(name,)), CATALOG)
+        assert told(search, vectors, wrong) == ((name,),)
+        assert told(search.thorough, vectors, wrong) == tuple((name,) for name in ALIKE)
+        fits = fits_of(search, vectors, answered(vectors, wrong))  # which a sweep begins with
+        assert fits is not None
+        assert [fit.names for fit in fits] == [(name,) for name in ALIKE]
+
+
+@pytest.mark.parametrize("true", ALIKE)
+def test_where_a_further_answer_refutes_what_is_common_the_others_are_tried(true: str) -> None:
+    vectors = vectors_of(TO_BOOL)
+    wrong = converting(vectors, true)
+    for name in ALIKE:
+        search = Search(of(*ALIKE, common=(name,)), CATALOG)
+        assert told(search, vectors, wrong, wrong) == ((true,),)
+
+
+def test_what_is_common_is_tried_alone_then_all_alone_then_pairs() -> None:
+    vectors, pair = vectors_of(TO_FLOAT8), ("through-float32", "carry-is-nan")
+    both = converting(vectors, *pair)
+    search = Search(of(*pair, "truncates", common=pair[:1]), CATALOG)
+    assert told(search, vectors, both) == (pair,)
+    assert told(search, vectors, converting(vectors, "truncates")) == (("truncates",),)
+    assert told(search, vectors, converting(vectors, pair[0])) == ((pair[0],),)
+    assert told(search, vectors, converting(vectors)) is None
+
+
+def stages(search: Search) -> list[int]:
+    """The stages at which something was found, or the last ones."""
+    return [found.stage for found in search.found.values()]
+
+
+def test_what_was_found_together_is_tried_before_all_alone() -> None:
+    vectors = vectors_of("onnx.Cast-25/float64-to-float8e8m0/saturate=1/round_mode=down")
+    pair = ("through-float32", "rounds-away")
+    both = converting(vectors, *pair)
+    causes = of(*pair, "ties-away")
+    unknown = Search(causes, CATALOG)
+    assert pair in (told(unknown, vectors, both) or ())
+    assert stages(unknown) == [1, 3]
+    known = Search((replace(causes[0], found_with=(pair[1], "none")), *causes[1:]), CATALOG)
+    assert told(known, vectors, both) == (pair,)
+    assert stages(known) == [1]
+    assert told(known, vectors, converting(vectors, "ties-away")) == (("ties-away",),)
+    assert stages(known) == [1, 1, 2]
+
+
+def test_what_one_of_two_gives_alone_is_not_told_of_both() -> None:
+    """Of a source with few digits, nothing is rounded on the way through float32."""
+    vectors = vectors_of("onnx.Cast-21/float16-to-float8e5m2/saturate=1")
+    pair = ("through-float32", "overflows-to-infinity")
+    wrong = converting(vectors, pair[1])
+    causes = of(*pair)
+    search = Search((replace(causes[0], found_with=pair[1:]), causes[1]), CATALOG)
+    assert told(search, vectors, wrong) == (pair[1:],)
+
+
+def test_cases_that_share_what_is_common_do_not_share_the_rest() -> None:
+    """Two versions say the same with saturate=1, and not with saturate=0, which one cause sets."""
+    tries = Tries(of("through-float16", "saturate-is-0", common=("through-float16",)))
+    likely, every = set(), set()
+    for number in (21, 25):
+        vectors = vectors_of(f"onnx.Cast-{number}/float32-to-float8e4m3fn/saturate=1")
+        got = np.ones(len(vectors), np.uint8)
+        answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
+        every_one = np.arange(len(vectors))
+        trial = tries.trial(CATALOG.specs[vectors.case.spec], vectors, answers, every_one)
+        likely.add(tries.key(trial, is_likely))
+        every.add(tries.key(trial))
+    assert (len(likely), len(every)) == (1, 2)
+
+
+def test_of_whole_calls_what_is_common_is_tried_first_as_well() -> None:
+    calls = CORPUS.vectors(
+        find_case(CATALOG, "onnx.Range-11/float64-float64-float64", None, None, ())
+    )
+    assert isinstance(calls, CallSet)
+    alike = ("length-in-float64", "length-in-output")
+    spec = CATALOG.specs[calls.case.spec]
+    [candidate, *_] = wrong_calls(spec, calls.case, calls.calls)((CAUSES[alike[0]],))
+    given = [candidate.answer(i) for i in range(len(calls))]
+    got, state = [], []
+    for one in given:
+        outputs = one.outputs if one else ()
+        arrays = tuple(o.codes.reshape(o.shape) for o in outputs)
+        got.append(Outputs(arrays, tuple(o.dtype.name for o in outputs)) if outputs else None)
+        state.append(ANSWERED if outputs else NOT_ASKED)
+    answers = CallAnswers(tuple(got), np.array(state, np.uint8), {})
+    for common in ((), *((name,) for name in alike)):
+        found = diagnose_calls(of(*alike, common=common), CATALOG, calls, answers)
+        assert found is not None
+        assert found.fits == tuple((name,) for name in common or alike)
+
+
+# The catalogue ------------------------------------------------------------------------------------
+
+
+def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -> None:
+    release = f"ml_dtypes {version('ml_dtypes')}"
+    listed = {cause.name for cause in CAUSES.values() if release in cause.found_in}
+    out = tmp_path / "run.json"
+    convcheck("run", "--backend", "ml_dtypes", "-q", "--json", out)
+    causes = json.loads(out.read_text())["causes"]
+    told = {one["name"] for cause in causes for one in cause["together"]}
+    assert listed in (told, set())  # of a release that came since, nothing is listed
+
+
+OWN = """\
+causes:
+  - name: drops-the-sign-of-infinity
+    says: gives +Inf for an infinity of either sign
+    when: {from: float, to: [float16, bfloat16, float32]}
+    table: {-inf: +inf}
+found-in:
+  my kernels 1.2: [drops-the-sign-of-infinity, through-float64, [through-float64, reorders]]
+  my kernels 1.3: through-float64
+"""
+
+
+def with_causes(folder: Path, text: str) -> Catalog:
+    (folder / "causes").mkdir(exist_ok=True)
+    (folder / "causes" / "own.yaml").write_text(text)
+    return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
+
+
+def test_a_file_says_where_causes_were_found_those_of_others_too(tmp_path: Path) -> None:
+    causes = {cause.name: cause for cause in causes_of(with_causes(tmp_path, OWN))}
+    mine = ("my kernels 1.2", "my kernels 1.3")
+    assert causes["through-float64"].found_in[-2:] == mine
+    assert causes["drops-the-sign-of-infinity"].found_in == mine[:1]
+    assert causes["through-float64"].found_with[-1:] == ("reorders",)
+    assert causes["reorders"].found_in == mine[:1]
+    assert (is_common(causes["reorders"]), is_likely(causes["reorders"])) == (False, True)
+    assert not is_likely(causes["ties-up"])
+
+
+def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> None:
+    causes = causes_of(with_causes(tmp_path, OWN[: OWN.index("found-in")]))
+    assert is_common(causes[-1])
+    known = {cause.name for cause in CAUSES.values() if is_common(cause)}
+    assert known < {
+        cause.name for cause in CAUSES.values() if cause.found_in
+    }  # the others not alone
+    assert {cause.name for cause in causes if is_common(cause)} - known == {causes[-1].name}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("1.3: through-float64", "1.3: through-float65", "own.yaml:8: no cause is named 'through-"),
+        ("found-in:", "found:", "own.yaml:6: unknown key `found`"),
+        ("1.3: through-float64", "1.3: [[a, b, c]]", "own.yaml:8: 3 causes together"),
+        (
+            "1.3: through-float64",
+            "1.3: [[ties-up, tie-up]]",
+            "own.yaml:8: no cause is named 'tie-up'",
+        ),
+        ("1.3: through-float64", "1.3: {a: b}", "own.yaml:8: expected a word, found a mapping"),
+        (OWN[OWN.index("found-in") :], "found-in: [a]\n", "own.yaml:6: expected a mapping"),
+    ],
+)
+def test_a_wrong_place_is_refused_with_file_line_and_hint(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    with_causes(tmp_path, OWN.replace(old, new))
+    done = convcheck("lint", "--specs", tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "hint: " in done.stderr
