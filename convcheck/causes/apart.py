@@ -84,8 +84,8 @@ def _chunks(case: Case) -> Iterator[Bits]:
 
 @lru_cache(_KEPT)
 def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bits:
-    """Return inputs that are spread over those that are looked at, with all that lie between, and
-    notable numbers of some types.
+    """Return what is asked besides the vectors: boundaries, or a part of what is looked at; codes
+    that lie between those of the edge tier; and notable numbers of some types.
     """
     if isinstance(source, Text):
         return spread(text_inputs(target, "edge", _OTHER_SEED)[0], _ASKED_TEXTS)

@@ -73,8 +73,12 @@ def _together(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
 
 def _promising(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:
     """Return the causes that give a wrong answer, those first that give the most of all."""
-    some = [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
-    return sorted(some, key=lambda each: -np.count_nonzero(each[1]))
+    return sorted(_acting(trial, tried), key=lambda each: -np.count_nonzero(each[1]))
+
+
+def _acting(trial: Trial, tried: Sequence[Tried]) -> list[Tried]:
+    """Return the causes that give a wrong answer."""
+    return [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
 
 
 def _orders(trials: Sequence[Trial], pair: Pair) -> Iterator[Pair]:
@@ -95,8 +99,7 @@ def _complements(trial: Trial, tried: Sequence[Tried]) -> Iterator[Pair]:
     """Yield the first pairs of causes of which one gives what the other does not: either a wrong
     answer.
     """
-    some = [(cause, given) for cause, given in tried if (given & ~trial.right).any()]
-    if some:
+    if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
         yield from ((some[i][0], some[j][0]) for i, j in pairs[:_COMPLEMENTS].tolist())

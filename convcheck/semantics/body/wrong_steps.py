@@ -293,10 +293,7 @@ class WrongSteps:
             return None
         if not self._leaves(edited, reading, causes, wanted):
             programs = _programs(self.spec, edited.made, reading, causes)
-            every = filter(None, (wanted, wanted.besides))
-            if programs is None:
-                return None
-            if all(self._gives(edited, programs, reading, some) for some in every):
+            if programs is not None and self._gives_all(edited, programs, reading, wanted):
                 return programs
         missing.add(key)
         return None
@@ -378,6 +375,17 @@ class WrongSteps:
 
             self._screens[key] = points, Screen(points, answered)
         return self._screens[key][1]
+
+    def _gives_all(
+        self,
+        edited: _Edited,
+        programs: Programs,
+        reading: StepsReading,
+        wanted: WantedElements,
+    ) -> bool:
+        """Return whether steps give the elements that are wanted, and those wanted besides."""
+        every = filter(None, (wanted, wanted.besides))
+        return all(self._gives(edited, programs, reading, some) for some in every)
 
     def _gives(
         self,
