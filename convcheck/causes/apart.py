@@ -33,10 +33,10 @@ _CHUNK = 1 << 14  # inputs that are looked at together
 _KEPT = 32  # pairs of types of which these are kept
 _EACH = 3  # inputs that are asked for two causes
 _SPELLED = 1 << 10  # inputs that are looked at where each has to be spelled
-_ASKED = 1 << 11  # inputs at boundaries that are asked although no causes are told apart by them
+_ASKED = 1 << 10  # inputs at boundaries that are asked although no causes are told apart by them
 _AROUND = 6  # codes at a boundary and next to it, of both signs
 _OTHER_SEED = 1  # of texts at other places than the vectors
-_ASKED_TEXTS = 1 << 8  # the same on the way from or to a text
+_ASKED_TEXTS = 1 << 7  # the same on the way from or to a text
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:

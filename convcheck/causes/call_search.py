@@ -136,31 +136,27 @@ class CallTrial:
 
     @cached_property
     def all_wanted(self) -> WantedElements | None:
-        """The same of every probe, and some of all calls besides."""
+        """The same of every probe, with some of all calls that no reading leaves open."""
         wanted = self._wanted(self.probes)
-        return wanted and replace(wanted, besides=self._besides)
-
-    @cached_property
-    def _besides(self) -> WantedElements | None:
-        """Some elements of all calls that no reading leaves open."""
-        some = _spread(sorted((*self.wrong, *self.right)), _BESIDES)
-        return self._elements({i: _told(self.calls.expected[i], self.answers.got[i]) for i in some})
+        if wanted is None or not wanted.elements:
+            return wanted
+        calls = _spread(sorted((*self.wrong, *self.right)), _BESIDES)
+        told = {i: _told(self.calls.expected[i], self.answers.got[i]) for i in calls}
+        return replace(wanted, every=self._elements((*wanted.elements, *_few(told))))
 
     def _wanted(self, some: Sequence[int]) -> WantedElements | None:
         got = {i: self.answers.got[i] for i in some}
         if None in got.values():
             return WantedElements((), np.zeros(0, np.uint8), _never)
-        return self._elements({i: _never_right(self.calls.expected[i], got[i]) for i in some})
+        few = _few({i: _never_right(self.calls.expected[i], got[i]) for i in some})
+        return self._elements(few) if few else None
 
-    def _elements(self, found: Mapping[int, Sequence[int]]) -> WantedElements | None:
-        """Return a few elements of each call, None where there are none."""
-        few = {i: np.array(_spread(each, _ELEMENTS)) for i, each in found.items() if len(each)}
-        if not few:
-            return None
-        arrays = {i: cast(Outputs, self.answers.got[i]).arrays[0] for i in few}
-        answered = np.concatenate([arrays[i].reshape(-1)[at] for i, at in few.items()])
-        accepts = partial(_are_as_got, self.calls.case.outputs[0].format, cast(Bits, answered))
-        return WantedElements(tuple(few.items()), cast(Bits, answered), accepts)
+    def _elements(self, few: Sequence[tuple[int, NDArray[np.intp]]]) -> WantedElements:
+        """Return elements of calls with what was answered."""
+        arrays = [cast(Outputs, self.answers.got[i]).arrays[0].reshape(-1)[at] for i, at in few]
+        answered = cast(Bits, np.concatenate(arrays))
+        accepts = partial(_are_as_got, self.calls.case.outputs[0].format, answered)
+        return WantedElements(tuple(few), answered, accepts)
 
     def gives(self, candidate: WrongCall, i: int) -> bool:
         """Return whether a candidate gives the answer to call `i`."""
@@ -244,6 +240,11 @@ def _freed_in(expected: ExpectedCall) -> Hashable:
 
 def _never(codes: Bits, patterns: NDArray[np.uint8]) -> Mask:
     return np.zeros(len(codes), bool)
+
+
+def _few(found: Mapping[int, Sequence[int]]) -> list[tuple[int, NDArray[np.intp]]]:
+    """Return a few of the elements of each call that has some."""
+    return [(i, np.array(_spread(each, _ELEMENTS))) for i, each in found.items() if len(each)]
 
 
 def _never_right(expected: ExpectedCall, got: Returned | None) -> Sequence[int]:

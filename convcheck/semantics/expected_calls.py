@@ -91,9 +91,9 @@ class WantedElements:
     answered: Bits
     #: Codes and patterns of these -> which are as was answered.
     accepts: Callable[[Bits, NDArray[np.uint8]], NDArray[np.bool_]]
-    #: Others that are wanted as well, right ones among them: what changes only some elements may
-    #: leave them to the rules.
-    besides: WantedElements | None = None
+    #: The same with others, right ones among them: what changes only some elements may leave those
+    #: to the rules.
+    every: WantedElements | None = None
 
 
 DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # it alone is meant, not its equals

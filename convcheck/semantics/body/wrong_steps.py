@@ -293,7 +293,8 @@ class WrongSteps:
             return None
         if not self._leaves(edited, reading, causes, wanted):
             programs = _programs(self.spec, edited.made, reading, causes)
-            if programs is not None and self._gives_all(edited, programs, reading, wanted):
+            every = wanted.every or wanted
+            if programs is not None and self._gives(edited, programs, reading, every):
                 return programs
         missing.add(key)
         return None
@@ -306,10 +307,9 @@ class WrongSteps:
         if made.meets or edited.paired or made.reduces or attributes != self.case.attributes:
             return set()  # what becomes of an element is not told by its values alone
         if wanted not in self._alike:
-            every = [some for some in (wanted, wanted.besides) if some]
-            values = tuple(_content(self._at(some).inputs(made)) for some in every)
-            answered = tuple(some.answered.tobytes() for some in every)
-            self._alike[wanted] = _missing_in(self._lines, values, answered)
+            every = wanted.every or wanted
+            values = _content(self._at(every).inputs(made))
+            self._alike[wanted] = _missing_in(self._lines, values, every.answered.tobytes())
         return self._alike[wanted]
 
     def _made_by(
@@ -375,17 +375,6 @@ class WrongSteps:
 
             self._screens[key] = points, Screen(points, answered)
         return self._screens[key][1]
-
-    def _gives_all(
-        self,
-        edited: _Edited,
-        programs: Programs,
-        reading: StepsReading,
-        wanted: WantedElements,
-    ) -> bool:
-        """Return whether steps give the elements that are wanted, and those wanted besides."""
-        every = filter(None, (wanted, wanted.besides))
-        return all(self._gives(edited, programs, reading, some) for some in every)
 
     def _gives(
         self,
@@ -710,7 +699,7 @@ def _content(values: Mapping[str, Numbers]) -> Hashable:
 
 
 @lru_cache(_KNOWN)
-def _missing_in(lines: Hashable, values: Hashable, answered: Hashable) -> set[Hashable]:
+def _missing_in(lines: Hashable, values: Hashable, answered: bytes) -> set[Hashable]:
     """Return what is known not to give answers to some values by some lines: it is added to."""
     return set()
 
