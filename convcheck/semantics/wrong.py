@@ -55,11 +55,6 @@ class Needs(NamedTuple):
     #: The earlier versions whose rules are in force.
     versions: tuple[str, ...]
 
-    @property
-    def here(self) -> Needs:
-        """What is asked under the values that are given, in the version at hand."""
-        return Needs(self.between, ((),), ())
-
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
     """Return what a case becomes with the edits of causes, None where they change nothing, or have
