@@ -349,7 +349,8 @@ def search_calls(
     common, every = ([(cause,) for cause in filter(some, causes)] for some in (is_common, is_any))
     stages: tuple[Sequence[Sequence[Cause]], ...] = (common, found_together(causes), every)
     for stage in stages:
-        if fits := [each for each in stage if _explained(trial, each)]:
+        given = (each for each in stage if _explained(trial, each))
+        if fits := [each for each in given if _is_needed(trial, each)]:
             return tuple(tuple(cause.name for cause in each) for each in fits), ()
     tried = [one for cause in causes for one in _probed(seen, cause)]
     closest = _closest(seen, tried)
@@ -361,6 +362,11 @@ def search_calls(
 def _explained(trial: CallTrial, causes: Sequence[Cause]) -> bool:
     """Return whether causes give every answer together."""
     return any(map(trial.explains, trial.candidates(causes, trial.all_wanted)))
+
+
+def _is_needed(trial: CallTrial, causes: Sequence[Cause]) -> bool:
+    """Return whether none of several causes gives every answer alone."""
+    return len(causes) == 1 or not any(_explained(trial, (cause,)) for cause in causes)
 
 
 def _probed(trial: CallTrial, cause: Cause) -> Iterator[_Tried]:

@@ -175,6 +175,8 @@ def _finds(root: Node, known: Collection[str]) -> list[Find]:
 
 def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:
     nodes = node.elements()
+    if not nodes:
+        raise node.error("expected a cause, or two together", "leave the empty list out")
     if len(nodes) > TOGETHER:
         raise node.error(f"{len(nodes)} causes together", f"{TOGETHER} at most explain a case")
     for each in nodes:

@@ -167,6 +167,11 @@ def test_of_whole_calls_what_is_common_is_tried_first_as_well() -> None:
         found = diagnose_calls(of(*alike, common=common), CATALOG, calls, answers)
         assert found is not None
         assert found.fits == tuple((name,) for name in common or alike)
+    first, other = of(*alike)
+    together = (replace(first, found_with=(other.name,)), other)  # one of the two does it alone
+    found = diagnose_calls(together, CATALOG, calls, answers)
+    assert found is not None
+    assert found.fits == tuple((name,) for name in alike)
 
 
 # The catalogue ------------------------------------------------------------------------------------
@@ -227,6 +232,7 @@ def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> 
         ("1.3: through-float64", "1.3: through-float65", "own.yaml:8: no cause is named 'through-"),
         ("found-in:", "found:", "own.yaml:6: unknown key `found`"),
         ("1.3: through-float64", "1.3: [[a, b, c]]", "own.yaml:8: 3 causes together"),
+        ("1.3: through-float64", "1.3: [[]]", "own.yaml:8: expected a cause, or two together"),
         (
             "1.3: through-float64",
             "1.3: [[ties-up, tie-up]]",
