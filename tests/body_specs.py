@@ -22,7 +22,7 @@ layouts:
   both: {x: [n], y: [m]}
   one: {x: [n], y: []}
 attributes:
-  widen: {type: bool, values: [false, true], default: false}
+  widen: {type: bool, values: [false, true], usual: false}
 matrix:
   names: openvino
   refused-unless: {widen: true}

@@ -29,7 +29,7 @@ GOOD = (
     head("float32, int8", "float8e4m3fn, int8")
     + """\
 attributes:
-  clamp: {type: int, values: [0, 1], default: 1, applies: {to: int8}}
+  clamp: {type: int, values: [0, 1], usual: 1, applies: {to: int8}}
 rules:
   - name: to-float8
     level: normative

@@ -9,7 +9,7 @@ from convcheck.rules.source import Node
 
 def read_attribute(name: str, node: Node, context: Context) -> Attribute:
     """Return an attribute. Raises SpecError."""
-    node.only("type", "carries", "values", "default", "applies", "also", "by")
+    node.only("type", "carries", "values", "default", "usual", "applies", "also", "by")
     kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
     carries = node.get("carries")
     values = tuple(_value(kind, e) for e in node.listed("values"))
@@ -18,7 +18,10 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         raise by.error(f"{name} has values, too", "layouts give its values")
     if not carries and not values and not by:
         raise node.error(f"attribute {name} has no values", "list them: values: [0, 1]")
-    default, applies = node.get("default"), node.get("applies")
+    stated, usual, applies = (node.get(key) for key in ("default", "usual", "applies"))
+    if stated and usual:
+        raise usual.error(f"{name} has a default, too", "leave one of them out")
+    default = stated or usual
     for value in node.listed("values"):
         if value.text() == DEFAULT:
             raise value.error(f"`{DEFAULT}` is not a value: it says that {name} is left out",
@@ -35,6 +38,7 @@ def read_attribute(name: str, node: Node, context: Context) -> Attribute:
         tuple(_asking(name, node, e, context) for e in node.listed("also")),
         node.place,
         by is not None and bool(by.word(("layout",), "word")),
+        usual is None,
     )
 
 

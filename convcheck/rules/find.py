@@ -153,8 +153,8 @@ def _check(spec: Spec, name: str, value: Value, target: DType) -> None:
 
 
 def _left_out(attribute: Attribute) -> tuple[Value, ...]:
-    """Return the word for an attribute that is left out, if it has a default."""
-    return () if attribute.default is None else (DEFAULT,)
+    """Return the word for an attribute that is left out, if it can be."""
+    return (DEFAULT,) if attribute.stated and attribute.default is not None else ()
 
 
 def _outside(attribute: Attribute, word: str) -> UsageError:

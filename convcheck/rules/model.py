@@ -168,7 +168,8 @@ class Attribute:
     #: holds one is not part of a case's id.
     carries: str
     values: tuple[Value, ...]
-    #: The value where a node does not set it, None for one that has to be set.
+    #: The value where a node does not set it, or where the other values are not asked; None for an
+    #: attribute that has to be set.
     default: Value | None
     #: The destinations to which it applies, None for all.
     applies: TypeNames | None
@@ -177,6 +178,8 @@ class Attribute:
     place: Place
     #: Whether layouts give its values, and it is not set where they do not.
     by_layout: bool = field(default=False, metadata=LATER)
+    #: Whether a text states the default, so that the attribute can be left out.
+    stated: bool = field(default=True, metadata=LATER)
 
     def applies_to(self, target: DType) -> bool:
         """Return whether the attribute applies to a destination."""

@@ -41,8 +41,20 @@ def lint_spec(spec: Spec) -> Proof:
         return Proof(spec.id, count_cases(spec), diagnostics=list(unknown))
     check: Callable[[Spec], Proof] = resolve_name(LINTS[spec.body.name])
     proof = check(spec)
-    proof.diagnostics += _glosses(spec)
+    proof.diagnostics += [*_glosses(spec), *_never_left_out(spec)]
     return proof
+
+
+def _never_left_out(spec: Spec) -> Iterator[Diagnostic]:
+    """Yield the attributes that have a default, and that every case gives to which they apply."""
+    for attribute in spec.attributes:
+        if attribute.default is None or not attribute.stated:
+            continue
+        asked = (c for c in cases(spec) if all(map(attribute.applies_to, c.outputs[:1])))
+        if all(attribute.name in dict(case.given) for case in asked):
+            message = f"{attribute.name} has a default, and no case leaves it out"
+            hint = "`also: [{values: [default], …}]` asks it; a default of no text is `usual`"
+            yield Diagnostic(attribute.place, message, hint)
 
 
 def _glosses(spec: Spec) -> Iterator[Diagnostic]:

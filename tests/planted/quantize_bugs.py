@@ -17,7 +17,7 @@ from oracle.formats import FLOATS, INTEGERS, WIDTHS, span
 from oracle.quantize import PRECISIONS
 
 from convcheck.numerics.codes import Bits
-from convcheck.rules.model import Case
+from convcheck.rules.model import DEFAULT, Case, Value
 
 Floats = NDArray[np.float64]
 Meeting = Callable[[Bits, tuple[int, ...], int, int], Bits]
@@ -423,12 +423,12 @@ def narrow_codes(name: str, x: Floats) -> Bits:
     return np.where(np.isnan(x), nan, codes).astype(np.uint8)
 
 
-def saturating(value: int) -> Callable[[Floats, Asked], Bits]:
-    """`saturate` taken for one value."""
+def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
+    """`saturate` taken for one value, always or where it has one of some."""
 
     def narrow(q: Floats, p: Asked) -> Bits:
         said = dict(p.case.attributes)
-        if "saturate" in said:
+        if "saturate" in said and (not where or said["saturate"] in where):
             said["saturate"] = value
         return narrowed(q, replace(p, case=replace(p.case, attributes=tuple(said.items()))))
 
@@ -546,6 +546,7 @@ BUGS = (
     Bug("e4m3 read as e5m2, and the other way round", Way(before=read_as(OTHER)), BACK),
     Bug("saturate ignored, always 1", Way(narrow=saturating(1))),
     Bug("saturate ignored, always 0", Way(narrow=saturating(0))),
+    Bug("saturate 0 where it is left out", Way(narrow=saturating(0, DEFAULT))),
     Bug("rounded to a whole number first", Way(narrow=lambda q, p: narrowed(np.rint(q), p))),
     Bug("subnormal results flushed", Way(narrow=flushed)),
     # dequantising

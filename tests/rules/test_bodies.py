@@ -39,7 +39,7 @@ REFUSED = {
             "attributes:", "layouts: {one: {x: [n]}}\nattributes:",
             "a table converts elements, in any shape", 11,
         ),
-        "int default": ("default: 1", "default: x", "expected a whole number, found 'x'", 12),
+        "int default": ("usual: 1", "usual: x", "expected a whole number, found 'x'", 12),
         "output var unknown table": (
             "outputs: {y: U}", "outputs: {y: V}",
             "`types` does not list V, the type of y", 6,
@@ -82,7 +82,7 @@ REFUSED = {
             "values: [false, true]", "values: [no, yes]",
             "unknown value of a bool 'no'", 15,
         ),
-        "bool default": ("default: false", "default: maybe", "unknown value of a bool 'maybe'", 15),
+        "bool default": ("usual: false", "usual: maybe", "unknown value of a bool 'maybe'", 15),
         "three inputs": (
             "inputs: {x: A, y: B}", "inputs: {x: A, y: B, z: B}",
             "the layout leaves out z", 12,

@@ -20,7 +20,8 @@ from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import VectorSet
 from specs import GOOD, findings, write_spec
 
-LISTED = "  clamp: {type: int, values: [0, 1], default: 1, applies: {to: int8}}\n"
+LISTED = "  clamp: {type: int, values: [0, 1], usual: 1, applies: {to: int8}}\n"
+DEFAULT = LISTED.replace("usual", "default")
 ALSO = 'also: [{values: [default], from: int8, to: int8, cite: "It clamps by default."}]'
 
 
@@ -83,7 +84,7 @@ def test_no_adapter_sends_it() -> None:
 
 
 def test_a_rule_can_be_for_where_it_is_left_out(tmp_path: Path) -> None:
-    own = LISTED.replace("}}", "}, " + ALSO + "}")
+    own = DEFAULT.replace("}}", "}, " + ALSO + "}")
     rule = (
         "rules:\n  - name: left-out\n    level: normative\n    cite: Left out.\n"
         "    when: {from: int8, to: int8, clamp: default}\n    table: {else: same}\n"
@@ -107,10 +108,19 @@ def test_other_attributes_can_have_values_of_their_own(tmp_path: Path) -> None:
     assert next(c for c in cases(spec) if c.name == names[0]).attribute("clamp") == 0
 
 
+def test_a_default_that_no_case_leaves_out_is_refused(tmp_path: Path) -> None:
+    [found] = findings(spec_with(tmp_path, LISTED, DEFAULT))
+    assert found.message == "clamp has a default, and no case leaves it out"
+    own = DEFAULT.replace("}}", "}, " + ALSO + "}")
+    assert findings(spec_with(tmp_path, LISTED, own)) == []
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("clamp: {type: int, values: [0, 1], " + ALSO + "}", "clamp has no default"),
+        ("clamp: {type: int, values: [0, 1], usual: 1, " + ALSO + "}", "clamp has no default"),
+        ("clamp: {type: int, values: [0, 1], usual: 1, default: 1}", "clamp has a default, too"),
         ("clamp: {type: string, values: [default, on], default: on}", "`default` is not a value"),
         ("clamp: {type: int, values: [0, 1], default: 1, "
          + ALSO.replace("cite", "with: {clamp: 1}, cite") + "}", "clamp"),

@@ -86,7 +86,7 @@ FOUND = {
     "undefined at another level": ("nan:       {gives: undefined, level: undefined}",
                                    "nan:       undefined", "outcome 'undefined' at level", 29),
     "a wrong example": ('x: "300", gives: "127"', 'x: "300", gives: "126"', "gives 0x7f", 45),
-    "a default outside": ("default: 1", "default: 2", "not among the values", 12),
+    "a default outside": ("usual: 1", "usual: 2", "not among the values", 12),
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ pairs:
   cite: "These are supported."
   listed: {float32: [int8], int16: [int8]}
 attributes:
-  mode: {type: string, values: [NONE, UP, DOWN], default: NONE}
+  mode: {type: string, values: [NONE, UP, DOWN], usual: NONE}
 rules:
   - name: others
     level: undefined

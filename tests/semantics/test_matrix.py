@@ -30,8 +30,8 @@ layouts:
   both: {a: [n], b: [m]}
   one: {a: [n], b: []}
 attributes:
-  lax: {type: bool, values: [false, true], default: false}
-  big: {type: string, values: [f32], default: f32}
+  lax: {type: bool, values: [false, true], usual: false}
+  big: {type: string, values: [f32], usual: f32}
 matrix:
   names: openvino
   refused-unless: {lax: true}
