@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -21,6 +21,7 @@ SHORT_LENGTHS = (7, 2, 5, 3, 6, 4)
 ODD_TAILS = 4
 FRONT = {2: (), 3: (3,), 4: (2, 3)}  # by rank, the dimensions before the last two
 LEAST = 4 * 5  # elements in the last two dimensions
+WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank: first, between others, last
 
 
 @lru_cache(maxsize=8)
@@ -48,6 +49,9 @@ def calls(
         found["short"] = short(due)
     if shapes is None or 4 in shapes.ranks:
         found["4-D"] = shaped(pool, 4)
+    for rank in WITH_1 if len(due) else ():
+        if shapes is None or rank in shapes.ranks:
+            found[f"{rank}-D"] = chain(found.get(f"{rank}-D", ()), with_1(due, rank))
     if len(pool) and (shapes is None or shapes.empty):
         found["empty"] = empty()
     made = tuple((placement, index) for placement, each in found.items() for index in each)
@@ -118,6 +122,11 @@ def in_ranks(pool: Index, shapes: Shapes | None) -> Iterator[tuple[str, Index]]:
     for rank in (2, 3):
         if shapes is None or rank in shapes.ranks:
             yield from ((f"{rank}-D", index) for index in shaped(pool, rank))
+
+
+def with_1(judged: Index, rank: int) -> Iterator[Index]:
+    """Ask a sample in a shape with dimensions of 1, so that a kernel that drops them shows."""
+    yield np.resize(irregular_sample(judged, math.prod(WITH_1[rank])), WITH_1[rank])
 
 
 def shape_of(rank: int, size: int) -> tuple[int, ...]:

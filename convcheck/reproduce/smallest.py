@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask.elements import inputs_at
-from convcheck.ask.placements import FRONT, shape_of
+from convcheck.ask.placements import FRONT, WITH_1, shape_of
 from convcheck.backends.protocol import Outputs
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, LARGE_CALLS, MANY, MANY_CALLS, OTHERS, Answers
@@ -186,6 +186,9 @@ def _tries(vectors: VectorSet, elements: list[int], group: Group) -> Iterator[In
             shape = shape_of(rank, size)
             if group.placement == f"{rank}-D" and prod(shape) == size:
                 yield from (one.reshape(shape) for one in (copies, window))
+    for rank, shape in WITH_1.items():
+        if group.placement == f"{rank}-D":
+            yield np.resize(np.array(elements, np.intp), shape)
 
 
 def _most(vectors: VectorSet, group: Group) -> int:

@@ -80,6 +80,14 @@ class Reversed4(Reversed):
     rank = 4
 
 
+class Squeezed(Placed):
+    """Drops dimensions of 1, of what has several elements."""
+
+    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        codes = inputs[0].copy()
+        return Outputs((codes.squeeze() if codes.size > 1 else codes,), ("int8",))
+
+
 class PastLoop(Placed):
     """A loop over vectors that begins at 1,024 elements, and spoils what is behind those."""
 

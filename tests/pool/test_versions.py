@@ -71,10 +71,12 @@ PLACED = {
 
 @pytest.mark.parametrize("name", PLACED)
 def test_the_latest_version_is_asked_in_large_calls_and_in_many(name: str) -> None:
-    """A state that comes with calls is that of the process; the latest version is asked first."""
+    """A state that comes with calls is that of the process; the latest version is asked first. Rank
+    3 with a dimension of 1 is asked of every version.
+    """
     found = failing(name, units(CASES, lambda case: ()))
     assert found.pop(TWENTY_ONE) == PLACED[name]
-    assert not found or name == "After100"
+    assert not found or name in ("After100", "Reversed")
 
 
 def test_a_call_that_is_too_large_to_live_is_told_by_its_shape() -> None:

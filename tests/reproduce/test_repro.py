@@ -303,6 +303,7 @@ def asked(name: str, address: str):
         ("Transposed", "2-D", (4, 5)),
         ("Reversed", "3-D", (3, 4, 5)),
         ("Reversed4", "4-D", (2, 3, 4, 5)),
+        ("Squeezed", "2-D", (1, 22)),
         ("PastLoop", "2,129 elements", (1025,)),
         ("PastThread", "66,643 elements", (65_537,)),
         ("PastLoopDies", "2,129 elements", (1025,)),
