@@ -13,7 +13,7 @@ from convcheck.vectors.body import calls_of
 from convcheck.vectors.body.scaled import fixed_inputs
 from convcheck.vectors.calls import call_set
 from convcheck.vectors.form import form_decision
-from convcheck.vectors.inputs import few_inputs, numeric_inputs
+from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import few_texts, text_inputs
 
@@ -31,7 +31,15 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
 def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Coverage]:
     if case.fixed:
         return fixed_inputs(spec, case, tier, seed)
+    if tier == "edge" and not case.outside and _keeps_bits(spec):
+        return carried_inputs(case.inputs[0].format, seed)
     return inputs_of(case, tier, seed)
+
+
+def _keeps_bits(spec: Spec) -> bool:
+    """Return whether every outcome is the bits of the input, so that no value tells more."""
+    cells = (cell for rule in spec.rules for row in rule.rows for cell in row.cells)
+    return all(outcome.word == "same" for cell in cells for outcome in cell.outcomes)
 
 
 def inputs_of(case: Case, tier: Tier, seed: int = 0) -> tuple[Bits, Coverage]:

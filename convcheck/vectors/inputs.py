@@ -33,6 +33,7 @@ I64 = NDArray[np.int64]
 _BUDGET = 240  # about this many edge inputs come from the destination's binades
 _HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
 _SMALL = 8  # sources of up to so many bits are always asked whole
+_CARRIED = 24  # random codes of a source whose bits are kept
 _WHOLE = 16  # and of up to so many from the boundary tier on
 
 # What is asked in a binade of the finer format: (offset of the boundary, source ulps from it).
@@ -58,6 +59,18 @@ def numeric_inputs(
 def few_inputs(source: Numeric) -> Codes:
     """Return the inputs of a case of which nothing is expected: the source's own special values."""
     return in_order(source, np.unique(special_codes(source)))
+
+
+def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
+    """Return the edge inputs of what keeps its bits: all of a narrow source, else special values
+    and random codes, so many that no bit is like another.
+    """
+    if source.bits <= _SMALL:
+        return numeric_inputs(source, source, "edge", seed)
+    rng = np.random.Generator(np.random.PCG64([seed]))
+    random = rng.integers(0, (1 << source.bits) - 1, _CARRIED, np.uint64, endpoint=True)
+    codes = np.concatenate([special_codes(source), random.astype(source.storage)])
+    return in_order(source, each_once(codes)), "edge"
 
 
 def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
