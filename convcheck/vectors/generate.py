@@ -31,8 +31,9 @@ def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
 def _inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Bits, Coverage]:
     if case.fixed:
         return fixed_inputs(spec, case, tier, seed)
-    if tier == "edge" and not case.outside and _keeps_bits(spec):
-        return carried_inputs(case.inputs[0].format, seed)
+    source = case.inputs[0].format
+    if tier == "edge" and not isinstance(source, Text) and _keeps_bits(spec):
+        return carried_inputs(source, seed)
     return inputs_of(case, tier, seed)
 
 

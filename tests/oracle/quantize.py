@@ -147,7 +147,8 @@ def dequantize(
     if isinstance(by, str) or by <= 0:
         return {UNDEFINED}
     shift = Fraction(0) if zero is None else decode(of_x, zero)
-    if of_x in NARROW and shift not in (0, "-0"):
+    # of int32 "there's no zero point (zero point is supposed to be 0)"
+    if of_x in (*NARROW, "int32") and shift not in (0, "-0"):
         return {UNDEFINED}
     difference: Value = value
     if isinstance(value, Fraction) and isinstance(shift, Fraction):

@@ -328,6 +328,33 @@ def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
     return lambda p: replace(p, **{one: flushed(getattr(p, one)) for one in inputs})
 
 
+def of_powers(value: float, taken: float) -> Callable[[Asked], Asked]:
+    """A scale of float8e8m0 that is taken for another."""
+
+    def change(p: Asked) -> Asked:
+        scales = np.where(p.scale == value, taken, p.scale)
+        return replace(p, scale=scales if p.case.inputs[1].name == "float8e8m0" else p.scale)
+
+    return change
+
+
+def swapped_zero(p: Asked) -> Asked:
+    """The bytes of a zero point of 16 bits are in the other order."""
+    name = p.case.inputs[2].name if len(p.case.inputs) > 2 else ""
+    if INTEGERS.get(name) != 16:
+        return p
+    low = span(name)[0]
+    swapped = (p.zero % 65536).astype(np.uint16).byteswap().astype(np.int64)
+    return replace(p, zero=((swapped - low) % 65536 + low).astype(np.float64))
+
+
+def cut_to_float32(p: Asked) -> Asked:
+    """An int32 becomes a float32 by leaving bits out."""
+    near = rounded("float32", p.x)
+    down = coded("float32", near) - (np.abs(near) > np.abs(p.x))
+    return replace(p, x=values("float32", down.astype(np.uint32))) if p.source == "int32" else p
+
+
 def other_sign(of: str) -> Callable[[Asked], Asked]:
     """Integers as if their sign bit were one of the number, or the other way round."""
 
@@ -460,6 +487,10 @@ def tail(codes: Bits, p: Asked) -> Bits:
     return flat.reshape(codes.shape)
 
 
+def without_ones(codes: Bits, p: Asked) -> Bits:
+    return codes.squeeze() if codes.size > 1 else codes
+
+
 def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
     """In so many bits without a sign, or in the type of x."""
 
@@ -522,11 +553,16 @@ BUGS = (
     Bug("subnormal x taken for 0", Way(before=tiny_is_zero("x"))),
     Bug("subnormal scale taken for 0", Way(before=tiny_is_zero("scale")), BOTH),
     Bug("precision ignored", Way(divide=within("float32"))),
+    Bug("int32 cut to float32 first", Way(before=cut_to_float32), BOTH),
+    Bug("a scale of 2^-127 taken for 0", Way(before=of_powers(2.0**-127, 0)), BOTH),
+    Bug("a scale of 2^-126 taken for 2^-127", Way(before=of_powers(2.0**-126, 2.0**-127)), BOTH),
+    Bug("a scale of 2^127 taken for infinity", Way(before=of_powers(2.0**127, np.inf)), BOTH),
     # the zero point
     Bug("zero point before rounding", Way(rounds=lambda q: q, add=rounded_sum)),
     Bug("zero point ignored", Way(add=lambda w, p: w)),
     Bug("zero point taken away", Way(add=lambda w, p: w - p.zero)),
     Bug("zero point of the other signedness", Way(before=other_sign("zero")), BOTH),
+    Bug("zero point in the other byte order", Way(before=swapped_zero), BOTH),
     Bug("saturation before the zero point, which wraps", clamped_first(wrapped)),
     Bug("saturation before the zero point, and after it", clamped_first(saturated)),
     # the end of the range
@@ -572,4 +608,5 @@ BUGS = (
     _placed("the size of blocks from the shapes", Way(meet=shrunk_block)),
     _placed("blocks of a vector taken for an axis", Way(meet=per_axis, meet_zero=per_axis)),
     _placed("the tail not written", Way(after=tail)),
+    _placed("dimensions of 1 dropped", Way(after=without_ones)),
 )  # fmt: skip

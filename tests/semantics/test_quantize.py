@@ -45,7 +45,7 @@ def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
     precision, saturate = case.attribute("precision"), case.attribute("saturate")
     return quantize(
         case.version, types, codes, None if precision is None else int(precision),
-        saturate=saturate in (None, 1),
+        saturate=saturate != 0,  # "It is true by default."
     )  # fmt: skip
 
 

@@ -306,6 +306,8 @@ class Steps(Body):
     undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
     #: The outputs after the first, each of one element: lines that are the same for all elements.
     others: tuple[str, ...] = field(default=(), metadata=LATER)
+    #: The inputs after the first of which the least and the greatest codes are asked, too.
+    extremes: tuple[str, ...] = field(default=(), metadata=LATER)
     #: The smallest and the largest element of tensors that are asked, of a spec of one input.
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
 
@@ -404,7 +406,7 @@ def read_steps(node: Node, context: Context) -> Steps:
     body = node.need("steps")
     body.only(
         "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
-        "ask-a-little", "along", "undefined", "back", "ends", "undone-by",
+        "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
     numbers = _numbers(inputs, context)
@@ -437,6 +439,7 @@ def read_steps(node: Node, context: Context) -> Steps:
         undone_by=_undone_by(body.get("undone-by"), inputs[1:]),
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
+        extremes=tuple(e.word(tuple(inputs[1:]), "input") for e in body.listed("extremes")),
     )
 
 

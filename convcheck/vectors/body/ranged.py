@@ -31,7 +31,7 @@ from convcheck.vectors.model import Coverage, Tier
 
 _ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}  # of a call
 _LENGTHS = (1, 2, 3, 7, 17, 33)  # of short calls, in turn
-_SIZES = (2, 3, 3, 5)  # of the letters of a layout that has several
+_SIZES = (2, 3, 3, 5)  # of the dimensions of a layout that has several letters
 _PAST = Fraction(1, 4)  # of a step, beyond a boundary
 
 
@@ -43,7 +43,7 @@ def ranged_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Ca
     fmt = cast(Float, compiled.data.format)
     ranges = [tuple(code_of(fmt, word)[0] for word in words) for words in spec.body_as(Steps).ends]
     [(_, dims)] = layout.shapes
-    sizes = tuple(_SIZES[: len(dims)])
+    sizes = tuple(int(d) if d.isdigit() else size for d, size in zip(dims, _SIZES, strict=False))
     made: Iterator[Codes] = (
         _tensor(compiled, np.array(ends, fmt.storage), _ELEMENTS[tier], (seed, k))
         for k, ends in enumerate(ranges)

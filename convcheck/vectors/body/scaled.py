@@ -59,8 +59,11 @@ _TURNS = 5  # calls of a layout that has several values of an input
 _OF_ENDS = 3  # calls of such a layout of what is about the ends of ranges
 _SHIFTED = (30, 33)  # powers of two by which a shift of a 32-bit significand loses it, or wraps
 _SIZES = (3, 2, 5, 2)  # of the letters of a layout that has several values of an input
+_WITH_1 = (1, 3, 1, 2)  # likewise, in a call that has dimensions of 1
 _LANES = 8  # elements of a vector of a kernel
 _BYTE = 8  # bits
+_UNEVEN = 0x8123456789ABCDEF
+_FEW = 8  # values asked under codes at the ends of a type
 _FAR = (31,)  # powers of two near which a machine's integers end
 
 
@@ -155,26 +158,60 @@ def _chosen(asking: _Asking, steps: Steps) -> list[Call]:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
         return [_call(asking, sets[:1], [_only(one)], 0, (1,) * 4)]
     pools = [_pool(asking, tuple(one.items())) for one in sets]
+    extremes = {
+        tuple(one.items()): _pool(asking, tuple(one.items()))
+        for one in _extremes(asking, steps.extremes, sets)
+    }
     letters = _letters(asking.layout)
     if any(dims for _, dims in asking.layout.shapes[1:]) or len(letters) != 1:
         rank = asking.compiled.case.ranks[0]
-        times = _TURNS if letters else len(sets) * (1 if rank else _TIMES)
+        times = _TURNS if letters else max(len(sets), _TURNS) * (1 if rank else _TIMES)
+        for words, pool in extremes.items() if rank else ():
+            if len(pool.agreed):
+                sets, pools = [*sets, dict(words)], [*pools, pool]
         calls = [_call(asking, sets, pools, k, _SIZES) for k in range(times)]
+        if letters and rank > 1:
+            calls.append(_call(asking, sets, pools, 0, _WITH_1))
         if rank and steps.back is not None:
             ends = _shared_out([pool.ends for pool in pools])
             calls += [_call(asking, sets, ends, k, _SIZES) for k in range(_OF_ENDS)]
         if letters and steps.back is not None:
             calls.append(_call(asking, sets, _beyond(asking, pools), 0, _SIZES))
         return calls
-    calls = [_whole(asking, one, pool.agreed) for one, pool in zip(sets, pools, strict=True)]
-    calls += [
-        _whole(asking, one, pool.apart)
-        for one, pool in zip(sets, pools, strict=True)
-        if len(pool.apart)
-    ]
+    asked = list(zip(sets, pools, strict=True))
+    calls = [_whole(asking, one, pool.agreed) for one, pool in asked]
+    calls += [_whole(asking, one, pool.apart) for one, pool in asked if len(pool.apart)]
+    for words, pool in extremes.items():
+        data = _some(pool, _FEW, 0) if len(pool.agreed) else pool.apart
+        calls.append(_whole(asking, dict(words), data))
     little = _sets(asking, steps.ask_little, defined=False)
     calls += [_whole(asking, one, pools[0].agreed[:_LITTLE]) for one in little]
     return [*calls, _whole(asking, sets[0], pools[0].agreed[:0])]
+
+
+def _extremes(asking: _Asking, names: Sequence[str], sets: Sequence[Set]) -> list[Set]:
+    """Return the first set with other codes of some inputs: the ends of each one's type."""
+    codes = {
+        name: [c for c in _end_codes(asking.format_of(name))
+               if not _is_open(asking, {**sets[0], name: c})]
+        for name in names if name in sets[0]
+    }  # fmt: skip
+    turns = max((len(some) for some in codes.values()), default=0)
+    found = [
+        {**sets[0], **{name: some[k % len(some)] for name, some in codes.items() if some}}
+        for k in range(turns)
+    ]
+    return [one for one in found if one not in sets]
+
+
+def _end_codes(fmt: Numeric) -> list[int]:
+    """Return the two least codes of a type that are not negative, or the least, the greatest, and
+    one in which no byte is like another.
+    """
+    uneven = [_UNEVEN >> 64 - fmt.bits] if fmt.bits > _BYTE else []
+    if isinstance(fmt, Float):
+        return [0, 1, fmt.max_magnitude, *(code & ~fmt.sign_bit for code in uneven)]
+    return [int(fmt.min) & fmt.mask, int(fmt.max), *uneven]
 
 
 def _beyond(asking: _Asking, pools: Sequence[_Pool]) -> list[_Pool]:
@@ -524,13 +561,16 @@ def _whole(asking: _Asking, one: Set, data: Codes) -> Call:
 def _call(
     asking: _Asking, sets: Sequence[Set], pools: Sequence[_Pool], k: int, sizes: Sequence[int]
 ) -> Call:
-    """Make the k-th call: the other inputs have the sets in turn, the k-th one first, and the data
-    are of the pool of the set that they meet.
+    """Make the k-th call: the other inputs have the sets in turn, from where the call before
+    stopped, or where each has all of them, one further; and the data are of the pool of the set
+    that they meet.
     """
     letters = dict(zip(_letters(asking.layout), sizes, strict=False))
     shapes = {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in asking.layout.shapes}
     first, *others = asking.compiled.names
-    turns = {name: (np.arange(prod(shapes[name])) + k) % len(sets) for name in others}
+    count = prod(shapes[others[0]])
+    begin = k * (count if count < len(sets) else 1)
+    turns = {name: (np.arange(prod(shapes[name])) + begin) % len(sets) for name in others}
     tensors = [
         np.array([sets[i][name] for i in turns[name].tolist()], asking.format_of(name).storage)
         for name in others
