@@ -67,7 +67,7 @@ SHOWING = {
         "openvino.FakeConvert-13/bfloat16-bfloat16-bfloat16/scalar-shift/destination_type=f8e4m3",
         "openvino.FakeQuantize-1/float32-float32-float32-float32-float32/tensor/levels=102",
         "openvino.FakeQuantize-1/bfloat16-bfloat16-bfloat16-bfloat16-bfloat16/tensor/levels=102",
-        "onnx.QuantizeLinear-21/float32-float32-int8/blocks-1d/axis=0/block_size=3",
+        "onnx.DequantizeLinear-21/int8-float32-int8/blocks-1d/axis=0/block_size=3",
         "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor",
         "onnx.DequantizeLinear-21/int8-float32-int8/axis",
         "onnx.DequantizeLinear-21/int16-bfloat16-int16/tensor",

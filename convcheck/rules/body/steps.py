@@ -413,7 +413,6 @@ def read_steps(node: Node, context: Context) -> Steps:
     lines = _lines(body.need("lines"), inputs, numbers, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
-    along = body.get("along")
     others = tuple(node.need("outputs").items())[1:]
     back_of, back = _back(body.get("back"), [*inputs[1:], *others, *numbers], names)
     return Steps(
@@ -432,7 +431,7 @@ def read_steps(node: Node, context: Context) -> Steps:
         undefined=tuple(
             _undefined(e, [*inputs, *names], ends, context) for e in body.listed("undefined")
         ),
-        along=_along(along, node) if along else None,
+        along=_along(body.get("along"), node),
         back=back,
         back_of=back_of,
         numbers=tuple(name for name in numbers if name in _used(lines, back)),
@@ -510,8 +509,10 @@ def _end(node: Node) -> tuple[str, str]:
     return words[0], words[1]
 
 
-def _along(node: Node, root: Node) -> Along:
+def _along(node: Node | None, root: Node) -> Along | None:
     """Return the attributes that say how tensors meet the first input, which layouts give."""
+    if node is None:
+        return None
     node.only("axis", "block")
     attributes = root.need("attributes", "attributes: {AXIS: {type: int, by: layout, default: 0}}")
     axis, block = node.need("axis").word(tuple(attributes.items()), "attribute"), node.get("block")
