@@ -17,7 +17,7 @@ from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
 from convcheck.vectors.model import Coverage, Tier, Vectors, VectorSet
 from convcheck.vectors.texts import few_texts, text_inputs
 
-GENERATOR = 10  # raise it when the selection of inputs changes
+GENERATOR = 11  # raise it when the selection of inputs changes
 
 
 def vector_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> VectorSet:
