@@ -80,14 +80,16 @@ def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
 
 
 def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:
-    one = due.dtype.type(1)
-    mask = due.dtype.type(fmt.mask)
+    one, mask = due.dtype.type(1), due.dtype.type(fmt.mask)
+    low, high = due.dtype.type(int(fmt.min) & fmt.mask), due.dtype.type(int(fmt.max))
     names = {
         "zero instead of another value": got == 0,
-        "the lowest value instead of another": got == due.dtype.type(int(fmt.min) & fmt.mask),
-        "the largest value instead of another": got == due.dtype.type(int(fmt.max)),
+        "the lowest value instead of another": got == low,
+        "the largest value instead of another": got == high,
         "off by one, too large": got == ((due + one) & mask),
         "off by one, too small": got == ((due - one) & mask),
+        "the lowest value instead of the largest": (due == high) & (got == low),
+        "the largest value instead of the lowest": (due == low) & (got == high),
     }
     _assign(kinds, names)
 

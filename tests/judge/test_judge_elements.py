@@ -14,11 +14,14 @@ from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.digest import digest_of_pairs
 from convcheck.judge.elements import judge, tally_of_case
+from convcheck.judge.kinds import kinds_of
 from convcheck.judge.result import CaseResult, Group
 from convcheck.judge.tally import finish_whole
 from convcheck.numerics.codes import Bits
+from convcheck.numerics.format import Int
 from convcheck.rules.cases import make_case
 from convcheck.rules.model import Attributes, Case
+from convcheck.semantics.expected import EXACT
 from convcheck.semantics.expected import REFUSED as EXPECT_REFUSAL
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
@@ -112,6 +115,33 @@ def test_kinds_of_wrongness(kind: str) -> None:
     code, got = KINDS[kind]
     [group] = wrong_groups(judge(vectors, changed(right(vectors), at(vectors, code), got)))
     assert group.kind == kind
+
+
+INTEGER_KINDS = (
+    ("int8", 127, -128, "the lowest value instead of the largest"),
+    ("int8", -128, 127, "the largest value instead of the lowest"),
+    ("uint8", 255, 0, "the lowest value instead of the largest"),
+    ("uint4", 15, 0, "the lowest value instead of the largest"),
+    ("uint64", 0, 2**64 - 1, "the largest value instead of the lowest"),
+    ("int64", 2**63 - 1, -(2**63), "the lowest value instead of the largest"),
+    ("int2", 1, -2, "the lowest value instead of the largest"),
+    ("int8", -1, 0, "off by one, too large"),
+    ("int8", 126, 127, "off by one, too large"),
+    ("int8", -127, -128, "off by one, too small"),
+    ("uint64", 1, 0, "off by one, too small"),
+    ("int8", 5, -128, "the lowest value instead of another"),
+    ("int8", 5, 0, "zero instead of another value"),
+    ("uint8", 5, 255, "the largest value instead of another"),
+    ("int8", 5, 7, "another value"),
+)
+
+
+@pytest.mark.parametrize(("name", "due", "got", "kind"), INTEGER_KINDS)
+def test_kinds_compare_values_not_codes(name: str, due: int, got: int, kind: str) -> None:
+    fmt = CATALOG.types.types[name].format
+    assert isinstance(fmt, Int)
+    codes = [np.array([value & fmt.mask], fmt.storage) for value in (due, got)]
+    assert kinds_of(fmt, codes[0], np.array([EXACT], np.uint8), codes[1]).tolist() == [kind]
 
 
 @pytest.mark.parametrize("nan", [0x7E00, 0x7C01, 0xFFFF])

@@ -101,6 +101,13 @@ def test_pages(name: str) -> None:
     check_golden(f"explain-{name}.txt", done.stdout.replace(__version__, "VERSION"))
 
 
+def test_a_long_name_stands_apart_from_the_type() -> None:
+    case = "onnx.QuantizeLinear-23/float32-float32-float4e2m1/tensor"
+    done = convcheck("explain", case, "4.5", "3", "0")
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("y_zero_point")]
+    assert line.split()[:2] == ["y_zero_point", "float4e2m1"]
+
+
 @pytest.mark.parametrize("line", BAD)
 def test_bad_input(line: str) -> None:
     done = convcheck("explain", *shlex.split(line))

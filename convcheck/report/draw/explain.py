@@ -232,8 +232,9 @@ def code_lines(label: str, fmt: Format, code: Word, style: str, width: int) -> I
 
 def line(label: str, words: str, width: int, style: str = "") -> Iterator[StyledText]:
     """Yield a labelled line, broken to the width."""
-    first, *more = paragraph(words, width, indent=_LABEL, style=style) or [StyledText()]
-    yield StyledText.assemble(_label(label), first.after(_LABEL))
+    indent = max(_LABEL, len(label) + 1)
+    first, *more = paragraph(words, width, indent=indent, style=style) or [StyledText()]
+    yield StyledText.assemble(StyledText(label.ljust(indent), "dim"), first.after(indent))
     yield from more
 
 
