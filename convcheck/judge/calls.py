@@ -16,6 +16,7 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.matching_calls import (
+    Difference,
     Returned,
     closest,
     difference,
@@ -46,6 +47,7 @@ from convcheck.judge.tally import (
 )
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
+from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import PATTERNS, Decision
 from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall
@@ -65,9 +67,11 @@ class JudgedCall:
     #: In what way it is wrong, in words; what became of the process.
     kind: str
     reading: CallReading
+    #: The decision that it is judged by.
+    row: int
     #: The reading taken as the backend's.
     named: str = ""
-    #: The first element that differs.
+    #: An element that differs: the first of those that the decision decides.
     where: tuple[int, int] | None = None
     #: How many elements differ.
     wrong: int = 0
@@ -90,7 +94,8 @@ def tally_of_calls(
         if not is_refusal(calls, answers.declined):
             return unsupported(calls.coverage, answers.declined.message)
         answers = first_refused(calls, answers, answers.declined.message)
-    rows = [calls.expected[i].row for i in np.flatnonzero(answers.state != NOT_ASKED)]
+    asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
+    rows = (row for i in asked for row in calls.expected[i].all_rows)
     entries = _entries(calls, answers, show_all)
     faults = (*(_of_fault(calls, fault) for fault in answers.faults), *inconsistent)
     left = answers.left_out
@@ -124,7 +129,7 @@ def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, 
     first: dict[Key, JudgedCall] = {}
     for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
         one = judged_call(calls, answers, i)
-        key = Key(calls.expected[i].row, BY_CALL, one.sort, one.kind, named=one.named)
+        key = Key(one.row, BY_CALL, one.sort, one.kind, named=one.named)
         first.setdefault(key, one)
         found.setdefault(key, []).append(i)
     return {
@@ -155,14 +160,15 @@ def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
     """Judge the answer to call `i`, which was asked."""
     expected, state = calls.expected[i], answers.state[i]
     if state == CRASHED:
-        return JudgedCall("crashed", answers.messages.get(i, ""), expected.readings[0])
+        said = answers.messages.get(i, "")
+        return JudgedCall("crashed", said, expected.readings[0], expected.row)
     if state == REFUSED:
         return _of_refusal(calls, i)
     got = answers.got[i]
     assert got is not None  # noqa: S101
     if _free(expected):
-        return JudgedCall("undefined", "", expected.readings[0])
-    return _of_answer(expected, got)
+        return JudgedCall("undefined", "", expected.readings[0], expected.row)
+    return _of_answer(calls.decisions, expected, got)
 
 
 def _of_refusal(calls: CallSet, i: int) -> JudgedCall:
@@ -170,21 +176,35 @@ def _of_refusal(calls: CallSet, i: int) -> JudgedCall:
     first = expected.readings[0]
     due = [r for r in expected.readings if wants_refusal(r)]
     if _free(expected) or is_accepted(calls.case):
-        return JudgedCall("undefined", "refused", first)
+        return JudgedCall("undefined", "refused", first, expected.row)
     if not due:
-        return JudgedCall("refused", "refused", first)
+        return JudgedCall("refused", "refused", first, expected.row)
     everywhere = len(due) == len(expected.readings)
-    return JudgedCall(RIGHT, "", first, "" if everywhere else due[0].name)
+    return JudgedCall(RIGHT, "", first, expected.row, "" if everywhere else due[0].name)
 
 
-def _of_answer(expected: ExpectedCall, got: Returned) -> JudgedCall:
+def _of_answer(decisions: Sequence[Decision], expected: ExpectedCall, got: Returned) -> JudgedCall:
     reading, off = closest(expected, got)
     if off is None:
         everywhere = all(difference(r, got) is None for r in expected.readings)
-        return JudgedCall(RIGHT, "", reading, "" if everywhere else reading.name)
+        return JudgedCall(RIGHT, "", reading, expected.row, "" if everywhere else reading.name)
     if is_between(expected, got):
-        return JudgedCall(RIGHT, "", reading, BETWEEN, off.where, off.wrong)
-    return JudgedCall("fail", off.kind, reading, "", off.where, off.wrong)
+        return JudgedCall(RIGHT, "", reading, expected.row, BETWEEN, off.where, off.wrong)
+    row, where = _convicting(decisions, expected, off)
+    return JudgedCall("fail", off.kind, reading, row, "", where, off.wrong)
+
+
+def _convicting(
+    decisions: Sequence[Decision], expected: ExpectedCall, off: Difference
+) -> tuple[int, tuple[int, int] | None]:
+    """Return the firmest decision of a wrong element, and the first element that it decides."""
+    found = (
+        (LEVELS.index(decisions[row].level), (output, at), row)
+        for output, (rows, bad) in enumerate(zip(expected.rows, off.elements, strict=False))
+        for at, row in zip(bad.tolist(), rows[bad].tolist(), strict=True)
+    )
+    _, where, row = min(found, default=(0, off.where, expected.row))
+    return row, where
 
 
 def is_wrong_answer(expected: ExpectedCall, got: Returned) -> bool:

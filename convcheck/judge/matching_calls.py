@@ -36,6 +36,8 @@ class Difference:
     distance: tuple[int, int, int]
     where: tuple[int, int] | None = None
     wrong: int = 0
+    #: The wrong elements of each output.
+    elements: tuple[NDArray[np.intp], ...] = ()
 
 
 def difference(reading: CallReading, got: Returned) -> Difference | None:
@@ -106,19 +108,15 @@ def _right(due: ExpectedOutput, got: Bits, count: int) -> NDArray[np.bool_]:
 
 
 def _of_elements(reading: CallReading, got: Outputs) -> Difference | None:
-    first: tuple[int, int] | None = None
-    kinds: set[str] = set()
-    wrong = 0
-    for output, (due, array) in enumerate(zip(reading.outputs, got.arrays, strict=True)):
-        found, bad = _wrong_elements(due, array)
-        if len(bad):
-            first = first or (output, int(bad[0]))
-            kinds |= found
-            wrong += len(bad)
+    pairs = zip(reading.outputs, got.arrays, strict=True)
+    found = [_wrong_elements(due, array) for due, array in pairs]
+    elements = tuple(bad for _, bad in found)
+    first = next(((i, int(bad[0])) for i, bad in enumerate(elements) if len(bad)), None)
     if first is None:
         return None
+    kinds, wrong = set().union(*(kinds for kinds, _ in found)), sum(map(len, elements))
     kind = kinds.pop() if len(kinds) == 1 else "wrong elements of several kinds"
-    return Difference(kind, (0, 0, wrong), first, wrong)
+    return Difference(kind, (0, 0, wrong), first, wrong, elements)
 
 
 def _wrong_elements(due: ExpectedOutput, array: Bits) -> tuple[set[str], NDArray[np.intp]]:

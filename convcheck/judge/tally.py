@@ -108,12 +108,13 @@ class Whole:
 class Tally:
     """The tally of a part of a case, or of several; where it has `whole`, of all of its vectors.
 
-    `asked` counts the elements of each decision, `covered` are the positions asked, as ranges.
-    `faults` are groups of answers that had no form, of calls that failed for no element's sake,
-    and of what is inconsistent. `declined` counts elements of calls that were, and `vectors` those
-    of `asked` that are not of a span. `decisions` are those that are named by number. `fits` is
-    what gives all of its answers, the plainest first; None where no cause was tried. `search_fault`
-    is the error of convcheck's own in which the search for that ended, '' where it did not.
+    `asked` counts the elements of each decision, or the calls in which it decides some; `covered`
+    are the positions asked, as ranges. `faults` are groups of answers that had no form, of calls
+    that failed for no element's sake, and of what is inconsistent. `declined` counts elements of
+    calls that were, and `vectors` those of `asked` that are not of a span. `decisions` are those
+    that are named by number. `fits` is what gives all of its answers, the plainest first; None
+    where no cause was tried. `search_fault` is the error of convcheck's own in which the search for
+    that ended, '' where it did not.
     """
 
     asked: Mapping[int, int]
@@ -127,6 +128,12 @@ class Tally:
     whole: Whole | None = None
     fits: tuple[Fit, ...] | None = None
     search_fault: str = ""
+
+    @property
+    def checked(self) -> int:
+        """How many elements, or calls, were asked."""
+        counted = (key for key in self.entries if not key.placement and key.reading <= 0)
+        return sum(self.entries[key].count for key in counted)
 
     @property
     def answered(self) -> bool:
@@ -226,9 +233,9 @@ def finish(
     `others` are groups found otherwise.
     """
     groups = (*_groups(case.inputs[0].format, tally), *tally.faults, *others)
-    checked = sum(tally.asked.values())
     found = None if others else _diagnosis(tally, groups)
-    return CaseResult(case, case_verdict(groups), checked, coverage, groups, diagnosis=found)
+    verdict = case_verdict(groups)
+    return CaseResult(case, verdict, tally.checked, coverage, groups, diagnosis=found)
 
 
 def _diagnosis(tally: Tally, groups: Sequence[Group]) -> CaseDiagnosis | None:
@@ -254,7 +261,7 @@ def finish_whole(case: Case, tally: Tally) -> CaseResult:
         tally.kept_groups[source] = (*_groups(source, tally), *tally.faults)
     groups = tally.kept_groups[source]
     return CaseResult(
-        case, whole.verdict or case_verdict(groups), sum(tally.asked.values()), whole.coverage,
+        case, whole.verdict or case_verdict(groups), tally.checked, whole.coverage,
         groups, whole.message, whole.left_out, diagnosis=whole.diagnosis,
     )  # fmt: skip
 
@@ -271,6 +278,8 @@ def _groups(source: Format, tally: Tally) -> Iterator[Group]:
     of: dict[tuple[int, int, str], int] = defaultdict(int)
     for key, entry in tally.entries.items():
         of[key.decision, key.reading, key.placement] += entry.count
+        if key.reading == BY_CALL:
+            of[key.decision, key.reading, key.placement] = tally.asked[key.decision]
     for key in sorted(tally.entries, key=_order):
         decision = decisions[key.decision]
         reading, agree = taken.get(_rule(decision), (key.reading, True))

@@ -13,7 +13,6 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convcheck.errors import UsageError
 from convcheck.judge.words import value
@@ -33,8 +32,8 @@ from convcheck.numerics.neighbours import special_codes
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.body.formula import FormulaCalls
-from convcheck.semantics.body.steps import DIFFER, CompiledSteps
-from convcheck.semantics.expected import UNDEFINED, Decision
+from convcheck.semantics.body.steps import CompiledSteps
+from convcheck.semantics.expected import UNDEFINED, Decision, Reading
 from convcheck.semantics.expected_calls import Call, ExpectedCall
 from convcheck.vectors.body.scaled import codes_under
 from convcheck.vectors.corpus import Corpus
@@ -266,38 +265,21 @@ def _rows_of_elements(
     steps: CompiledSteps, arguments: Sequence[Argument], columns: Sequence[Codes]
 ) -> dict[Row, tuple[str, int]]:
     """Return the rows that decide elements, each with what becomes of them, one, and how many."""
-    due, decided = steps.followed(columns)
+    outputs, runs = steps.due([columns])
+    due = [Reading(*one[0]) for one in outputs]
     kinds = np.full(len(columns[0]), CLASSES.index("defined"))
     for one in due[1:]:
         apart = (one.codes != due[0].codes) | (one.patterns != due[0].patterns)
         kinds[apart] = CLASSES.index("disputed")
     for one in due:
         kinds[one.patterns == UNDEFINED] = CLASSES.index("undefined")
-    names = _names_of_rows(steps, columns, kinds, decided)
+    names = np.array([row.name for row in steps.decisions], object)[steps.rows(outputs, runs)[0]]
     found = {}
     for name, kind in dict.fromkeys(zip(names.tolist(), kinds.tolist(), strict=True)):
         at = np.flatnonzero((names == name) & (kinds == kind))
         example = _told(arguments, [int(column[at[0]]) for column in columns])
         found[str(name), CLASSES[kind]] = example, len(at)
     return found
-
-
-def _names_of_rows(
-    steps: CompiledSteps, columns: Sequence[Codes], kinds: NDArray[np.int64],
-    decided: Sequence[NDArray[np.int16]],
-) -> NDArray[np.object_]:  # fmt: skip
-    """Return for each element what decides it: what is open, the readings that differ, or the row
-    of the last conversion.
-    """
-    agree, differ = steps.decisions[0].name, steps.decisions[DIFFER].name
-    names = np.full(len(kinds), agree, object)
-    if decided:
-        rows = steps.program(steps.lines[-1], steps.steps.readings[0]).decisions
-        names = np.array([row.name for row in rows], object)[decided[0]]
-    names[kinds == CLASSES.index("disputed")] = differ
-    for name, mask in steps.why_open(columns):
-        names[mask] = f"steps / {name}"
-    return names
 
 
 # Whole calls ---------------------------------------------------------------------------------

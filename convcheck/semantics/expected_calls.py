@@ -63,6 +63,13 @@ class ExpectedCall:
     row: int
     readings: tuple[CallReading, ...]
     between: bool = False
+    #: The row of each element of each output, () where all have that of the call.
+    rows: tuple[NDArray[np.int16], ...] = ()
+
+    @property
+    def all_rows(self) -> set[int]:
+        """The row of the call and those of its elements."""
+        return {self.row}.union(*(rows.tolist() for rows in self.rows))
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,8 @@ def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     yield from line("level", level, width)
     for one in by.sentences:
         yield from sentence_lines(one, width, one.of)
+    if by.row_in_words:
+        yield from line("row", by.row_in_words, width)
     if is_accepted(it.calls.case):
         yield from line("note", "a backend may also refuse this case", width)
 

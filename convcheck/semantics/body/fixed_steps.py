@@ -23,15 +23,8 @@ from convcheck.rules.body.steps import Steps, StepsLine
 from convcheck.rules.expression import NAME, NUMBER, Expression
 from convcheck.rules.fixed import fixed_tensors, fixes_all
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body.steps import (
-    AGREE,
-    DIFFER,
-    OPEN,
-    CompiledSteps,
-    compile_steps,
-    layout_of,
-)
-from convcheck.semantics.expected import UNDEFINED, Expected, Reading
+from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
+from convcheck.semantics.expected import Expected, Reading
 from convcheck.semantics.outline import Flat, Literal, Stretch
 from convcheck.semantics.program import CompiledOutcome, Program
 from convcheck.semantics.vocabulary import COMPUTATIONS
@@ -65,14 +58,9 @@ class FixedSteps:
 
     def expect(self, codes: Codes) -> Expected:
         """Return what is expected of codes of shape (n,). A reading holds for all of them."""
-        due, _ = self.compiled.followed([codes, *self.others])
-        readings = tuple(Reading(one.codes, one.patterns) for one in due)
-        agree, opened = np.ones(len(codes), bool), np.ones(len(codes), bool)
-        for one in due:
-            agree &= (one.codes == due[0].codes) & (one.patterns == due[0].patterns)
-            opened &= one.patterns == UNDEFINED
-        rows = np.where(opened, OPEN, np.where(agree, AGREE, DIFFER)).astype(np.int16)
-        return Expected(rows, self.compiled.decisions, readings)
+        due, runs = self.compiled.due([[codes, *self.others]])
+        readings = tuple(Reading(*one) for [one] in due)
+        return Expected(self.compiled.rows(due, runs)[0], self.compiled.decisions, readings)
 
     def outline(self, first: int, count: int) -> list[Stretch]:
         """Return what is expected of so many codes of one sign from `first` on: that of each code,
@@ -124,8 +112,12 @@ class FixedSteps:
         return np.sort(np.concatenate(starts))
 
     def _facts(self, codes: NDArray[np.int64]) -> Facts:
-        due, rows = self.compiled.followed([codes.astype(self._storage), *self.others])
-        columns = [*rows, *(one.codes for one in due), *(one.patterns for one in due)]
+        due, runs = self.compiled.due([[codes.astype(self._storage), *self.others]])
+        rows = [
+            *self.compiled.rows(due, runs),
+            *(each for run in runs for each in run.decided.values()),
+        ]
+        columns = [*rows, *(column for [one] in due for column in one)]
         return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
 
     @property

@@ -34,7 +34,7 @@ from convcheck.rules.expression import (
     operations_in,
 )
 from convcheck.rules.hop import Hop
-from convcheck.rules.model import Case, Cite, DType, Layout, Level, Spec
+from convcheck.rules.model import LEVELS, Case, Cite, DType, Layout, Level, Spec
 from convcheck.semantics.alike import Meaning
 from convcheck.semantics.body.fractions import by_fractions
 from convcheck.semantics.body.meetings import NONE, WRONGLY
@@ -50,7 +50,7 @@ from convcheck.semantics.expected import (
 )
 from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.hops import gone_through
-from convcheck.semantics.program import Program, compile_conversion
+from convcheck.semantics.program import Program, compile_conversion, weaker
 from convcheck.semantics.typed_arithmetic import NEAREST
 from convcheck.semantics.vocabulary import Points
 from convcheck.wording import meant
@@ -71,6 +71,7 @@ _WHOLE: Mapping[str, Operation] = {
     "min": arithmetic.smaller,
 }
 # Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded.
+# What the spec leaves open follows, then the rows of conversions.
 AGREE, DIFFER, OPEN, PLAIN = range(4)
 ODD = "odd"
 
@@ -172,12 +173,60 @@ class CompiledSteps:
         """
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
-        due, runs = self._due(calls)
+        due, runs = self.due(calls)
         plain, found, begin = self._plain(runs), [], 0
+        rows = [np.where(plain, np.int16(PLAIN), each) for each in self.rows(due, runs)]
         for inputs in calls:
             part = slice(begin, begin := begin + inputs[0].size)
-            found.append(self._expected(self._outputs(due, inputs[0].shape, part), plain[part]))
+            one = slice(part.start, min(part.start + 1, part.stop))
+            of_each = tuple(each[one if i else part] for i, each in enumerate(rows))
+            found.append(self._expected(self._outputs(due, inputs[0].shape, part), of_each))
         return found
+
+    def rows(self, due: Sequence[Sequence[Finished]], runs: Sequence[Run]) -> list[Rows]:
+        """Return by which decision each element of each output is what it is."""
+        names = self.lines[-1].name, *self.steps.others
+        pairs = zip(names, zip(*due, strict=True), strict=True)
+        return [self._rows_of(name, each, runs) for name, each in pairs]
+
+    def _rows_of(self, name: str, due: Sequence[Finished], runs: Sequence[Run]) -> Rows:
+        """Return the decisions of an output: where readings agree, that of the last conversion,
+        the weakest of those of its runs.
+        """
+        rows = np.full(len(due[0][0]), AGREE, np.int16)
+        before = [line.name for line in self.lines].index(name) + 1
+        lines = [line for line in self.lines[:before] if line.be is None]
+        levels = np.array([LEVELS.index(one.level) for one in self.decisions])
+        readings = self.distinct(self.steps.readings).values()
+        for reading, run in reversed([*zip(readings, runs, strict=True)] if lines else []):
+            key = self.taken_as(lines[-1], reading).name, lines[-1].name
+            inner = self._numbers_of[key][run.decided[lines[-1].name]]
+            rows = np.where(levels[inner] >= levels[rows], inner, rows)
+        codes, patterns = (np.stack(each) for each in zip(*due, strict=True))
+        rows[(codes != codes[0]).any(axis=0) | (patterns != patterns[0]).any(axis=0)] = DIFFER
+        opened = (patterns == UNDEFINED).all(axis=0)
+        rows[opened & (levels[rows] < LEVELS.index("undefined"))] = OPEN
+        for number, mask in reversed([*self._why_open(runs[0])]):
+            rows[opened & mask] = number
+        return rows
+
+    def _why_open(self, run: Run) -> Iterator[tuple[int, Mask]]:
+        """Yield the decision that leaves elements open by the value of an input or a line there,
+        and which.
+        """
+        names = {line.name for line in self.lines}
+        for number, one in enumerate(self.steps.undefined, PLAIN + 1):
+            if one.is_said_of(self.types) or one.input in names:
+                yield number, _MET[one.condition](run.values[one.input])
+
+    @cached_property
+    def _numbers_of(self) -> Mapping[tuple[str, str], Rows]:
+        """The number of each decision of a conversion's program."""
+        numbers = {(one.rule, one.row): i for i, one in enumerate(self.decisions)}
+        return {
+            key: np.array([numbers[one.rule, one.row] for one in program.decisions], np.int16)
+            for key, program in self.programs.items()
+        }
 
     def _outputs(
         self, due: Sequence[Sequence[Finished]], shape: tuple[int, ...], part: slice
@@ -200,8 +249,12 @@ class CompiledSteps:
             )
         )
 
-    def _expected(self, outputs: Sequence[tuple[ExpectedOutput, ...]], plain: Mask) -> ExpectedCall:
-        """Return what is expected of a call, of which these are the outputs by each reading."""
+    def _expected(
+        self, outputs: Sequence[tuple[ExpectedOutput, ...]], rows: tuple[Rows, ...]
+    ) -> ExpectedCall:
+        """Return what is expected of a call, of which these are the outputs by each reading, and
+        the decisions of their elements.
+        """
         readings: list[CallReading] = []
         for reading, output in zip(self.steps.readings, outputs, strict=True):
             found = CallReading(reading.name, output)
@@ -211,11 +264,13 @@ class CompiledSteps:
         if empty and self.reduces:
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
         patterns = [each.patterns for reading in readings for each in reading.outputs]
+        of_all = set(np.concatenate(rows).tolist())
         if not empty and all((p == UNDEFINED).all() for p in patterns):
-            return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
-        if len(readings) > 1:
-            return ExpectedCall(DIFFER, tuple(readings))
-        return ExpectedCall(PLAIN if plain.size and plain.all() else AGREE, tuple(readings))
+            row = of_all.pop() if len(of_all) == 1 else OPEN
+            return ExpectedCall(row, (CallReading("", pattern=UNDEFINED),))
+        if len(of_all) == 1:
+            return ExpectedCall(of_all.pop(), tuple(readings))
+        return ExpectedCall(DIFFER if len(readings) > 1 else AGREE, tuple(readings), rows=rows)
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
         """Return of which elements, shape (n,), no reading rounds anything and the expression alone
@@ -234,7 +289,7 @@ class CompiledSteps:
                 plain &= ~_differ(wide, rounded(wide, cast(Float, self.output.format)))
         return plain
 
-    def _due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[list[Finished]], list[Run]]:
+    def due(self, calls: Sequence[Sequence[Bits]]) -> tuple[list[list[Finished]], list[Run]]:
         """Return what each reading expects of calls, end to end, output by output; and the runs
         that are distinct.
         """
@@ -262,22 +317,14 @@ class CompiledSteps:
 
     def answers(self, inputs: Sequence[Bits]) -> list[ExpectedOutput]:
         """Return what each reading expects of a call."""
-        return self.followed(inputs)[0]
-
-    def followed(self, inputs: Sequence[Bits]) -> tuple[list[ExpectedOutput], list[Rows]]:
-        """Return what each reading expects of a call; and of those that round differently, the rows
-        by which the last line converts each element, () where it converts nothing.
-        """
-        due, runs = self._due([inputs])
-        last = self.lines[-1].name
-        rows = [run.decided[last] for run in runs if last in run.decided]
-        return [ExpectedOutput(self.output, inputs[0].shape, *one[0]) for one in due], rows
+        due, _ = self.due([inputs])
+        return [ExpectedOutput(self.output, inputs[0].shape, *one[0]) for one in due]
 
     def all_answers(self, inputs: Sequence[Bits]) -> list[list[Finished]]:
         """Return codes and patterns of every output that each reading expects of a call, for each
         element of the first input.
         """
-        return self._due([inputs])[0]
+        return self.due([inputs])[0]
 
     def answer(self, reading: StepsReading, inputs: Sequence[Bits]) -> ExpectedOutput:
         """Return what one reading expects of a call."""
@@ -404,15 +451,6 @@ class CompiledSteps:
     def open_at(self, inputs: Sequence[Bits]) -> Mask:
         """Return of which elements of a call the spec leaves open what they become."""
         return self.begun(self.steps.readings[0], self.decoded([inputs])).undefined
-
-    def why_open(self, inputs: Sequence[Bits]) -> Iterator[tuple[str, Mask]]:
-        """Yield what leaves elements of a call open by the value of an input or a line there, and
-        which.
-        """
-        found = self._run(self.steps.readings[0], self.decoded([inputs]), self.lines).values
-        for one in self.steps.undefined:
-            if one.is_said_of(self.types) or one.input in {line.name for line in self.lines}:
-                yield one.name, _MET[one.condition](found[one.input])
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Numbers]) -> Run:
         """Return what there is before the first line, under a reading."""
@@ -659,7 +697,8 @@ class Run:
         self.converted[line.name] = answer
         result = self.values[line.name] = decode(target, cast(Codes, answer.codes))
         self.undefined = self.undefined | (answer.patterns == UNDEFINED)
-        self.inexact = self.inexact | _differ(x, result) | ((x.significand == 0) & x.sign)
+        inexact = _differ(x, result) | (x.kind != FINITE) | ((x.significand == 0) & x.sign)
+        self.inexact = self.inexact | inexact
 
     def rounded(self, x: Numbers, fmt: Float, mode: str) -> Numbers:
         """Round numbers to a format, and note where that changes them."""
@@ -768,7 +807,12 @@ def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
     names = tuple(name for name, _ in layout.shapes)
     decisions = _decisions(spec, outside)
     compiled = CompiledSteps(case, steps, names, outside is not None, decisions, {}, whole=True)
-    return compiled if outside else replace(compiled, programs=_programs(compiled, spec))
+    if outside:
+        return compiled
+    programs = _programs(compiled, spec)
+    inner = (one for program in programs.values() for one in program.decisions)
+    by_rows = (replace(one, level=weaker(steps.agreed, one.level)) for one in inner)
+    return replace(compiled, programs=programs, decisions=(*decisions, *dict.fromkeys(by_rows)))
 
 
 def layout_of(spec: Spec, case: Case) -> Layout:
@@ -850,7 +894,7 @@ def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Prog
 
 
 def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
-    """Rows AGREE, DIFFER, OPEN and PLAIN; of a case outside the contract, what makes it one."""
+    """Return what may decide, in the order of the rows; of a case outside, what makes it one."""
     steps = spec.body_as(Steps)
     if outside is not None:
         row = f"outside: {outside.name}"
@@ -861,6 +905,7 @@ def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
         _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
         _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
         _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
+        *(_decision(spec, x.name, "undefined", x.cite, x.place) for x in steps.undefined),
     )
 
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body import compile_calls
@@ -59,19 +60,24 @@ def count_stored(manifest: Manifest, case: Case) -> int:
 
 def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
     decisions = compile_calls(spec, case).decisions
-    known = rows_of(decisions)
+    rows = rows_of(decisions)
     coverage, number = _entry(data, case)
-    rules = dict(enumerate(tuple(rule) for rule in data["rules"]))  # of all cases of the file
+    rules = [rows.get(tuple(rule)) for rule in data["rules"]]  # of all cases of the file
+    known = {number: row for number, row in enumerate(rules) if row is not None}
     calls, expected = [], []
     names = dict(enumerate(data["readings"]))
     _check(all(isinstance(name, str) for name in names.values()), "a reading without a name")
-    for inputs, rule, readings, *flags in data["sets"][number]:
+    for inputs, by, readings, *flags in data["sets"][number]:
         call = tuple(_inputs(case, inputs))
         said = tuple(_readings(readings, names, types))
         _check(said and flags in ([], [BETWEEN]), "a line without readings, or with more")
         _check(_is_in_place(case, call, said), "a call of other ranks, and not undefined")
         calls.append(call)
-        expected.append(ExpectedCall(known[rules[rule]], said, bool(flags)))
+        rule, *others = by if isinstance(by, list) else [by]
+        outputs = said[0].outputs if others else ()
+        pairs = zip(others, outputs, strict=True)
+        of_each = tuple(_rows(text, known, due) for text, due in pairs)
+        expected.append(ExpectedCall(known[rule], said, bool(flags), of_each))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
     return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form_decision(spec))
 
@@ -81,6 +87,13 @@ def _entry(data: Mapping[str, Any], case: Case) -> tuple[Any, Any]:
     row = case_row(case, data["attributes"])
     [(coverage, number)] = [one[-2:] for one in data["cases"] if one[:-2] == row]
     return coverage, number
+
+
+def _rows(text: str, known: Mapping[int, int], due: ExpectedOutput) -> NDArray[np.int16]:
+    """Return the rows of an output's elements."""
+    rows = np.array([known[int(word)] for word in without_runs(text)], np.int16)
+    _check(len(rows) == len(due.codes), f"{plural(len(rows), 'rule')} of {len(due.codes)}")
+    return rows
 
 
 def _check(holds: object, what: str) -> None:

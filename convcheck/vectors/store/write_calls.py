@@ -2,7 +2,8 @@
 
 The cases of a file name sets of calls, and equal sets are written once. One case a line: its
 layout, the values of its attributes, how far it is covered, the index of its set. One call a line:
-its input tensors, the index of the rule that decides it, and its readings. A rule and the name of a
+its input tensors, the index of the rule that decides it, and its readings. Where rules differ from
+element to element, the indices of each output's follow that of the call. A rule and the name of a
 reading are written once, and a call has their indices. Of a tensor there is the shape and its
 elements; `7f*3` is one three times. In a reading after the first, `=` is the element that the first
 one has there.
@@ -58,7 +59,8 @@ def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
 
 def body_of_calls(sets: Sequence[CallSet]) -> str:
     """Return the part of a file that may be shared between versions: the cases, rules and calls."""
-    rules = {rule_key(s.decisions[e.row]): 0 for s in sets for e in s.expected}
+    rows = ((one, row) for one in sets for due in one.expected for row in sorted(due.all_rows))
+    rules = {rule_key(one.decisions[row]): 0 for one, row in rows}
     numbers = {rule: number for number, rule in enumerate(rules)}
     said = dict.fromkeys(r.name for s in sets for e in s.expected for r in e.readings)
     readings = {name: number for number, name in enumerate(said)}
@@ -91,12 +93,15 @@ def _packed(value: object) -> str:
 
 def _lines(calls: CallSet, numbers: Mapping[Rule, int], named: Mapping[str, int]) -> Iterable[str]:
     formats = [t.format for t in calls.case.inputs]
+    said = [numbers.get(rule_key(one), -1) for one in calls.decisions]
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         inputs = [
             [list(a.shape), with_runs(_words(f, a))] for f, a in zip(formats, call, strict=True)
         ]
-        row = numbers[rule_key(calls.decisions[expected.row])]
-        line: list[object] = [inputs, row, _readings(expected.readings, named)]
+        row = said[expected.row]
+        rows = [with_runs(str(said[i]) for i in rows.tolist()) for rows in expected.rows]
+        by = [row, *rows] if rows else row
+        line: list[object] = [inputs, by, _readings(expected.readings, named)]
         yield _packed([*line, BETWEEN] if expected.between else line)
 
 
