@@ -1,32 +1,32 @@
-"""Whole calls on a command line: a value for each input, such as START STOP STEP."""
+"""Whole calls on a command line: a value or a list for each input, such as START STOP STEP."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-from convcheck.cli.values import code_of_word
+from convcheck.cli.values import elements_in, read_values
 from convcheck.errors import UsageError
 from convcheck.wording import plural
 
 if TYPE_CHECKING:
     from convcheck.numerics.codes import Bits
-    from convcheck.rules.model import Case, DType, Spec
+    from convcheck.rules.model import Case, Spec
     from convcheck.vectors.model import CallSet
 
 
 @dataclass(frozen=True)
 class GivenCall:
-    """A call that was given by a value for each input, which is that of all its elements."""
+    """A call that was given by a value for each input, that of all its elements, or a list."""
 
     #: The call, and what is expected of it.
     calls: CallSet
     #: The names of the inputs.
     names: tuple[str, ...]
-    #: The values as they were given.
-    words: tuple[str, ...]
-    #: Whether the types have them.
-    exact: tuple[bool, ...]
+    #: Of each input, what is said of values that its type does not have.
+    notes: tuple[list[str], ...]
 
 
 def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> GivenCall:
@@ -34,10 +34,10 @@ def given_call(spec: Spec, case: Case, values: tuple[str, ...]) -> GivenCall:
     or make too long an answer.
     """
     shapes = _shapes(spec, case)
-    words = _one_each(case, tuple(shapes), values)
-    read = [code_of_word(dtype, word) for dtype, word in zip(case.inputs, words, strict=True)]
-    calls = _expecting(spec, case, [code for code, _ in read], tuple(shapes.values()))
-    return GivenCall(calls, tuple(shapes), words, tuple(exactly for _, exactly in read))
+    words = zip(case.inputs, _one_each(case, tuple(shapes), values), strict=True)
+    read = [read_values(dtype, elements_in(dtype, [word])) for dtype, word in words]
+    calls = _expecting(spec, case, [codes for codes, _ in read], shapes)
+    return GivenCall(calls, tuple(shapes), tuple(notes for _, notes in read))
 
 
 def _shapes(spec: Spec, case: Case) -> dict[str, tuple[str, ...]]:
@@ -58,9 +58,9 @@ def _one_each(case: Case, names: tuple[str, ...], values: tuple[str, ...]) -> tu
 
 
 def _expecting(
-    spec: Spec, case: Case, codes: list[int | str], shapes: tuple[tuple[str, ...], ...]
+    spec: Spec, case: Case, codes: list[Bits], shapes: Mapping[str, tuple[str, ...]]
 ) -> CallSet:
-    """Make the call, one element an input where the layout leaves that open.
+    """Make the call, one element an input where neither the layout nor a list gives a size.
 
     A layout that has to be refused is refused for its sizes: each letter gets one of its own.
     """
@@ -68,11 +68,13 @@ def _expecting(
     from convcheck.semantics.expected import REFUSED
     from convcheck.vectors.calls import expecting
 
-    letters = dict.fromkeys(d for dims in shapes for d in dims if not d.isdigit())
+    letters = dict.fromkeys(d for dims in shapes.values() for d in dims if not d.isdigit())
+    listed = _sizes(shapes, codes)
     for first in (1, 2):
         sizes = {letter: 1 if first == 1 else first + i for i, letter in enumerate(letters)}
-        made = tuple(tuple(int(sizes.get(d, d)) for d in dims) for dims in shapes)
-        call = tuple(map(_tensor, case.inputs, made, codes))
+        sizes |= listed
+        made = [tuple(int(sizes.get(d, d)) for d in dims) for dims in shapes.values()]
+        call = tuple(map(tensor_of, shapes, made, codes))
         try:
             calls = expecting(spec, case, [call], "sampled")
         except TooLongError as error:
@@ -82,7 +84,20 @@ def _expecting(
     return calls
 
 
-def _tensor(dtype: DType, shape: tuple[int, ...], code: int | str) -> Bits:
-    import numpy as np
+def _sizes(shapes: Mapping[str, tuple[str, ...]], codes: list[Bits]) -> dict[str, int]:
+    """Return the letters whose sizes lists tell, those of the fewest dimensions first."""
+    sizes: dict[str, int] = {}
+    for dims, some in sorted(zip(shapes.values(), codes, strict=True), key=lambda one: len(one[0])):
+        letters = [d for d in dict.fromkeys(dims) if not d.isdigit() and d not in sizes]
+        if len(some) > 1 and letters:
+            sizes |= dict.fromkeys(letters, 1)
+            sizes[letters[-1]] = len(some) // prod(int(sizes.get(d, d)) for d in dims)
+    return sizes
 
-    return np.full(shape, code, dtype.format.storage)
+
+def tensor_of(name: str, shape: tuple[int, ...], codes: Bits) -> Bits:
+    """Return a tensor of one code or of as many as it has elements. Raises UsageError."""
+    if len(codes) not in (1, prod(shape)):
+        given = f"{name}: {plural(len(codes), 'value')} instead of {prod(shape)}"
+        raise UsageError(given, hint="give one for all elements, or a list such as 1,2,3")
+    return (codes.repeat(prod(shape)) if len(codes) == 1 else codes).reshape(shape)

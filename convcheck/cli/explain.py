@@ -84,6 +84,7 @@ def command(
     """
     from rich.console import Console
 
+    from convcheck.cli.otherwise import named_in
     from convcheck.rules.find import find_case
 
     loaded = catalog(specs)
@@ -98,6 +99,7 @@ def command(
         asked = _explain_call(loaded, case, values, console)
     else:
         asked = _explain_value(loaded, case, values, verbose, console)
+    _show_reversals(loaded, asked, named_in(name, where), console)
     codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
     return max(codes, default=0)
 
@@ -112,6 +114,19 @@ def _explain_value(
     it = _explained(loaded, case, values)
     put(explain.explained_lines(it, width_of(console), verbose), console)
     return _vectors(it)
+
+
+def _show_reversals(
+    loaded: Catalog, vectors: Vectors, named: frozenset[str], console: Console
+) -> None:
+    """Show which other value of an attribute would expect something else."""
+    from convcheck.cli.otherwise import expected_answers, reversals
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.explain import line
+
+    answers = expected_answers(vectors)
+    for said in reversals(loaded, vectors, answers, named) if answers else ():
+        put(line("note", said, width_of(console)), console)
 
 
 def _of_finding(
@@ -184,6 +199,6 @@ def _explain_call(
     spec = loaded.specs[case.spec]
     given = given_call(spec, case, values)
     outputs = tuple(name for name, _ in spec.outputs)
-    it = ExplainedCall(given.calls, given.names, outputs, given.words, given.exact)
+    it = ExplainedCall(given.calls, given.names, outputs, given.notes)
     put(explained_call_lines(it, width_of(console)), console)
     return given.calls

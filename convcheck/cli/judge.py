@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,10 @@ from convcheck.cli.options import specs_option as specs
 from convcheck.cli.values import (
     TakesNumbers,
     bits_of,
-    code_of_answer,
     code_of_word,
+    elements_in,
     is_negative_number,
+    read_values,
     unmarked,
 )
 from convcheck.errors import UsageError
@@ -24,11 +25,13 @@ from convcheck.wording import plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from convcheck.judge.answers import Answers
+    from convcheck.judge.answers import Answers, CallAnswers
     from convcheck.judge.result import Verdict
+    from convcheck.report.draw.styled import StyledText
+    from convcheck.rules.causes import Cause
     from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case
-    from convcheck.vectors.model import VectorSet
+    from convcheck.rules.model import Case, Spec
+    from convcheck.vectors.model import Vectors, VectorSet
 
 GOT = "--got"
 EXAMPLE = """\b
@@ -36,6 +39,7 @@ Examples:
   convcheck judge onnx.Cast-21/float64-to-bfloat16 1.00390625000001 --got 0x3f80
   convcheck judge onnx.Cast-21 --from float32 --to int4 -1.5 2.5 --got -2 3
   convcheck judge onnx.Cast-21/string-to-float16 1e9 abc --got inf refused
+  convcheck judge onnx.QuantizeLinear-23/float32-float32-int8/tensor 2.5,500 1 0 --got 2 -128
   convcheck judge openvino.Range-4/int8-int8-int8-to-int8 5 0 1 --got 5 6 7 8 9
   convcheck judge openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor --got int16
 """
@@ -65,8 +69,8 @@ def _is_answer(word: str) -> bool:
 @click.option(
     GOT, "got", multiple=True, required=True, metavar="ANSWER...", callback=unmarked,
     help="What came back, an answer for each VALUE, in their order: bits (0x…) or a value, or "
-         "`refused` for an error. Of a sequence its elements, or `empty`; of a promotion its type "
-         "and values.",
+         "`refused` for an error. Of a tensor or a sequence its elements, or `empty`; of several "
+         "outputs a list for each; of a promotion its type and values.",
 )  # fmt: skip
 @click.option(
     "--from", "source", metavar="T", shell_complete=complete_types, help="From this type."
@@ -89,51 +93,65 @@ def command(
     runtimes were seen to do there; and which wrong conversions give all of them.
 
     VALUE and ANSWER are decimals, 0x… bits, hex floats (0x1.8p3), inf, nan, true or false; of a
-    string, the text itself. Of an operator whose question is a whole call there is a VALUE for each
-    input, such as START STOP STEP, which all elements of a tensor have; they make one call.
+    string, the text itself. A decimal between two values of the type is rounded, and said so. Of
+    an operator whose question is a whole call there is a VALUE for each input, such as START STOP
+    STEP: one for all elements of a tensor, or a list such as 1,2,3. They make one call.
     Attributes that are not named have their defaults. Exit codes: 0 no answer is wrong, 1 some are,
     2 bad input.
     """
     from rich.console import Console
 
-    from convcheck.cli.judged_call import judge_call
+    from convcheck.cli.judged_call import show_call
+    from convcheck.cli.otherwise import judged_as, named_in
     from convcheck.judge.result import FAILURES
+    from convcheck.report.draw.console import put
     from convcheck.rules.find import find_case
 
-    loaded = catalog(specs)
+    loaded, console = catalog(specs), Console()
     case = find_case(loaded, name, source, target, where)
-    console = Console()
+    spec = loaded.specs[case.spec]
+    each: list[Verdict] = []
+    vectors: Vectors
+    answers: Answers | CallAnswers
     if case.whole_calls:
-        return int(judge_call(loaded, case, values, got, verbose, console) in FAILURES)
-    return int(_judge_elements(loaded, case, values, got, verbose, console))
+        vectors, answers = show_call(loaded, case, values, got, console)
+    else:
+        vectors, answers, each = _show_elements(loaded, case, values, got, verbose, console)
+    verdict = judged_as(spec, case, vectors, answers).verdict
+    put(_summed_up(each or [verdict], verdict), console)
+    _show_otherwise(loaded, vectors, answers, named_in(name, where), verdict, console)
+    if verdict in FAILURES or verdict == "undefined":
+        _show_causes(loaded, vectors, answers, verdict in FAILURES, verbose, console)
+    return int(verdict in FAILURES)
 
 
-def _judge_elements(
+def _show_elements(
     loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...], verbose: bool,
     console: Console,
-) -> bool:  # fmt: skip
-    """Show what is due of each input, what became of it, and what gives that. Return whether an
-    answer is wrong.
-    """
-    from convcheck.judge.elements import judge
+) -> tuple[VectorSet, Answers, list[Verdict]]:  # fmt: skip
+    """Show what is due of each input, and what became of it. Return all, and each verdict."""
+    from convcheck.report.draw.console import put
+    from convcheck.report.draw.judged import title_lines
 
-    if not values:
+    inputs, outputs = elements_in(case.inputs[0], values), elements_in(case.outputs[0], got)
+    if not inputs:
         raise UsageError("no VALUE", hint="give an input of the case, and what came back of it")
-    if len(values) != len(got):
-        given = f"{plural(len(values), 'VALUE')} and {plural(len(got), 'answer')}"
+    if len(inputs) != len(outputs):
+        given = f"{plural(len(inputs), 'VALUE')} and {plural(len(outputs), 'answer')}"
         raise UsageError(given, hint="give an answer for each VALUE, in their order")
-    vectors, answers = _given(loaded, case, values, got)
-    pairs = zip(values, got, strict=True)
+    vectors, answers, _ = _given(loaded, case, inputs, outputs)
+    put(title_lines(loaded.specs[case.spec]), console)
+    pairs = zip(inputs, outputs, strict=True)
     each = [_show(loaded, case, value, answer, verbose, console) for value, answer in pairs]
-    failing = _sum_up(each, judge(vectors, answers).verdict, console)
-    _show_causes(loaded, vectors, answers, verbose, console)
-    return failing
+    return vectors, answers, each
 
 
 def _given(
-    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...]
-) -> tuple[VectorSet, Answers]:
-    """Return the inputs with what is due of them, and the answers."""
+    loaded: Catalog, case: Case, values: Sequence[str], got: Sequence[str]
+) -> tuple[VectorSet, Answers, list[str]]:
+    """Return the inputs with what is due of them, the answers, and notes on values that the type
+    of the answers does not have.
+    """
     import numpy as np
 
     from convcheck.judge.answers import ANSWERED, REFUSED, Answers
@@ -145,11 +163,11 @@ def _given(
     bits = bits_of(source, [code_of_word(source, word)[0] for word in values])
     vectors = VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))
     refused = np.array([word == "refused" for word in got])
-    blank = target.format.storage.type(0) if not target.format.storage.hasobject else ""
-    codes = [blank if word == "refused" else code_of_answer(target, word) for word in got]
+    blank = "" if target.format.storage.hasobject else "0x0"
+    codes, notes = read_values(target, [blank if word == "refused" else word for word in got])
     state = np.where(refused, REFUSED, ANSWERED).astype(np.uint8)
     messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "an error")
-    return vectors, Answers(bits_of(target, codes), state, messages)
+    return vectors, Answers(codes, state, messages), notes
 
 
 def _show(
@@ -159,7 +177,7 @@ def _show(
     from convcheck.causes.observations import seen_at
     from convcheck.judge.elements import judge
     from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain import Explained, explained_lines, judged_lines
+    from convcheck.report.draw.explain import Explained, explained_lines, judged_lines, line
     from convcheck.report.draw.judged import seen_lines
     from convcheck.report.draw.styled import StyledText
     from convcheck.semantics.program import compile_case
@@ -169,8 +187,11 @@ def _show(
     code, exact = code_of_word(case.inputs[0], value)
     found = trace(compile_case(spec, case), case, bits_of(case.inputs[0], [code]))
     put(explained_lines(Explained(spec, case, value, code, exact, found), width, verbose), console)
-    result = judge(*_given(loaded, case, (value,), (answer,)), show_all=True)
+    vectors, answers, notes = _given(loaded, case, (value,), (answer,))
+    result = judge(vectors, answers, show_all=True)
     put(judged_lines(result, width), console)
+    for note in notes:
+        put(line("note", note, width), console)
     if result.verdict == "undefined":
         row, bits = found.decision.name, bits_of(case.inputs[0], [code])
         put(seen_lines(case, list(seen_at(loaded, case, row, bits)), width), console)
@@ -178,12 +199,11 @@ def _show(
     return result.verdict
 
 
-def _sum_up(each: Sequence[Verdict], whole: Verdict, console: Console) -> bool:
-    """Show how many answers are wrong, given the verdict on each and on all. Return whether they
-    fail: also because no reading of a disputed rule holds for all of them.
+def _summed_up(each: Sequence[Verdict], whole: Verdict) -> Iterator[StyledText]:
+    """Say how many answers are wrong, given the verdict on each and on all. All may be wrong since
+    no reading of a disputed rule holds for all of them.
     """
     from convcheck.judge.result import FAILURES
-    from convcheck.report.draw.console import put
     from convcheck.report.draw.styled import StyledText
 
     wrong = sum(verdict in FAILURES for verdict in each)
@@ -195,38 +215,74 @@ def _sum_up(each: Sequence[Verdict], whole: Verdict, console: Console) -> bool:
         said = "NOT JUDGED  the standard leaves it open"
     else:
         said = f"RIGHT  {plural(len(each), 'answer')}"
-    put([StyledText(said, "bold red" if whole in FAILURES else "bold green")], console)
-    return whole in FAILURES
+    yield StyledText(said, "bold red" if whole in FAILURES else "bold green")
+
+
+def _show_otherwise(
+    loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers, named: frozenset[str],
+    verdict: Verdict, console: Console,
+) -> None:  # fmt: skip
+    """Show which other value of an attribute, or which other version, would judge otherwise."""
+    from convcheck.cli.otherwise import reversals, right_versions
+    from convcheck.judge.result import FAILURES
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.layout import paragraph
+
+    said = list(reversals(loaded, vectors, answers, named))
+    if verdict in FAILURES and (others := list(right_versions(loaded, vectors, answers))):
+        said.append(f"Right under {', '.join(others)}.")
+    for sentence in said:
+        put(paragraph(sentence, width_of(console), indent=0), console)
 
 
 def _show_causes(
-    loaded: Catalog, vectors: VectorSet, answers: Answers, verbose: bool, console: Console
-) -> None:
-    """Show the wrong conversions that give all answers, unless all of these are right, and inputs
-    that tell them apart.
+    loaded: Catalog, vectors: Vectors, answers: Answers | CallAnswers, wrong: bool, verbose: bool,
+    console: Console,
+) -> None:  # fmt: skip
+    """Show the wrong conversions that give all answers, and inputs that tell them apart: first what
+    takes another value of an attribute or another version, then what is common.
     """
+    from typing import cast
+
+    from convcheck.causes.trial import is_common, is_plain
+    from convcheck.cli.judged_call import calls_apart, fitting_call
+    from convcheck.judge.answers import Answers, CallAnswers
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines
+    from convcheck.vectors.model import CallSet
+
+    apart: Callable[[Spec, Case, Sequence[Cause]], list[str]]
+    if isinstance(vectors, CallSet):
+        found, apart = fitting_call(loaded, vectors, cast(CallAnswers, answers)), calls_apart
+    else:
+        found, apart = _fitting(loaded, vectors, cast(Answers, answers)), _inputs_apart
+    if not found and not wrong:
+        return
+    fits = sorted(found, key=lambda cause: (is_plain(cause), not is_common(cause)))
+    shown = fits if verbose else fits[:MOST_NAMED]
+    told = apart(loaded.specs[vectors.case.spec], vectors.case, shown)
+    put(fitting_lines(fits, told, width_of(console), verbose), console)
+
+
+def _fitting(loaded: Catalog, vectors: VectorSet, answers: Answers) -> list[Cause]:
+    """Return the causes that give all answers."""
     import numpy as np
 
-    from convcheck.causes.apart import telling_inputs
     from convcheck.causes.catalogue import causes_of
     from convcheck.causes.trial import Trial, Tries
-    from convcheck.judge.result import entry_word
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.judged import MOST_NAMED, fitting_lines, spelled_code
-    from convcheck.semantics.expected import UNDEFINED
-    from convcheck.semantics.wrong import compile_wrong
 
     spec = loaded.specs[vectors.case.spec]
     trial = Trial.of(spec, vectors, answers, np.arange(len(vectors)))
-    free = np.logical_and.reduce([r.patterns == UNDEFINED for r in trial.readings])
-    if (trial.right & ~free).all():
-        return
-    fits = [cause for cause, given in Tries(causes_of(loaded)).of(trial) if given.all()]
-    if not fits and trial.right.all():
-        return
-    shown = fits if verbose else fits[:MOST_NAMED]
-    programs = (compile_wrong(spec, vectors.case, (cause,)) for cause in shown)
-    telling = telling_inputs(spec, vectors.case, [each for each in programs if each])
-    source = vectors.case.inputs[0].format
-    words = [spelled_code(source, entry_word(code)) for code in telling]
-    put(fitting_lines(fits, words, width_of(console), verbose), console)
+    return [cause for cause, given in Tries(causes_of(loaded)).of(trial) if given.all()]
+
+
+def _inputs_apart(spec: Spec, case: Case, causes: Sequence[Cause]) -> list[str]:
+    """Return inputs that tell causes apart, in words."""
+    from convcheck.causes.apart import telling_inputs
+    from convcheck.judge.result import entry_word
+    from convcheck.report.draw.judged import spelled_code
+    from convcheck.semantics.wrong import compile_wrong
+
+    programs = (compile_wrong(spec, case, (cause,)) for cause in causes)
+    telling = telling_inputs(spec, case, [each for each in programs if each])
+    return [spelled_code(case.inputs[0].format, entry_word(code)) for code in telling]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from convcheck.numerics.codes import Bits
     from convcheck.rules.model import DType
 
-_NEGATIVE = re.compile(r"-(\.?[0-9].*|inf|nan)", re.IGNORECASE)
+_NEGATIVE = re.compile(r"-(\.?[0-9].*|(inf|nan)(,.*)?)", re.IGNORECASE)
 _MARK = "\0"  # no argument of a program has one
 
 
@@ -59,12 +59,26 @@ def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
     return code, exact
 
 
-def code_of_answer(target: DType, word: str) -> int | str:
-    """Return the code of an answer. Raises UsageError for a value that the type does not have."""
-    code, exact = code_of_word(target, word)
-    if not exact:
-        raise UsageError(f"{word} is no value of {target}", hint="give the bits: 0x…")
-    return code
+def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
+    """Return the values in words, each of which may be a list: 1,2 or [1, 2]. A text is one."""
+    from convcheck.numerics.format import Text
+
+    if isinstance(dtype.format, Text):
+        return list(words)
+    return [each.strip() for word in words for each in word.strip("[]").split(",")]
+
+
+def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
+    """Return the codes of values, and a note for each that the type does not have. Raises
+    UsageError as `code_of_word` does.
+    """
+    from convcheck.report.draw.explain import nearest
+
+    words = list(words)
+    read = [code_of_word(dtype, word) for word in words]
+    pairs = zip(words, read, strict=True)
+    notes = [nearest(dtype, word, code) for word, (code, exact) in pairs if not exact]
+    return bits_of(dtype, [code for code, _ in read]), notes
 
 
 def _has(source: DType) -> str:

@@ -61,7 +61,9 @@ def find_case(
 
 
 def _listed(spec: Spec, name: str) -> Case:
-    """Return the case of an id; what is left out of it is as in the first case with the rest."""
+    """Return the case of an id: of those with all of its words the first one with the most
+    defaults.
+    """
     parts = name.split("/")
     known = list(cases(spec))
     inputs = tuple(f"{name}=" for name, _ in spec.inputs[1:])
@@ -69,11 +71,13 @@ def _listed(spec: Spec, name: str) -> Case:
         call = "/".join(part for part in parts if not part.startswith(inputs))
         hint = f"convcheck explain {call} X {' '.join(fixed)}"
         raise UsageError(f"{name} is a part of the exhaustive tier", hint=hint)
-    found = next((c for c in known if set(parts) <= set(c.id.split("/"))), None)
-    if found is None or found.id.split("/")[1] != parts[1]:
+    ids = {case: case.id.split("/") for case in known}
+    found = [c for c, words in ids.items() if words[1] == parts[1] and set(parts) <= set(words)]
+    if not found:
         hint = meant(name, (c.id for c in known), f"`convcheck list cases {spec.id}`")
         raise UsageError(f"{name!r} is not a case", hint=hint)
-    return found
+    stated = {(a.name, a.default) for a in spec.attributes}
+    return min(found, key=lambda case: len(set(case.attributes) - stated))
 
 
 def _made(catalog: Catalog, spec: Spec, source: str, target: str, where: Sequence[str]) -> Case:

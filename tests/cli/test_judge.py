@@ -11,6 +11,10 @@ PROMOTION = "openvino.ConvertPromoteTypes-14/int8-uint8/tensor-tensor"
 WIDE = "openvino.ConvertPromoteTypes-14/int64-bool/tensor-tensor"
 BACK = "openvino.FakeConvert-13/float32-float32/scalar/destination_type=f8e4m3"
 NARROW = "onnx.Cast-21/float64-to-bfloat16"
+QUANTIZE = "onnx.QuantizeLinear-23/float32-float32-int8/tensor"
+AXIS = "onnx.QuantizeLinear-13/float32-float32-int8/axis-0"
+X = "1,2,3,4,5,6,7,8,9,10,11,12"
+DYNAMIC = "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor"
 
 
 @pytest.mark.parametrize("answer", ["0x3f80", "0x3f81", "0x3f82"])
@@ -58,7 +62,9 @@ def test_answers_that_no_reading_gives_together_are_wrong() -> None:
         (("onnx.Cast-21/float32-to-int8", "1"), 2, "Missing option '--got'"),
         (("onnx.Cast-21/float32-to-int8", "--got", "1"), 2, "no VALUE"),
         (("onnx.Cast-21/float32-to-int8", "1", "--got", "300"), 2, "int8 has -128 to 127"),
-        (("onnx.Cast-21/float32-to-float16", "1", "--got", "0.1"), 2, "is no value of float16"),
+        (("onnx.Cast-21/float32-to-float16", "0.1", "--got", "0.1"), 0, "0.1 is not a float16"),
+        (("onnx.Cast-21/float32-to-int8", "1,-inf,2", "--got", "1,5,2"), 0, "RIGHT  3 answers"),
+        (("onnx.Cast-21/float32-to-int8", "-inf,1", "--got", "-5,2"), 1, "WRONG  1 of 2 answers"),
         (("onnx.Range-11/int32-int32-int32", "1", "--got", "1"), 2, "1 VALUE instead of 3"),
         ((RANGE, "5", "0", "1", "--got", "empty"), 0, "as expected"),
         ((RANGE, "5", "0", "1", "--got", "refused"), 1, "REFUSED"),
@@ -70,7 +76,16 @@ def test_answers_that_no_reading_gives_together_are_wrong() -> None:
         ((PROMOTION, "--got", "int17"), 2, "int17 is no type"),
         ((WIDE, "-5", "1", "--got", "int64", "-5", "1"), 0, "as expected"),
         ((WIDE, "-5", "1", "--got", "int64", "5", "1"), 1, "WRONG: another value"),
-        ((BACK, "1", "1", "--got", "1", "1"), 2, "2 answers"),
+        ((BACK, "1", "1", "--got", "1", "1"), 2, "2 values instead of 1"),
+        ((QUANTIZE, "2.5,500", "1", "0", "--got", "2", "127"), 0, "as expected"),
+        ((QUANTIZE, "[2.5, 500]", "1", "0", "--got", "2,-128"), 1, "the lowest value instead of"),
+        ((QUANTIZE, "2.5,500", "1,2,3", "0", "--got", "2"), 2, "3 values instead of 1"),
+        ((QUANTIZE, "2.5,500", "1", "0", "--got", "1,2,3"), 2, "3 values instead of 2"),
+        ((AXIS, X, "1,2", "0", "--got", "1,2,3,4,5,6,4,4,4,5,6,6"), 0, "as expected"),
+        ((QUANTIZE, "2.4,500", "1", "0", "--got", "2,-128"), 1, "saturate / [x] > max"),
+        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "0"), 0, "as expected"),
+        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2", "1", "7"), 1, "WRONG"),
+        ((DYNAMIC, "0,255,1.5", "--got", "0,255,2"), 2, "1 answer instead of 3"),
         ((BACK, "1", "1", "--got", "1"), 0, "as expected"),
         (("onnx.Nope-1/x", "1", "--got", "1"), 2, "onnx.Nope-1"),
     ],
@@ -83,6 +98,56 @@ def test_each_way_of_ending(words: tuple[str, ...], code: int, said: str) -> Non
 
 def test_causes_are_told_only_of_what_is_wrong_or_open() -> None:
     assert "cause" not in convcheck("judge", NARROW, "1", "--got", "1").stdout
+    done = convcheck("judge", "onnx.Cast-21/float32-to-int8", "300", "1", "--got", "44", "1")
+    assert ("RIGHT  2 answers" in done.stdout, "cause" in done.stdout) == (True, False)
+
+
+def test_at_most_five_causes_are_named() -> None:
+    case = ("onnx.Cast-13/float32-to-bool", "nan", "--got", "false")
+    few, every = convcheck("judge", *case), convcheck("judge", *case, "-v")
+    found = [done.stdout.partition("all of these answers:\n")[2].partition("\n\n")[0]
+             for done in (few, every)]  # fmt: skip
+    named = [line for line in found[0].splitlines() if not line.startswith("    ")]
+    assert len(named) == 5 + 1
+    assert named[-1].startswith("  and ")
+    assert len(found[1]) > len(found[0])
+
+
+def test_the_first_line_names_the_text() -> None:
+    for case, text in ((NARROW, "ONNX operators, Cast - 21"),
+                       (BACK, "OpenVINO operation sets, FakeConvert-13")):  # fmt: skip
+        values = ("1",) if case == NARROW else ("1", "1")
+        first = convcheck("judge", case, *values, "--got", "1").stdout.splitlines()[0]
+        assert text in first
+
+
+OTHERWISE = (
+    (("onnx.Cast-21/float32-to-float8e4m3fn", "464.25", "--got", "448"), 0,
+     "`saturate` was not given: its default 1. "
+     "With saturate=0 any NaN is expected, and 448 is wrong."),
+    (("onnx.Cast-21/float32-to-float8e4m3fn", "464.25", "--got", "nan"), 1,
+     "`saturate` was not given: its default 1. Right under saturate=0."),
+    (("onnx.Cast-21/float32-to-float8e4m3fn/saturate=0", "464.25", "--got", "448"), 1,
+     " Right under saturate=1."),
+    (("onnx.QuantizeLinear-23/float32-float32-float8e4m3fn/tensor", "1000", "1", "0",
+      "--got", "nan"), 1, "`saturate` was not given: its default 1. Right under saturate=0."),
+    (("onnx.Cast-24/float32-to-float8e8m0", "3", "--got", "2"), 1,
+     "`round_mode` was not given: its default up. Right under round_mode=down."),
+    (("onnx.Cast-21/float32-to-float8e4m3fnuz", "inf", "--got", "240"), 1,
+     "Right under onnx.Cast-24, onnx.Cast-25, onnx.Cast-28."),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "said"), OTHERWISE)
+def test_what_judges_otherwise_is_told(words: tuple[str, ...], code: int, said: str) -> None:
+    done = convcheck("judge", *words)
+    assert done.returncode == code
+    assert said in " ".join(done.stdout.split())
+
+
+def test_nothing_is_told_of_what_makes_no_difference() -> None:
+    done = convcheck("judge", "onnx.Cast-21/float32-to-float8e4m3fn", "1", "--got", "1")
+    assert "saturate" not in done.stdout.partition("RIGHT")[2]
 
 
 # Whole calls: in each, a fault of a runtime's that was confirmed beside it.

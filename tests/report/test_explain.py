@@ -101,6 +101,15 @@ def test_pages(name: str) -> None:
     check_golden(f"explain-{name}.txt", done.stdout.replace(__version__, "VERSION"))
 
 
+def test_an_attribute_that_reverses_what_is_expected_is_told() -> None:
+    done = convcheck("explain", "onnx.Cast-21/float32-to-float8e4m3fn", "464.25")
+    assert "`saturate` was not given: its default 1." in done.stdout
+    assert "With saturate=0 any NaN is expected" in " ".join(done.stdout.split())
+    assert (
+        "saturate=0" not in convcheck("explain", "onnx.Cast-21/float32-to-float8e4m3fn", "1").stdout
+    )
+
+
 def test_a_long_name_stands_apart_from_the_type() -> None:
     case = "onnx.QuantizeLinear-23/float32-float32-float4e2m1/tensor"
     done = convcheck("explain", case, "4.5", "3", "0")

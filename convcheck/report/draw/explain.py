@@ -9,7 +9,7 @@ from fractions import Fraction
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import BackendInfo, CallExample, CaseResult, Example, Group, Word
 from convcheck.judge.words import cited, clean, hexadecimal, pattern, quote, translated
-from convcheck.numerics.decimal import spell, spell_fraction
+from convcheck.numerics.decimal import spell, spell_fraction, value_of
 from convcheck.numerics.format import Bool, Float, Format, Opaque
 from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.finding import call_lines, styled
@@ -17,7 +17,7 @@ from convcheck.report.draw.layout import cut, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import bit_lines, call_in_words
 from convcheck.report.status import STATUSES
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.expected import ANY_NAN, EXACT, NEGATIVE_NAN, PATTERNS, Quotation
 from convcheck.semantics.trace import Given, Link, RoundedValue, Trace
 from convcheck.wording import plural
@@ -72,13 +72,19 @@ def _input(it: Explained, width: int) -> Iterator[StyledText]:
     if x is None or isinstance(it.code, str) or isinstance(source.format, TextFormat):
         return
     if not it.exact:
-        said = f"{it.word} is not a {source}; the nearest is {_exactly(x)}"
-        yield from line("note", said, width)
+        yield from line("note", nearest(source, it.word, it.code), width)
     elif (
         not isinstance(source.format, Bool | Opaque)
         and Fraction(spell(source.format, it.code)) != x
     ):
         yield from line("x", _exactly(x), width)
+
+
+def nearest(dtype: DType, word: str, code: Word) -> str:
+    """Say which value of a type stands for a word that is none of its values."""
+    assert not isinstance(dtype.format, TextFormat | str)  # noqa: S101
+    value = _exactly(value_of(dtype.format, int(code)))
+    return f"{word} is not a {dtype}; the nearest is {value}"
 
 
 def _rounding(target: Format, rounded: RoundedValue) -> str:

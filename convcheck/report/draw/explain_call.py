@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 
 from convcheck.judge.refusals import is_accepted
 from convcheck.judge.result import Strip, Word
 from convcheck.judge.words import pattern, type_and_shape
 from convcheck.numerics.codes import Bits
-from convcheck.numerics.decimal import spell_fraction, value_of
-from convcheck.numerics.format import Text as TextFormat
 from convcheck.report.draw.explain import LEVELS, line, sentence_lines
 from convcheck.report.draw.layout import paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import few, spelled
 from convcheck.rules.model import DType
-from convcheck.semantics.expected import EXACT, PATTERNS
+from convcheck.semantics.expected import EXACT, PATTERNS, Decision
 from convcheck.semantics.expected_calls import CallReading, ExpectedOutput
 from convcheck.vectors.model import CallSet
 from convcheck.wording import plural
@@ -26,15 +23,11 @@ from convcheck.wording import plural
 _READINGS = 12
 _COMPLETE = 16  # so many elements are shown of a tensor
 _FEW = 3  # of so few, the codes too
-_DIGITS = 60
 
 
 @dataclass(frozen=True)
 class ExplainedCall:
-    """One call of a case with what is expected of it: a set of that call alone.
-
-    `words` are the values as they were given, `exact` whether the types have them.
-    """
+    """One call of a case with what is expected of it: a set of that call alone."""
 
     #: The call, and what is expected of it.
     calls: CallSet
@@ -42,8 +35,8 @@ class ExplainedCall:
     names: tuple[str, ...]
     #: The names of the outputs.
     outputs: tuple[str, ...]
-    words: tuple[str, ...]
-    exact: tuple[bool, ...]
+    #: Of each input, what is said of values that its type does not have.
+    notes: tuple[Sequence[str], ...]
 
 
 def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
@@ -67,27 +60,25 @@ def explained_call_lines(it: ExplainedCall, width: int) -> Iterator[StyledText]:
 
 def _inputs(it: ExplainedCall, width: int) -> Iterator[StyledText]:
     [call] = it.calls.calls
-    given = zip(it.names, it.calls.case.inputs, call, it.words, it.exact, strict=True)
-    for name, dtype, tensor, word, exact in given:
+    given = zip(it.names, it.calls.case.inputs, call, it.notes, strict=True)
+    for name, dtype, tensor, notes in given:
         one = _strip(dtype, tensor.shape, tensor.reshape(-1))
         alike = len(set(one.words)) == 1 and len(one.words) > 1
         each = ", each element" if alike else ""
         said = ", ".join(spelled(one, w) for w in (one.words[:1] if alike else one.words[:_FEW]))
         yield from line(name, f"{type_and_shape(one)}  {said}{each}".rstrip(), width)
-        if not exact:
-            nearest = _exactly(dtype, int(tensor.reshape(-1)[0]))
-            yield from line("", f"{word} is not a {dtype}; the nearest is {nearest}", width)
-
-
-def _exactly(dtype: DType, word: int) -> str:
-    assert not isinstance(dtype.format, TextFormat)  # noqa: S101
-    found: Fraction = value_of(dtype.format, word)
-    exact = spell_fraction(found, _DIGITS)
-    return spell_fraction(found) if exact.startswith("~") else exact
+        for note in notes:
+            yield from line("", note, width)
 
 
 def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
-    by = it.calls.decisions[it.calls.expected[0].row]
+    yield from decision_lines(it.calls.decisions[it.calls.expected[0].row], width)
+    if is_accepted(it.calls.case):
+        yield from line("note", "a backend may also refuse this case", width)
+
+
+def decision_lines(by: Decision, width: int) -> Iterator[StyledText]:
+    """Yield the lines of what decides a call, or an element of one: its row, level and text."""
     label = StyledText("rule".ljust(10), "dim")
     yield from to_margins(
         StyledText.assemble(label, by.name), StyledText(str(by.place), "dim"), width
@@ -98,8 +89,6 @@ def _why(it: ExplainedCall, width: int) -> Iterator[StyledText]:
         yield from sentence_lines(one, width, one.of)
     if by.row_in_words:
         yield from line("row", by.row_in_words, width)
-    if is_accepted(it.calls.case):
-        yield from line("note", "a backend may also refuse this case", width)
 
 
 def _reading(

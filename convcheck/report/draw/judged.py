@@ -13,12 +13,18 @@ from convcheck.report.draw.explain import line
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics.expected import ANY_NAN, NEGATIVE_NAN, REFUSED, Reading
 from convcheck.wording import plural
 
-MOST_NAMED = 12  # causes that are named, and told apart
+MOST_NAMED = 5  # causes that are named, and told apart
 _ASKED = 4  # inputs that are named
+
+
+def title_lines(spec: Spec) -> Iterator[StyledText]:
+    """Yield a line that names the text by which answers are judged."""
+    text = spec.sources.get("text") or next(iter(spec.sources.values()))
+    yield StyledText(f"judged by {text.title}, {text.section}", "bold")
 
 
 def fitting_lines(
