@@ -95,13 +95,30 @@ def command(
     case = find_case(loaded, name, source, target, where)
     console = Console()
 
+    asked = _explain(loaded, case, values, named_in(name, where), verbose, console)
+    codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
+    return max(codes, default=0)
+
+
+def _explain(
+    loaded: Catalog, case: Case, values: tuple[str, ...], named: frozenset[str], verbose: bool,
+    console: Console,
+) -> Vectors:  # fmt: skip
+    """Explain one input or call, and which other value of an attribute would expect something else.
+    Return it.
+    """
+    from convcheck.cli.otherwise import expected_answers, reversals
+    from convcheck.report.draw.console import put, width_of
+    from convcheck.report.draw.explain import line
+
     if case.whole_calls:
         asked = _explain_call(loaded, case, values, console)
     else:
         asked = _explain_value(loaded, case, values, verbose, console)
-    _show_reversals(loaded, asked, named_in(name, where), console)
-    codes = [_put_to(address, asked, timeout, loaded, console) for address in backends]
-    return max(codes, default=0)
+    answers = expected_answers(asked)
+    for said in reversals(loaded, asked, answers, named) if answers else ():
+        put(line("note", said, width_of(console)), console)
+    return asked
 
 
 def _explain_value(
@@ -114,19 +131,6 @@ def _explain_value(
     it = _explained(loaded, case, values)
     put(explain.explained_lines(it, width_of(console), verbose), console)
     return _vectors(it)
-
-
-def _show_reversals(
-    loaded: Catalog, vectors: Vectors, named: frozenset[str], console: Console
-) -> None:
-    """Show which other value of an attribute would expect something else."""
-    from convcheck.cli.otherwise import expected_answers, reversals
-    from convcheck.report.draw.console import put, width_of
-    from convcheck.report.draw.explain import line
-
-    answers = expected_answers(vectors)
-    for said in reversals(loaded, vectors, answers, named) if answers else ():
-        put(line("note", said, width_of(console)), console)
 
 
 def _of_finding(

@@ -101,15 +101,26 @@ def command(
     """
     from rich.console import Console
 
-    from convcheck.cli.judged_call import show_call
-    from convcheck.cli.otherwise import judged_as, named_in
-    from convcheck.judge.result import FAILURES
-    from convcheck.report.draw.console import put
+    from convcheck.cli.otherwise import named_in
     from convcheck.rules.find import find_case
 
     loaded, console = catalog(specs), Console()
     case = find_case(loaded, name, source, target, where)
-    spec = loaded.specs[case.spec]
+    return int(_judge(loaded, case, values, got, named_in(name, where), verbose, console))
+
+
+def _judge(
+    loaded: Catalog, case: Case, values: tuple[str, ...], got: tuple[str, ...],
+    named: frozenset[str], verbose: bool, console: Console,
+) -> bool:  # fmt: skip
+    """Show what is due, what became of it, what would judge otherwise, and what gives the answers.
+    Return whether one is wrong.
+    """
+    from convcheck.cli.judged_call import show_call
+    from convcheck.cli.otherwise import judged_as
+    from convcheck.judge.result import FAILURES
+    from convcheck.report.draw.console import put
+
     each: list[Verdict] = []
     vectors: Vectors
     answers: Answers | CallAnswers
@@ -117,12 +128,12 @@ def command(
         vectors, answers = show_call(loaded, case, values, got, console)
     else:
         vectors, answers, each = _show_elements(loaded, case, values, got, verbose, console)
-    verdict = judged_as(spec, case, vectors, answers).verdict
+    verdict = judged_as(loaded.specs[case.spec], case, vectors, answers).verdict
     put(_summed_up(each or [verdict], verdict), console)
-    _show_otherwise(loaded, vectors, answers, named_in(name, where), verdict, console)
+    _show_otherwise(loaded, vectors, answers, named, verdict, console)
     if verdict in FAILURES or verdict == "undefined":
         _show_causes(loaded, vectors, answers, verdict in FAILURES, verbose, console)
-    return int(verdict in FAILURES)
+    return verdict in FAILURES
 
 
 def _show_elements(
