@@ -7,7 +7,7 @@ tolerated where it matches one of them, and fails where it matches none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -95,8 +95,9 @@ def tally_of_calls(
             return unsupported(calls.coverage, answers.declined.message)
         answers = first_refused(calls, answers, answers.declined.message)
     asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
-    rows = (row for i in asked for row in calls.expected[i].all_rows)
-    entries = _entries(calls, answers, show_all)
+    judged = {i: judged_call(calls, answers, i) for i in asked}
+    rows = (row for i in asked for row in {judged[i].row, *calls.expected[i].all_rows})
+    entries = _entries(calls, answers, judged, show_all)
     faults = (*(_of_fault(calls, fault) for fault in answers.faults), *inconsistent)
     left = answers.left_out
     whole = Whole(
@@ -123,12 +124,13 @@ def first_refused(calls: CallSet, answers: CallAnswers, message: str) -> CallAns
     return replace(answers, state=state, messages={0: message}, declined=None)
 
 
-def _entries(calls: CallSet, answers: CallAnswers, show_all: bool) -> dict[Key, TallyEntry]:
+def _entries(
+    calls: CallSet, answers: CallAnswers, judged: Mapping[int, JudgedCall], show_all: bool
+) -> dict[Key, TallyEntry]:
     """Return an entry for each decision, sort, kind and reading, in the order of first calls."""
     found: dict[Key, list[int]] = {}
     first: dict[Key, JudgedCall] = {}
-    for i in np.flatnonzero(answers.state != NOT_ASKED).tolist():
-        one = judged_call(calls, answers, i)
+    for i, one in judged.items():
         key = Key(one.row, BY_CALL, one.sort, one.kind, named=one.named)
         first.setdefault(key, one)
         found.setdefault(key, []).append(i)

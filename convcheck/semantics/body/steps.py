@@ -74,6 +74,7 @@ _WHOLE: Mapping[str, Operation] = {
 # What the spec leaves open follows, then the rows of conversions.
 AGREE, DIFFER, OPEN, PLAIN = range(4)
 ODD = "odd"
+STEPS = "steps"  # the rule of these rows
 
 
 Finished = tuple[Codes, NDArray[np.uint8]]  # codes and patterns
@@ -200,7 +201,7 @@ class CompiledSteps:
         readings = self.distinct(self.steps.readings).values()
         for reading, run in reversed([*zip(readings, runs, strict=True)] if lines else []):
             key = self.taken_as(lines[-1], reading).name, lines[-1].name
-            inner = self._numbers_of[key][run.decided[lines[-1].name]]
+            inner = self._inner[key][run.decided[lines[-1].name]]
             rows = np.where(levels[inner] >= levels[rows], inner, rows)
         codes, patterns = (np.stack(each) for each in zip(*due, strict=True))
         rows[(codes != codes[0]).any(axis=0) | (patterns != patterns[0]).any(axis=0)] = DIFFER
@@ -215,14 +216,19 @@ class CompiledSteps:
         and which.
         """
         names = {line.name for line in self.lines}
-        for number, one in enumerate(self.steps.undefined, PLAIN + 1):
+        for one in self.steps.undefined:
             if one.is_said_of(self.types) or one.input in names:
-                yield number, _MET[one.condition](run.values[one.input])
+                yield self._numbers_of[STEPS, one.name], _MET[one.condition](run.values[one.input])
 
     @cached_property
-    def _numbers_of(self) -> Mapping[tuple[str, str], Rows]:
+    def _numbers_of(self) -> Mapping[tuple[str, str], int]:
+        """The number of each decision, by its rule and row."""
+        return {(one.rule, one.row): i for i, one in enumerate(self.decisions)}
+
+    @cached_property
+    def _inner(self) -> Mapping[tuple[str, str], Rows]:
         """The number of each decision of a conversion's program."""
-        numbers = {(one.rule, one.row): i for i, one in enumerate(self.decisions)}
+        numbers = self._numbers_of
         return {
             key: np.array([numbers[one.rule, one.row] for one in program.decisions], np.int16)
             for key, program in self.programs.items()
@@ -918,7 +924,7 @@ def _decision(
     cites: Sequence[tuple[str, Cite]] = (),
 ) -> Decision:
     readings = tuple(name for name, _ in cites) or ("",)
-    return decision_of(spec, ("steps", row), level, cite, place, readings, cites)
+    return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)
 
 
 def _same(a: CallReading, b: CallReading) -> bool:
