@@ -152,6 +152,13 @@ def by_float16(asked: Question) -> list[Fraction]:
     return list(summed("float16", start, step, asked.length))
 
 
+def rounded_groups(asked: Question) -> list[Fraction]:
+    """Each whole group of 16 counts from its first element, as the output's type has that."""
+    bases = [cast(asked.output, asked.element(i), EVEN) for i in range(0, asked.length - 15, 16)]
+    grouped = [base + i * asked.step for base in bases for i in range(16)]
+    return grouped + right(asked)[len(grouped) :]
+
+
 def nearest(name: str, x: Fraction) -> int:
     return pattern(name, Fraction(round(x)), EVEN) if name in INTEGERS else pattern(name, x, EVEN)
 
@@ -180,4 +187,5 @@ BUGS = (
     Bug("running sum in float16", by_float16),
     Bug("elements rounded to the nearest integer", right, nearest),
     Bug("an ulp too far from zero", right, an_ulp_off),
+    Bug("groups of 16 from a rounded base", rounded_groups),
 )

@@ -27,7 +27,7 @@ from convcheck.vectors.calls import expecting
 from convcheck.vectors.model import CallSet, Tier
 
 Record = Callable[[str, object], None]
-SPECS = [CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11")]
+SPECS = [CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11", "onnx.Range-27")]
 FROM = ("float32", "float64")  # beside an output's own type
 
 
@@ -104,3 +104,44 @@ def test_a_planted_bug_is_caught_wherever_it_is_observable(
 @pytest.mark.parametrize("index", range(len(CASES)), ids=[case.id for _, case in CASES])
 def test_the_first_reading_is_never_accused(index: int) -> None:
     assert judged(None, asked(index, "edge")).verdict in ("pass", "tolerated")
+
+
+def failing(name: str, case: str) -> int:
+    """How many edge calls of a case whose inputs have the output's type catch a bug."""
+    [bug] = [bug for bug in BUGS if bug.name == name]
+    [calls] = [asked(i, "edge") for i, (_, c) in enumerate(CASES) if c.id == case]
+    ones = zip(calls.calls, calls.expected, strict=True)
+    return sum(
+        judged(bug, replace(calls, calls=(call,), expected=(due,))).verdict == "fail"
+        for call, due in ones
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "least"),
+    [
+        ("onnx.Range-27/float16-float16-float16/stash_type=default", 5),
+        ("onnx.Range-27/bfloat16-bfloat16-bfloat16/stash_type=1", 5),
+        ("onnx.Range-11/float32-float32-float32", 5),
+        ("onnx.Range-11/float64-float64-float64", 5),
+        # Range-4 tolerates elements between two readings.
+        ("openvino.Range-4/float16-float16-float16-to-float16", 1),
+        ("openvino.Range-4/bfloat16-bfloat16-bfloat16-to-bfloat16", 1),
+        ("openvino.Range-4/float32-float32-float32-to-float32", 1),
+    ],
+)
+def test_groups_from_a_rounded_base_fail(case: str, least: int) -> None:
+    assert failing("groups of 16 from a rounded base", case) >= least
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "onnx.Range-11/int64-int64-int64",
+        "onnx.Range-27/int64-int64-int64",
+        "openvino.Range-4/int64-int64-int64-to-int64",
+        "openvino.Range-4/uint64-uint64-uint64-to-uint64",
+    ],
+)
+def test_three_calls_tell_float64_from_exact_integers(case: str) -> None:
+    assert failing("integers by way of float64", case) >= 3

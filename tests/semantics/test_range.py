@@ -22,6 +22,7 @@ from convcheck.vectors.body.formula import LONGEST, formula_calls
 
 OPENVINO, ONNX = (CATALOG.specs[name] for name in ("openvino.Range-4", "onnx.Range-11"))
 SPECS = (OPENVINO, ONNX)
+RANGE_27 = CATALOG.specs["onnx.Range-27"]
 CASES = {case.id: (spec, case) for spec in SPECS for case in cases(spec)}
 
 
@@ -215,6 +216,21 @@ def test_calls_are_the_same_in_every_run_and_short() -> None:
         assert formula_calls(spec, case, "edge", 1)[0] != asked
         assert len(formula_calls(spec, case, "boundary", 0)[0]) > 2 * len(asked)
         assert all(compile_formula(spec, case).size(c) <= LONGEST for c in asked)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"), [("bfloat16", "241 274 1"), ("float16", "2041 2075 1")]
+)
+def test_a_long_sequence_starts_between_groups_of_16(dtype: str, words: str) -> None:
+    """Each element is rounded once: 257 to 256, 259 to 260."""
+    case = next(c for c in cases(RANGE_27) if c.outputs[0].name == dtype)
+    expected = calls_asked(case)
+    at = [alike(one) for one in expected.calls].index(alike(call(case, *words.split())))
+    codes = expected.expected[at].readings[0].outputs[0].codes.tolist()
+    elements = [int(spell(case.outputs[0].format, code)) for code in codes]
+    start, gap = int(words.split()[0]), {"bfloat16": 256, "float16": 2048}[dtype]
+    after = [gap, gap, gap + 2, gap + 4, gap + 4, gap + 4, gap + 6]
+    assert elements[: gap - start + 7] == [*range(start, gap), *after]
 
 
 def test_a_huge_length_is_told_but_not_made() -> None:

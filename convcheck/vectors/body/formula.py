@@ -2,12 +2,14 @@
 
 A made call has random arguments (seeded) and, for its limit, an element of the formula itself:
 then a whole number of steps ends exactly there, and a unit in the last place to either side makes
-one element more or less.
+one element more or less. Where the arguments have the output's type, long sequences cross the end
+of its exact integers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import cast
@@ -29,6 +31,8 @@ from convcheck.vectors.model import Coverage, Tier
 LONGEST = 300  # elements of a sequence that is asked
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
 _STEPS = (1, 2, 3, 5, 7, 11)  # how many whole steps a made call has
+_LEAST_GAP = 256  # below it there is no room for groups
+_PRECISIONS = (53, 24, 11)  # of the float types in which integers may be computed by mistake
 Codes = tuple[int, ...]
 Shape = tuple[int, ...]
 
@@ -45,6 +49,7 @@ def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[C
     found = dict.fromkeys(
         [
             *_listed(formula, case, formats),
+            *((codes, ()) for codes in _long(formula, case, formats)),
             *((codes, ()) for codes in _made(formula, case, formats, seed, _MADE[tier])),
         ]
     )
@@ -107,10 +112,41 @@ def _made(
     for number in range(count):
         random = Random(f"{case.id} {seed} {number}")  # noqa: S311  not for secrets
         words = [_word(fmt, case.outputs[0].format, random) for fmt in formats]
-        for codes in _readable(formats, [words]):
-            limit = _limit(formula, formats, codes, _STEPS[number % len(_STEPS)])
-            if limit is not None:
-                yield from _around(formats[at], (*codes[:at], limit, *codes[at + 1 :]), at)
+        for codes in _ending(formula, formats, words, _STEPS[number % len(_STEPS)]):
+            yield from _around(formats[at], codes, at)
+
+
+def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[Codes]:
+    """Return long sequences in either direction."""
+    output = case.outputs[0]
+    gap = _first_gap(cast(Numeric, output.format))
+    if formula.interval is None or gap < _LEAST_GAP or {*case.inputs} != {output}:
+        return
+    for start, step, steps in _across(gap):
+        words = [str(start)] * len(formats)
+        words[formula.arguments.index(formula.interval.step)] = str(step)
+        yield from _ending(formula, formats, words, steps)
+
+
+def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
+    """Yield the start, the step and the number of elements of sequences across a number from which
+    on a type has no odd numbers. Groups of 16 and of 64 elements begin at numbers that it lacks.
+
+    The last one shrinks to a small number from such a beginning, whose error is many ulps there.
+    """
+    yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
+    yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))
+    yield gap + 72, Decimal("-2.1875"), 40
+    yield gap, Decimal(3 - gap) / 32, 32
+
+
+def _first_gap(fmt: Numeric) -> int:
+    """Return the number from which on a float type has no odd numbers: this type, or for integers
+    the widest float type that does not hold them all. Return 0 if there is none.
+    """
+    if isinstance(fmt, Float):
+        return 2 << fmt.mantissa
+    return next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)
 
 
 def _word(fmt: Numeric, output: Format, random: Random) -> str:
@@ -123,13 +159,18 @@ def _word(fmt: Numeric, output: Format, random: Random) -> str:
     return f"{sign * random.randint(least, least * 99)}e-{places}"
 
 
-def _limit(formula: Formula, formats: Sequence[Numeric], codes: Codes, steps: int) -> int | None:
-    """Return the code nearest to the element after a number of steps, None where there is none."""
-    values = [value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True)]
-    arguments = {**dict(zip(formula.arguments, values, strict=True)), INDEX: Fraction(steps)}
-    fmt = formats[formula.arguments.index(formula.asked.limit)]
-    try:
-        code = grid_of(fmt, NEAREST).code(compute(formula.element, arguments, operations(None)))
-    except BeyondError:
-        return None
-    return None if spell_special(fmt, code) else code
+def _ending(
+    formula: Formula, formats: Sequence[Numeric], words: Sequence[str], steps: int
+) -> Iterator[Codes]:
+    """Return a call with the element after some steps as its limit, where the types have both."""
+    at = formula.arguments.index(formula.asked.limit)
+    for codes in _readable(formats, [words]):
+        values = [value_of(fmt, code) for fmt, code in zip(formats, codes, strict=True)]
+        arguments = {**dict(zip(formula.arguments, values, strict=True)), INDEX: Fraction(steps)}
+        try:
+            limit = compute(formula.element, arguments, operations(None))
+            code = grid_of(formats[at], NEAREST).code(limit)
+        except BeyondError:
+            return
+        if not spell_special(formats[at], code):
+            yield (*codes[:at], code, *codes[at + 1 :])
