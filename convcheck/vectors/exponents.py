@@ -1,4 +1,4 @@
-"""Every second exponent of a source, so that no window of them is left out.
+"""Exponents of a source, so close that no window of a few of them is left out.
 
 A shift by an amount that is taken modulo 32 or 64, or an exponent that is cut to eight bits, is
 wrong in a window of a few exponents, far from the destination's range.
@@ -6,7 +6,7 @@ wrong in a window of a few exponents, far from the destination's range.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,10 @@ from convcheck.numerics.order import each_once
 from convcheck.vectors.binades import Binades, binades_of
 
 _MANY = 512  # binades, more than any source of up to 32 bits has
+_WINDOW = 4  # neighbouring binades outside the range, of which one may be without a value
 _NEAR = 64  # binades: what is taken modulo 64 shows there
 _STEP = 13  # odd, and no power of two is near a multiple of it soon
-_MOST = 900  # vectors of a case
+MOST = 900  # vectors of a case
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -29,8 +30,8 @@ Mask = NDArray[np.bool_]
 
 def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Generator) -> Codes:
     """Return the codes that are missing so that, of any two neighbouring binades of the source, one
-    has a value that is no power of two: on either side of the destination's range in either sign,
-    within it in one of them.
+    has a value that is no power of two; of any four outside the destination's range, three have
+    one, and each sign is among them.
 
     Subnormal binades count as those of other values do. Those of integers are their lengths. Where
     there are very many, this holds next to the destination's range; farther out and within it is
@@ -40,7 +41,7 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
     every = np.array(_roomy(source), np.uint64)
     beyond = _beyond_range(source, target, len(every))
     there = [_there(source, asked, every, sign) for sign in (False, True)[: 1 + source.signed]]
-    room = _MOST - len(each_once(asked))
+    room = MOST - len(each_once(asked))
     steps = range(_STEP, _MANY, 2) if room >= 0 else ()  # else none fits
     tried = (_missing(beyond, there, step) for step in steps)
     fitting = (turns for turns in tried if sum(map(np.count_nonzero, turns)) <= room)
@@ -55,12 +56,11 @@ def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Gener
 def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
     """Return, for each sign, which binades to ask besides those that are there."""
     far = ((beyond > _NEAR) | (beyond <= 0)) & (len(beyond) > _MANY)
-    found = []
-    for negative, here in enumerate(there):
-        enough = here | ((beyond <= 0) & np.any(there, axis=0))
-        turns = far & ~enough & (np.arange(len(beyond)) % (2 * step) == step * negative)
-        turns[list(_every_second((enough | far).tolist()))] = True
-        found.append(turns)
+    inside = (beyond <= 0) & np.any(there, axis=0)
+    every = np.arange(len(beyond)) % (2 * step)
+    found = [far & ~here & ~inside & (every == step * s) for s, here in enumerate(there)]
+    for place, sign in _gaps(np.transpose([here | far for here in there]), beyond > 0):
+        found[sign][place] = True
     return found
 
 
@@ -107,11 +107,18 @@ def _parts(source: Numeric, codes: Codes) -> tuple[U64, Mask]:
     return np.where(minus, (np.uint64(0) - wide) & np.uint64(source.mask), wide), minus
 
 
-def _every_second(there: Iterable[bool]) -> Iterator[int]:
-    """Yield the places at which something has to be put for no two in a row to be without."""
-    before = True
+def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
+    """Yield the places to fill, each with the sign that is missing longest: every second empty
+    place inside the range, outside it all but one of four places.
+    """
+    last_empty, missing = -_WINDOW, np.zeros(there.shape[1], np.int64)
     for place, here in enumerate(there):
-        if not here and not before:
-            yield place
-            here = True
-        before = here
+        missing = np.where(here | ~outside[place], 0, missing + 1)
+        fill = missing.max() >= _WINDOW
+        if not here.any() and not fill:
+            fill = place - last_empty < (_WINDOW if outside[place] else 2)
+            last_empty = last_empty if fill else place
+        if fill:
+            sign = int(missing.argmax()) if outside[place] else place // 2 % len(missing)
+            missing[sign] = 0
+            yield place, sign

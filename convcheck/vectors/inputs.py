@@ -25,12 +25,15 @@ from convcheck.numerics.number import Numbers, from_fractions, normalised
 from convcheck.numerics.order import each_once, order_key
 from convcheck.vectors.binades import Binades, binades_of, boundaries_of, within_reach
 from convcheck.vectors.dropped import only_dropped
-from convcheck.vectors.exponents import left_out
+from convcheck.vectors.exponents import MOST, left_out
 from convcheck.vectors.model import Coverage, Tier
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 _BUDGET = 240  # about this many edge inputs come from the destination's binades
+_STRIDDEN = 48  # so many of these are probed, if each has but one probe
+_VERY_MANY, _NEAR = 512, 64  # binades, and of these those next to 1
+_OUTSIDE = 150  # inputs in binades outside the destination's range, at most
 _HALVES = 2  # boundaries of a binade that has one value: that and a midpoint
 _SMALL = 8  # sources of up to so many bits are always asked whole
 _CARRIED = 24  # random codes of a source whose bits are kept
@@ -90,6 +93,8 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
     if isinstance(target, Int):
         chosen.append(_lengths(source, target))
     chosen += [only_dropped(source, target), (_sample if edge else _powers)(source, rng)]
+    if isinstance(target, Float) or (isinstance(source, Float) and isinstance(target, Int)):
+        chosen.append(_powers_within(source, target, np.concatenate(chosen)))
     chosen.append(left_out(source, target, np.concatenate(chosen), rng))
     codes = in_order(source, each_once(np.concatenate(chosen)))
     if edge:
@@ -146,6 +151,30 @@ def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
     return signed(source, inside, _alternating(len(inside)))
 
 
+def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
+    """Every power of two that both types have, and for an integer type 1/2 and 1/4, in each sign of
+    the destination. Where a case has no room for that, those far from 1 are in one sign, by turns;
+    where both types have very many, only those next to 1 are asked.
+    """
+    low, high = -2, target.bits - 1 - target.signed
+    if isinstance(target, Float):
+        low, high = target.lowest_exponent, target.highest_exponent
+    least, most = 0, source.bits - 1 - source.signed
+    if isinstance(source, Float):
+        least, most = source.lowest_exponent, source.highest_exponent
+    exponents = np.arange(max(low, least), min(high, most) + 1)
+    outside = most - least + 1 - len(exponents)
+    if len(exponents) > _VERY_MANY:
+        exponents = exponents[np.abs(exponents) <= _NEAR]
+    exponents = exponents[np.argsort(np.abs(exponents), kind="stable")]
+    powers = from_fractions([Fraction(2) ** int(k) for k in exponents])
+    exact, negative = np.zeros(len(powers), np.int64), (exponents % 2 == 1) & target.signed
+    one = at(source, powers, exact, negative)
+    room = MOST - len(each_once(np.concatenate([asked, one]))) - min(outside, _OUTSIDE)
+    other = at(source, powers, exact, ~negative & target.signed)[: max(room, 0)]
+    return np.concatenate([one, other])
+
+
 # Boundaries of a float destination ----------------------------------------------------------
 
 
@@ -168,31 +197,27 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
     """Probes in every binade of the destination within reach, in rotation, as the budget allows.
 
     The signs alternate; the notable binades get every probe, those around max in both signs.
-    A probe that may round out of its binade comes with the binade's first value, so that every
-    binade has a result of its own; where a binade has one value, with one just past its midpoint:
-    there alone another type on the way may lose what decides. The first two gaps between boundaries
-    have their middle, too.
+    A probe of a binade that has one value comes with one just past its midpoint: there alone
+    another type on the way may lose what decides. The first two gaps between boundaries have their
+    middle, too.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
     notable = {every[index] for index in _notable(every, finer)}
     binades = within_reach(source, finer, every)
     each = min(max(_BUDGET // len(binades), 1), len(_PROBES))
-    stride = max(1, len(binades) // _BUDGET)
-    fine = isinstance(source, Float) and source.mantissa > finer.mantissa
+    stride = max(1, len(binades) // _STRIDDEN)
     chosen: list[tuple[int, int, bool]] = []
     for index, (start, size) in enumerate(binades):
-        turns = range(index * each, index * each + each) if index % stride == 0 else range(0)
+        turn = index // stride
+        turns = range(turn * each, turn * each + each) if index % stride == 0 else range(0)
         if (start, size) in notable:
-            turns = range(len(_PROBES))
-        probes = [(*_PROBES[turn % len(_PROBES)], (turn + index) % 2 == 1) for turn in turns]
-        if probes and size == _HALVES:
-            probes.append((1, 1, index % 2 == 1))
-        elif probes and all(
-            _may_leave(offset % size, ulps, size, fine) for offset, ulps, _ in probes
-        ):
-            probes.append((0, 0, index % 2 == 1))
-        chosen += [(start + offset % size, ulps, negative) for offset, ulps, negative in probes]
+            turns = range(index * len(_PROBES), (index + 1) * len(_PROBES))
+        for cycle, number in (divmod(turn, len(_PROBES)) for turn in turns):
+            offset, ulps = _PROBES[number]
+            chosen.append((start + offset % size, ulps, (cycle + number) % 2 == 1))
+        if turns and size == _HALVES:
+            chosen.append((start + 1, 1, turn % 2 == 1))
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
     magnitudes, offsets, signs = zip(*chosen, *around_max, strict=True)
     numbers = decode_magnitudes(finer, np.array(magnitudes, np.uint64))
@@ -206,17 +231,6 @@ def _first_middles(source: Numeric, target: Float, finer: Float) -> Codes:
     finest = replace(finer, mantissa=finer.mantissa + 1)
     numbers = decode_magnitudes(finest, np.array([1, 3], np.uint64))
     return at(source, numbers, np.zeros(2, np.int64), _alternating(2) & target.signed)
-
-
-def _may_leave(offset: int, ulps: int, size: int, fine: bool) -> bool:
-    """Return whether a probe may be rounded into the binade above, or be below its own.
-
-    What a `fine` source has one ulp below a midpoint is in the binade, and rounded within it but
-    for the last one.
-    """
-    if fine and ulps < 0 and offset % 2 == 1:
-        return offset == size - 1
-    return (offset, ulps) > (size - 2, 0) or ulps < 0
 
 
 def _notable(binades: Binades, finer: Float) -> set[int]:

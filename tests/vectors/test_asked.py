@@ -42,41 +42,68 @@ def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
 
 # Exponents -------------------------------------------------------------------------------------
 
+SIGNS, FAREST = (False, True), 2000
 NEAR, FAR = 64, 65  # exponents next to the range of all sources; the windows of float64 farther out
 
 
-def unasked(source: str, target: str, negative: bool) -> Iterator[tuple[int, bool]]:
+def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple[int, bool]]:
     """The lengths of runs of exponents, on either side of the destination's range, that have no
-    value in that sign that is no power of two; and whether they are far out in a source that has
-    more exponents than a case can have vectors.
+    value in one of these signs that is no power of two; and whether they are far out in a source
+    that has more exponents than a case can have vectors.
     """
     mine, its = numeric(source), numeric(target)
     asked = {
         whole.bit_length() - 1 + last for sign, whole, last in values(source, target)
-        if sign == negative and whole & (whole - 1)
+        if sign in signs and whole & (whole - 1)
     }  # fmt: skip
     least, most = (mine.lowest_exponent, mine.highest_exponent) if isinstance(mine, Float) else (
         0, mine.bits - 1 - mine.signed)  # fmt: skip
     low, high = (its.lowest_exponent, its.highest_exponent) if isinstance(its, Float) else (
         0, its.bits if isinstance(its, Int) else 0)  # fmt: skip
     for side in (range(least + 1, min(low, most + 1)), range(max(high, least) + 1, most + 1)):
-        for there, run in groupby(side, key=lambda e: e in asked):
-            window = list(run)
+        far = {e for e in side if source == "float64" and min(abs(e - low), abs(e - high)) >= NEAR}
+        for (there, is_far), run in groupby(side, key=lambda e: (e in asked, e in far)):
             if not there:
-                nearest = min(min(abs(e - low), abs(e - high)) for e in window)
-                yield len(window), source == "float64" and nearest >= NEAR
+                yield len(list(run)), is_far
 
 
 @pytest.mark.parametrize("source", WIDE)
 def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
-    widest = {False: (0, "", False), True: (0, "", False)}
-    for target in ALL:
-        for negative in (False, True)[: 1 + numeric(source).signed]:
-            for length, far in unasked(source, target, negative):
-                widest[far] = max(widest[far], (length, target, negative))
-    print(f"\n{source}: the widest window of exponents without a vector: {widest}", end="")
-    assert widest[False][0] <= 1
-    assert widest[True][0] <= FAR
+    """No two exponents in a row are without a value, no four without one in a sign."""
+    one_sign = ((False,), (True,)) if numeric(source).signed else ()
+    for signs, widest in ((SIGNS, 1), *((one, 3) for one in one_sign)):
+        for target in ALL:
+            for length, far in unasked(source, target, signs):
+                assert length <= (FAR if far else widest), (target, signs)
+
+
+# Powers of two ---------------------------------------------------------------------------------
+
+FLOAT_SOURCES = [n for n in WIDE if isinstance(numeric(n), Float)]
+CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # more than 900 vectors
+
+
+def exponents_within(source: str, target: str) -> range:
+    """The exponents of the powers of two that both types have."""
+    mine, its = numeric(source), numeric(target)
+    if isinstance(its, Float) and isinstance(mine, Float):
+        low = max(mine.lowest_exponent, its.lowest_exponent)
+        return range(low, min(mine.highest_exponent, its.highest_exponent) + 1)
+    return range(min(int(numeric(n).max).bit_length() for n in (source, target)))
+
+
+@pytest.mark.parametrize("source", FLOAT_SOURCES)
+@pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Float | Int)])
+def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> None:
+    asked = {
+        (negative, whole.bit_length() - 1 + last)
+        for negative, whole, last in values(source, target)
+        if whole and not whole & (whole - 1)
+    }
+    most = CROWDED.get((source, target), FAREST)
+    wanted = {e for e in exponents_within(source, target) if abs(e) <= most}
+    for negative in SIGNS[: 1 + numeric(target).signed]:
+        assert wanted <= {e for sign, e in asked if sign == negative}, negative
 
 
 # Bits that are dropped -------------------------------------------------------------------------

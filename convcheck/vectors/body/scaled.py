@@ -393,7 +393,7 @@ def _sharp(asking: _Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, 
     around = _next_to(asking, data, [1, *(1 << k for k in range(1, finer, 2))])
     codes, places = np.concatenate(around), np.tile(np.arange(len(data)), len(around))
     x, boundary = decode(asking.data, codes), take(exact, places)
-    off, size = _as_floats(subtract(x, boundary)), np.abs(_as_floats(boundary))
+    off, size = _offsets(x, boundary), np.abs(_as_floats(boundary))
     apart, open_ = _apart(asking, one, codes)
     share = np.divide(off, size, out=np.zeros(len(off)), where=size > 0)
     share[open_ | (x.kind != FINITE)] = 0
@@ -490,6 +490,18 @@ def _candidates(asking: _Asking) -> Codes:
     return np.concatenate(
         [asked, *(signed(data, magnitudes, np.full(magnitudes.size, s)) for s in (False, True))]
     )
+
+
+def _offsets(x: Numbers, boundary: Numbers) -> NDArray[np.float64]:
+    """Return how far numbers are from boundaries. One that has more than 53 bits, or is not known
+    to its last one, is at no number: then the offset is right but for some 2^-53 of the boundary.
+    """
+    spare = np.uint64((1 << 11) - 1)
+    cut = replace(boundary, significand=boundary.significand & ~spare, sticky=None)
+    lost = boundary.significand & spare != 0
+    lost |= False if boundary.sticky is None else boundary.sticky
+    off = _as_floats(subtract(x, cut))
+    return np.where(lost & (off == 0), -np.ldexp(_as_floats(boundary), -54), off)
 
 
 def _as_floats(x: Numbers) -> NDArray[np.float64]:
