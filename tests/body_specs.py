@@ -128,6 +128,45 @@ rules:
 """
 )
 
+SCALE = (
+    _HEAD.format(op="Scale")
+    + """\
+inputs: {x: T, scale: S}
+outputs: {y: U}
+shape: {cite: "As x."}
+types: {T: [float32], S: [float32], U: [int8]}
+layouts:
+  tensor: {x: [n], scale: []}
+steps:
+  level: normative
+  cite: "x times scale, saturated."
+  lines:
+    - {let: product, be: x * scale}
+    - {let: y, convert: product, as: float64, to: output}
+  readings:
+    - {name: exact, in: exact, cite: "The product."}
+  zero: signed
+  not-finite: exact
+  undefined:
+    - {name: a scale that is not finite, when: scale not finite, cite: "A scale."}
+  back: y / scale
+  ask:
+    - {scale: "3"}
+    - {scale: "0.1"}
+rules:
+  - name: saturate
+    level: normative
+    cite: "Saturates."
+    when: {from: float64, to: int8}
+    round: nearest-even
+    table:
+      nan: {gives: undefined, level: undefined}
+      "[x] > max": +max
+      "[x] < min": min
+      else: "[x]"
+"""
+)
+
 LIKE = (
     _HEAD.format(op="Like")
     + """\

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from convcheck.numerics.format import Format
 from convcheck.semantics.vocabulary import (
     COMPUTATIONS,
-    OF_CODES,
     ROUNDING_WORDS,
+    TEXT,
     Computation,
     possible,
+    sees_codes,
 )
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def _rounds(compute: Computation | None) -> bool:
 
 def _looks_at_codes(program: Program) -> bool:
     return any(
-        entry.row.label in OF_CODES
-        or (step.compute is not None and _WORDS.get(step.compute, "") in OF_CODES)
+        sees_codes(entry.row.label)
+        or (step.compute is not None and sees_codes(_WORDS.get(step.compute, TEXT)))
         or (step.program is not None and _looks_at_codes(step.program))
         for entry in program.entries
         for step in entry.steps

@@ -658,13 +658,26 @@ ROUNDING_WORDS = frozenset(
 )
 
 
-# Words that look at the codes of inputs, and not only at the numbers that these denote.
-OF_CODES = frozenset(
+# Words that look only at the numbers that inputs denote. Any other word may look at their codes.
+OF_NUMBERS = frozenset(
     (
-        "x is subnormal", "signalling nan", EMPTY,
-        "same", "code", "high-code", "low-byte", PAYLOAD,
+        "nan", "-nan", "+inf", "-inf", "+0", "-0", "x < 0", "x > max", "x < -max", "x < min",
+        "[x] > max", "[x] < -max", "[x] < min", "x >= next", "x <= -next", "[x] > next",
+        "[x] < -next", "[x] = -0", "x is tiny", "x is below least", "[x] is top",
+        "[x] is subnormal", "[x] carries", "[x] = x", ELSE,
+        "[x]", "low-bits", "wrapped", "wrapped-magnitude", "wrapped-unsigned", "wrapped-short",
+        "most", "leading-bit", "infinity-with-mantissa", "digits", ZERO, TEXT,
+        "plain-to-x", "plain", "parses-to-x", "parses",
     )
 )  # fmt: skip
+
+
+def sees_codes(word: str) -> bool:
+    """Return whether a case word or an outcome word may look at the codes of inputs, and not only
+    at the numbers that these denote.
+    """
+    of_numbers = word in OF_NUMBERS or word.startswith((TEXT_IS, DIGITS, THROUGH))
+    return not of_numbers and _power(word) is None and _multiple(word) is None
 
 
 def known_outcomes() -> list[str]:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from body_specs import FORMULA, MATRIX, STEPS
+from body_specs import FORMULA, MATRIX, SCALE, STEPS
 
 from convcheck.__main__ import main
 from specs import GOOD, write_spec
@@ -43,6 +43,10 @@ HOLES = {
     "negative length": (FORMULA, "max(last - first, 0)", "last - first", ":16: a length of -"),
     "steps": (STEPS, "by: to-float8", "by: to-float9",
               ":18: acme.Halve-1: no rule is named 'to-float9'"),
+    "an exact line": (STEPS, "name: plain,", "name: plain, in: exact,",
+                      ":18: acme.Halve-1: moved is exact"),
+    "an integer without back": (SCALE, "  back: y / scale\n", "",
+                                ":16: acme.Scale-1: y becomes an integer, and nothing says"),
 }  # fmt: skip
 
 

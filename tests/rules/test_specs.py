@@ -106,6 +106,26 @@ def test_swapped_rows_are_unreachable(tmp_path: Path) -> None:
     assert ["row '[x] > max' is unreachable" in f.message for f in found] == [True]
 
 
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("x > 2^90", "x >= 2^60"),
+        ("x < -2^90", "x <= -2^60"),
+        ("x > 4 max", "x > 2 max"),
+        ("x < -4 max", "x < -2 max"),
+        ("x < -2^90", "x < -4 max"),
+    ],
+)
+def test_rows_of_which_one_threshold_is_beyond_the_other_are_reachable(
+    first: str, then: str, tmp_path: Path
+) -> None:
+    rows = f'nan:          nan\n      "{first}": nan\n      "{then}": +max'
+    assert findings(write_spec(tmp_path / "a", GOOD.replace("nan:          nan", rows))) == []
+    rows = f'nan:          nan\n      "{then}": nan\n      "{first}": +max'
+    [found] = findings(write_spec(tmp_path / "b", GOOD.replace("nan:          nan", rows)))
+    assert found.message == f"row {first!r} is unreachable"
+
+
 def test_a_rule_taken_out_takes_its_behaviour_away(tmp_path: Path) -> None:
     start, end = GOOD.index("  - name: to-float8"), GOOD.index("  - name: to-int8\n")
     found = findings(write_spec(tmp_path / "mine", GOOD[:start] + GOOD[end:]))

@@ -15,16 +15,27 @@ from sweeps import SPAN
 
 from convcheck.ask.stream import sweep
 from convcheck.judge.tally import finish, merge
-from convcheck.numerics.codec import decode
+from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Numeric, Text
+from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.number import FINITE
+from convcheck.numerics.rounding import round_to
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, load
 from convcheck.rules.model import Case
 from convcheck.semantics import vocabulary
+from convcheck.semantics.alike import alike_of
 from convcheck.semantics.program import Program, compile_case
-from convcheck.semantics.vocabulary import CASES, CaseWord, Nature, Points, case_word, possible
+from convcheck.semantics.vocabulary import (
+    CASES,
+    OF_NUMBERS,
+    CaseWord,
+    Nature,
+    Points,
+    case_word,
+    possible,
+)
 from convcheck.vectors.form import form_decision
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import Tier, VectorSet
@@ -121,6 +132,24 @@ def test_a_band_is_no_threshold() -> None:
     assert not as_declared(band, p, "toward-zero")
 
 
+PAIRS = [("float8e5m2", "float16"), ("bfloat16", "float32"), ("int8", "int16"), ("uint8", "int16")]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_words_of_numbers_say_the_same_of_them_in_any_type(pair: tuple[str, str]) -> None:
+    source, wider = (cast(Numeric, CATALOG.types.types[name].format) for name in pair)
+    for dtype in TARGETS:
+        target = cast(Numeric, dtype.format)
+        p = points(pair[0], target)
+        codes = encode(wider, round_to(p.x, wider, nearest_even).magnitude, p.x.sign)
+        other = Points(wider, target, codes, decode(wider, codes))
+        for label in (word for word in CASES if word in OF_NUMBERS and word != "-0"):
+            for mode in MODES if possible(label, source, target) else ():
+                word = CASES[label]
+                assert (word(p, mode) == word(other, mode)).all(), (label, mode, dtype.name)
+    assert not {"x is subnormal", "signalling nan", "same", "code", "payload"} & OF_NUMBERS
+
+
 SPEC = """\
 op: acme.Odd
 version: 1
@@ -155,6 +184,12 @@ def planted(nature: Nature, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     return planted("isolated", tmp_path, monkeypatch)
+
+
+def test_a_word_that_is_named_nowhere_else_may_look_at_codes(own: Catalog) -> None:
+    """So a hop to another type before it is never taken for one that changes nothing."""
+    (case, narrow), (_, wide) = (question(own, source) for source in ("float16", "float32"))
+    assert not alike_of(narrow, wide, case.inputs[0].format, case.outputs[0].format)
 
 
 def question(catalog: Catalog, source: str) -> tuple[Case, Program]:

@@ -101,7 +101,7 @@ def _single(each: Conversion) -> Iterator[Diagnostic]:
 def _rows(spec: Spec, each: Conversion, case: Case) -> set[tuple[str, str]]:
     """Return the names of the rows that decide what stands for all inputs of a conversion."""
     alone = replace(case, inputs=(each.source,), outputs=(each.target,))
-    rows = np.unique(each.run(representatives(spec, alone)).rows)
+    rows = np.unique(each.run(representatives(spec, alone, each.program)).rows)
     return {step for row in rows for step in each.program.decisions[row].trail}
 
 

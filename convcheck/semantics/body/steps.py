@@ -892,10 +892,19 @@ def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Prog
             message = f"no rule is named {line.rule!r}"
             hint = meant(line.rule, (rule.name for rule in spec.rules))
             raise SpecError(message, place=line.place, hint=hint)
-        for source in {s.name: s for s in compiled.sources(line)}.values():
-            given = asked_by_rules(spec, case)
-            program = compile_conversion(spec, source, target_of(line, case), given, line.rule)
-            programs[source.name, line.name] = program
+        target = target_of(line, case)
+        if not (isinstance(target.format, Float) or compiled.steps.back or compiled.steps.ends):
+            message = f"{line.name} becomes an integer, and nothing says which data bring it to one"
+            raise SpecError(message, place=line.place, hint="add `back` to the steps")
+        for reading in compiled.steps.readings:
+            source: DType | None = compiled.taken_as(line, reading)
+            if source is None:
+                message = f"{line.source} is exact, and from which type it is converted is not said"
+                raise SpecError(message, place=line.place, hint="as: float64")
+            if (source.name, line.name) not in programs:
+                given = asked_by_rules(spec, case)
+                program = compile_conversion(spec, source, target, given, line.rule)
+                programs[source.name, line.name] = program
     return programs
 
 

@@ -104,9 +104,6 @@ def _typed(
     reading names it.
     """
     if work is None:
-        if any(line.be is None and line.taken_as is None for line in compiled.lines):
-            said = "what is not rounded is converted, and from which type is not said"
-            yield Diagnostic(reading.place, said, "as: float64")
         return
     if not isinstance(work.format, Float) or not work.format.infinity:
         yield Diagnostic(reading.place, f"{work} does not calculate", "ieee types")
@@ -161,7 +158,7 @@ def _reached(spec: Spec) -> Iterator[Diagnostic]:
                 if program in seen:
                     continue
                 seen.add(program)
-                bits = representatives(spec, one)
+                bits = representatives(spec, one, program)
                 rows = run_conversion(program, source.format, target.format, bits).rows
                 for row in np.unique(rows):
                     reached.update(program.decisions[row].trail)
@@ -191,17 +188,22 @@ def _taken(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
 
 
 def _told_apart(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
-    """Every two readings differ for some data under some values that are asked."""
+    """Every reading can be computed of every type, and every two differ for some data under some
+    values that are asked.
+    """
     alike = set(combinations(range(len(steps.readings)), 2))
+    computed: set[tuple[DType, ...]] = set()
     for case in _answered(spec):
+        if not alike and case.inputs in computed:
+            continue
+        computed.add(case.inputs)
         compiled = compile_steps(spec, case)
         for inputs in _tried(compiled, steps):
-            if not alike:
-                return
             try:
                 dues = compiled.all_answers(inputs)
-            except ValueError as error:  # what is rounded only once did not fit before
-                yield Diagnostic(steps.place, f"{case.name}: {error}", "drop `once`")
+            except ValueError as error:  # what is not rounded did not fit
+                hint = "drop `once` and `exact`, or write `zero: either-sign`"
+                yield Diagnostic(steps.place, f"{case.name}: {error}", hint)
                 return
             alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
     for i, k in sorted(alike):

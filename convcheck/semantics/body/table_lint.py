@@ -1,9 +1,9 @@
 """Are the tables complete, unambiguous, reachable, cited; do the examples replay?
 
 The space of (source type, destination type, attributes, case class) is finite: case words compare
-x or [x] with a handful of thresholds of the destination, so the real line falls into intervals
-within which every word says the same. The lowest value of a source in each interval, the values
-at the thresholds and the special values stand for all inputs. A program ends with `else`, so every
+x or [x] with a handful of thresholds, so the real line falls into intervals within which every word
+says the same. The values on either side of each threshold (found by bisection), those at the ends
+of the destination and the special values stand for all inputs. A program ends with `else`, so every
 input is decided, and by the first row that matches; what no representative reaches, nothing does.
 Texts are represented by the samples of the spellings, and by the thresholds as decimals.
 """
@@ -19,11 +19,13 @@ from functools import lru_cache
 import numpy as np
 
 from convcheck.errors import Place, SpecError
+from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Bits, Codes, Texts
 from convcheck.numerics.decimal import spell_fraction
 from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.neighbours import around, special_codes
 from convcheck.numerics.number import from_fractions
+from convcheck.numerics.order import each_once
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases, defaults, make_case
@@ -31,7 +33,10 @@ from convcheck.rules.model import Case, Spec, TableExample, Value
 from convcheck.rules.outside import pairs_outside
 from convcheck.semantics.evaluate import run_program
 from convcheck.semantics.expected import EXACT, PATTERNS
-from convcheck.semantics.program import compile_case
+from convcheck.semantics.program import Program, compile_case
+from convcheck.semantics.vocabulary import CaseWord, Points
+
+_PARTS = 64  # of an interval, at each step of a bisection
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def lint_table(spec: Spec) -> Proof:
         except SpecError as error:
             proof.diagnostics.append(_of_error(error, spec))
             continue
-        bits = representatives(spec, case)
+        bits = representatives(spec, case, program)
         rows = run_program(program, case, bits).rows
         proof.points += len(bits)
         for row in np.unique(rows):
@@ -96,13 +101,55 @@ def _of_error(error: SpecError, spec: Spec) -> Diagnostic:
 # Representatives ------------------------------------------------------------------------------
 
 
-def representatives(spec: Spec, case: Case) -> Bits:
+def representatives(spec: Spec, case: Case, program: Program) -> Bits:
     """Return inputs that stand for every case class of a case (see the module's docstring)."""
-    thresholds = _thresholds(spec, case.outputs[0].format)
+    target = case.outputs[0].format
+    thresholds = _thresholds(spec, target)
     source = case.inputs[0].format
     if isinstance(source, Text):
         return _texts(spec, thresholds)
-    return _codes(source, tuple(thresholds))
+    changes = [_changes(source, target, *test) for test in dict.fromkeys(_compared(program))]
+    return each_once(np.concatenate([_codes(source, tuple(thresholds)), *changes]))
+
+
+def _compared(program: Program) -> Iterator[tuple[CaseWord, str]]:
+    """Yield the words that compare the input of a program with a threshold, and their modes."""
+    for entry in program.entries:
+        if entry.test is not None and entry.test.nature == "threshold":
+            yield entry.test, entry.mode
+        for step in entry.steps:
+            if step.program is not None and step.hop is None and not step.retyped:
+                yield from _compared(step.program)
+
+
+@lru_cache(maxsize=4096)
+def _changes(source: Numeric, target: Format, test: CaseWord, mode: str) -> Codes:
+    """Return the codes between which a comparison changes its answer, in each sign."""
+
+    def answers(codes: Sequence[int]) -> list[bool]:
+        bits = np.array(codes, source.storage)
+        return list(test(Points(source, target, bits, decode(source, bits)), mode))
+
+    found: list[int] = []
+    for low, high in _numbers(source):
+        first, last = answers([low, high])
+        while first != last and high - low > 1:
+            points = sorted({low + (high - low) * k // _PARTS for k in range(_PARTS + 1)})
+            before = answers(points).index(not first) - 1
+            low, high = points[before : before + 2]
+        found += [low, high]
+    return np.array(found, source.storage)
+
+
+def _numbers(source: Numeric) -> list[tuple[int, int]]:
+    """Return the first and the last code of the numbers of each sign, in the order of magnitudes,
+    or of integers.
+    """
+    if not isinstance(source, Float):
+        negative = [(int(source.min) & source.mask, source.mask)] if source.signed else []
+        return [(0, int(source.max)), *negative]
+    signs = (0, source.sign_bit) if source.signed else (0,)
+    return [(int(source.zero) + sign, source.max_magnitude + sign) for sign in signs]
 
 
 @lru_cache(maxsize=4096)
@@ -118,9 +165,9 @@ def _codes(source: Numeric, thresholds: tuple[Fraction, ...]) -> Codes:
 
 
 def _thresholds(spec: Spec, target: Format) -> list[Fraction]:
-    """Every number at which a case word or a rounding mode can change its answer."""
-    labels = {row.label for rule in spec.rules for row in rule.rows if "2^" in row.label}
-    powers = sorted({m for label in labels for m in re.findall(r"x < 2\^(-?\d+)", label)})
+    """Every power of two that a row names, and the numbers about the ends of the destination."""
+    labels = [row.label for rule in spec.rules for row in rule.rows]
+    powers = sorted({m for label in labels for m in re.findall(r"2\^(-?\d+)", label)})
     found = [Fraction(0), *(Fraction(2) ** int(p) for p in powers)]
     if isinstance(target, Text):
         return found
