@@ -179,7 +179,7 @@ def _decided(
             passed.append(step)
             continue
         hit, intervals = _parted(cast, entry, intervals)
-        if hit and any(other != step for other in passed):
+        if hit and not all(_is_same_on_grid(other, step) for other in passed):
             raise UnprovenError
         if hit and step.hop is not None:
             raise UnprovenError
@@ -188,6 +188,11 @@ def _decided(
             yield from inner
         if not intervals:
             return
+
+
+def _is_same_on_grid(one: CompiledOutcome, other: CompiledOutcome) -> bool:
+    """Return whether two outcomes agree on values of the destination: no mode rounds those."""
+    return one == other or one.compute is other.compute is _ROUNDED
 
 
 def _parted(

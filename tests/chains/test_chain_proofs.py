@@ -90,11 +90,11 @@ def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
     ],
 )
 def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
-    [way] = ways(spec, *names.split())
-    found = compare_chain(way.chain, way.direct)
-    assert found.proof != VECTORS
-    assert found.least is None
-    assert found.counts.inputs == 1 << way.chain.source.bits
+    for way in ways(spec, *names.split()):
+        found = compare_chain(way.chain, way.direct)
+        assert found.proof != VECTORS
+        assert found.least is None
+        assert found.counts.inputs == 1 << way.chain.source.bits
 
 
 def by_hand(way: Way, codes: list[int]) -> list[bool]:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from .formats import FLOATS, INTEGERS, UNSIGNED, WIDTHS, decode, nearest_even, span
-from .question import IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
+from .question import DISPUTED, IMPLIED, NAN, NORMATIVE, UNDEFINED, Want, bits
 
 
 def expect(operator: str, source: str, destination: str, code: int) -> Want:
@@ -40,9 +40,10 @@ def _to_integer(operator: str, value: Fraction, destination: str, whole: bool) -
     wraps = operator == "openvino.Convert" and whole and value < 0 and destination in UNSIGNED
     if not low <= value <= high and not wraps:
         return UNDEFINED
-    # "congruent to the source integer modulo 2^N"; C++ drops the fraction of a float
-    level = NORMATIVE if value.denominator == 1 else IMPLIED
-    return bits(level, int(value) % 2 ** WIDTHS[destination])
+    # "congruent to the source integer modulo 2^N"; "3.141592 may be round to a 32-bit int 3"
+    level = NORMATIVE if value.denominator == 1 else DISPUTED
+    wholes = dict.fromkeys((int(value), round(value)))
+    return Want(level, tuple(("bits", x % 2 ** WIDTHS[destination]) for x in wholes))
 
 
 def _to_float(value: Fraction, destination: str, whole: bool) -> Want:

@@ -21,17 +21,15 @@ def differences(case: Case, step: int) -> list[str]:
     """What evaluator and oracle say of edge vectors where they do not say the same."""
     bits = inputs_of(case, "edge")[0][::step]
     expected = evaluate(CATALOG.specs[case.spec], case, bits)
-    (reading,) = expected.readings
     source, target = case.inputs[0].name, case.outputs[0].name
     found = []
-    facts = zip(
-        bits.tolist(), expected.rows.tolist(), reading.codes.tolist(), reading.patterns.tolist(),
-        strict=True,
-    )  # fmt: skip
-    for x, row, code, pattern in facts:
-        mine = ("bits", code) if pattern == EXACT else (PATTERNS[pattern],)
+    for i, (x, row) in enumerate(zip(bits.tolist(), expected.rows.tolist(), strict=True)):
+        mine = {
+            ("bits", r.codes[i]) if r.patterns[i] == EXACT else (PATTERNS[r.patterns[i]],)
+            for r in expected.readings
+        }
         want, decision = expect(case.op, source, target, x), expected.decisions[row]
-        if (decision.level, (mine,)) != (want.level, want.readings):
+        if (decision.level, mine) != (want.level, {*want.readings}):
             found.append(f"{case.name} {x:#x}: {decision.level} {mine} by {decision.name}, {want}")
     return found
 
