@@ -1,7 +1,8 @@
 """Every sentence that an ONNX spec cites stands in its document, word for word.
 
-Operators' texts and function bodies are those of the onnx package; sentences of other documents are
-stored, with the page and the day they were read. What is told in other words is no quotation.
+Operators' texts, function bodies and source files are those of the onnx package; sentences of other
+documents are stored, with the page and the day they were read. What is told in other words is no
+quotation.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import onnx
 import pytest
 import yaml
 from catalogue import CATALOG
-from onnx import TensorProto, helper
+from definitions import bodies, source_file
+from onnx import TensorProto
 from places import TESTS
 
 from convcheck.rules.citations import citations
@@ -42,8 +44,7 @@ def document(source: Source) -> str:
         return text_of(op, int(version))
     if source.title == FUNCTIONS:
         found = re.fullmatch(r"(\w+)-(\d+), function body", source.section)
-        assert found
-        return plain(" ".join(bodies_of(found[1], int(found[2]))))
+        return plain(text_of_bodies(found[1], int(found[2])) if found else source_file(source.url))
     return " / ".join(map(plain, STORED[source.url]))
 
 
@@ -57,19 +58,11 @@ def text_of(op: str, version: int) -> str:
     return plain(" ".join([schema.doc, *(part.description for part in parts)]))
 
 
-def bodies_of(op: str, version: int) -> list[str]:
-    """The function bodies of an operator: one, or one for each type where they differ."""
-    schema = onnx.defs.get_schema(op, version, "")
-    if schema.has_function:
-        return [onnx.printer.to_text(schema.function_body)]
-    names = [i.name for i in schema.inputs]
-    node = helper.make_node(op, names, ["output"]).SerializeToString()
-    found = []
-    for kind in (TensorProto.FLOAT, TensorProto.FLOAT16):
-        types = [helper.make_tensor_type_proto(kind, []).SerializeToString() for _ in names]
-        body = onnx.FunctionProto.FromString(schema.get_context_dependent_function(node, types))
-        found.append(onnx.printer.to_text(body))
-    return found
+def text_of_bodies(op: str, version: int) -> str:
+    """Return the function bodies of an operator, for inputs of each type."""
+    inputs = len(onnx.defs.get_schema(op, version, "").inputs)
+    made = (bodies(op, version, [kind] * inputs, {}) for kind in TensorProto.DataType.values())
+    return " ".join(onnx.printer.to_text(body) for each in made for body in each)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.id)
@@ -94,6 +87,10 @@ def test_a_sentence_that_does_not_stand_there_is_seen() -> None:
     spec = CATALOG.specs["onnx.Cast-23"]
     assert plain("| x>6 | 7 |") not in document(spec.sources["float4-note"])
     assert plain("fixed point: clamps if OOR.") not in document(spec.sources["text"])
+    like = CATALOG.specs["onnx.CastLike-24"].sources["function"]
+    assert plain("output = Cast <to: int = 24, round_mode: @round_mode> (input)") not in document(
+        like
+    )
 
 
 def test_a_row_of_a_table_cites_its_own_row() -> None:

@@ -15,14 +15,15 @@ from convcheck.ask.type_only import SHAPES, companion
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
-from convcheck.judge.answers import Index
+from convcheck.judge.answers import ANSWERED, Answers, Index
 from convcheck.judge.elements import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Bool, Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import REFUSED
+from convcheck.semantics.evaluate import evaluate
+from convcheck.semantics.expected import EXACT, PATTERNS, REFUSED
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.model import VectorSet
 
@@ -87,6 +88,41 @@ def test_what_is_expected_is_what_is_expected_of_cast(name: str) -> None:
     for one, two in zip(like.expected.readings, other.expected.readings, strict=True):
         assert np.array_equal(one.codes, two.codes)
         assert np.array_equal(one.patterns, two.patterns)
+
+
+@pytest.mark.parametrize("version", [24, 25])
+@pytest.mark.parametrize(
+    ("values", "x", "due"),
+    [
+        ("saturate=1/round_mode=down", 1.25, {0x7F, 0x80}),
+        ("saturate=1/round_mode=nearest", 1.25, {0x7F, 0x80}),
+        ("saturate=1/round_mode=nearest", 1.5, {0x80}),
+        ("saturate=1/round_mode=up", 1.25, {0x80}),
+        ("saturate=0/round_mode=down", 1.25, {0x7F, 0x80}),
+        ("saturate=0/round_mode=nearest", np.inf, {"nan", "undefined"}),
+        ("saturate=1/round_mode=nearest", np.inf, {"undefined", 0xFE}),
+    ],
+)
+def test_the_function_body_drops_round_mode(
+    version: int, values: str, x: float, due: set[int | str]
+) -> None:
+    spec = CATALOG.specs[f"onnx.CastLike-{version}"]
+    [case] = [c for c in cases(spec) if c.name == f"float32-float8e8m0/{values}"]
+    found = evaluate(spec, case, np.array([x], np.float32).view(np.uint32)).readings
+    assert due == {
+        int(r.codes[0]) if r.patterns[0] == EXACT else PATTERNS[r.patterns[0]] for r in found
+    }
+
+
+def test_round_mode_counts_everywhere_or_nowhere() -> None:
+    spec = CATALOG.specs["onnx.CastLike-24"]
+    [case] = [c for c in cases(spec) if c.name == "float32-float8e8m0/saturate=1/round_mode=down"]
+    one = vector_set(spec, case, "edge")
+    by_mode, by_default = (r.codes for r in one.expected.readings)
+    half = np.where(np.arange(len(one)) % 2, by_mode, by_default)
+    answered = np.full(len(one), ANSWERED, np.uint8)
+    verdicts = [judge(one, Answers(g, answered, {})).verdict for g in (by_mode, by_default, half)]
+    assert verdicts == ["tolerated", "tolerated", "fail"]
 
 
 # Companions --------------------------------------------------------------------------------------
