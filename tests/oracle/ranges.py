@@ -194,9 +194,13 @@ def onnx(name: str, codes: Sequence) -> set[Sequence] | None:
 
 
 def _onnx(name: str, a: Fraction, b: Fraction, c: Fraction) -> Iterator[Sequence]:
+    """The function body divides in float32, and the shape inference in float64: "1.0 *" is one."""
     difference = _in_room(name, b - a)
-    body = quotient("float32", cast("float32", difference, EVEN), cast("float32", c, EVEN))
-    for n in {count(EXACTLY, a, b, c), body}:
+    divided = {
+        quotient(wide, cast(wide, difference, EVEN), cast(wide, c, EVEN))
+        for wide in ("float32", "float64")
+    }
+    for n in {count(EXACTLY, a, b, c), *divided}:
         yield _cast_all(name, indexed(EXACTLY, a, c, n), EVEN)
         if name in FLOATS:
             for form in FORMS:

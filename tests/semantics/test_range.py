@@ -259,6 +259,18 @@ def test_a_length_of_none_of_the_readings_fails() -> None:
     assert [len(s) for s in sequences(onnx_case("int64"), *words)] == [4, 3]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [
+        ("float64", "3.8 0.9199999999999998 -0.96"),
+        ("int64", "0 3458764719978968065 1152921573326322688"),
+    ],
+)
+def test_a_length_in_float64_is_a_reading(dtype: str, words: str) -> None:
+    """It is 3 there, 4 exactly, and 4 in float32."""
+    assert {len(s) for s in sequences(onnx_case(dtype), *words.split())} == {3, 4}
+
+
 def test_integers_are_exact_to_the_end_of_their_range() -> None:
     words = ["-9223372036854775808", "9223372036854775807", "6148914691236517205"]
     due = [["-9223372036854775808", "-3074457345618258603", "3074457345618258602"]]
