@@ -197,7 +197,9 @@ def quantize_dynamically(codes: list[int]) -> set[Dynamic] | None:
     """What DynamicQuantizeLinear-11 may give for a float32 x; None where nothing is expected.
 
     "y_scale = (maximum(0, max(x)) - minimum(0, min(x))) / (qmax - qmin)", "intermediate_zero_point
-    = qmin - min(x)/y_scale", "data range is adjusted to include 0". y_scale is a float32.
+    = qmin - min(x)/y_scale", "data range is adjusted to include 0". y_scale is a float32. The body
+    of the definition has "Min_Scaled = Div (X_Min_Adjusted, Scale)" in float32, and leaves the
+    quotients to "QuantizeLinear (x, Scale, Zeropoint)".
     """
     values = [decode("float32", code) for code in codes]
     numbers = [Fraction(0) if value == "-0" else value for value in values]
@@ -206,28 +208,30 @@ def quantize_dynamically(codes: list[int]) -> set[Dynamic] | None:
     high, low = (end(Fraction(0), *numbers) for end in (max, min))  # type: ignore[type-var]
     assert isinstance(high, Fraction)
     assert isinstance(low, Fraction)
-    found = [_scaled(numbers, low, high, *way) for way in ((1, 1), (1, 0), (0, 1), (0, 0))]
+    ways = ((1, 1, 1), (1, 1, 0), (1, 0, 0), (0, 1, 1), (0, 0, 0))
+    found = [_scaled(numbers, low, high, *way) for way in ways]
     known = {one for one in found if one is not None}
     return known if len(known) and None not in found else None
 
 
 def _scaled(
-    numbers: list[Value], low: Fraction, high: Fraction, range_rounds: int, quotients_round: int
+    numbers: list[Value], low: Fraction, high: Fraction, range_: int, offset: int, quotients: int
 ) -> Dynamic | None:
-    """Under one way: whether the range, and whether quotients are rounded to float32."""
-    between = rounded("float32", high - low) if range_rounds else high - low
+    """Under one way: whether the range, the quotient of low, and those of x round to float32."""
+    between = rounded("float32", high - low) if range_ else high - low
     if isinstance(between, str):
         return None
     scale = rounded("float32", between / 255)
     if isinstance(scale, str) or scale == 0:
         return None
 
-    def divided(x: Fraction) -> Fraction:
-        result = rounded("float32", x / scale) if quotients_round else x / scale
+    def divided(x: Fraction, rounds: int) -> Fraction:
+        result = rounded("float32", x / scale) if rounds else x / scale
         return Fraction(0) if isinstance(result, str) else result
 
-    zero = _saturated(-divided(low))
-    y = (_saturated(Fraction(round(divided(x)) + zero)) for x in numbers if isinstance(x, Fraction))
+    zero = _saturated(-divided(low, offset))
+    whole = (round(divided(x, quotients)) for x in numbers if isinstance(x, Fraction))
+    y = (_saturated(Fraction(each + zero)) for each in whole)
     return tuple(y), nearest_even("float32", scale), zero
 
 
