@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from convcheck.chains.judgement import ChainJudgement, judge_chain
-from convcheck.chains.type_chain import CompiledCasts
+from convcheck.chains.type_chain import CompiledCasts, rules_digest
 from convcheck.numerics.format import Text
 from convcheck.rules.cases import cases
 from convcheck.rules.model import DType, Spec
@@ -20,12 +20,17 @@ class ChainTable:
     """The verdicts on all chains of a spec."""
 
     spec: Spec
-    #: The attribute values that were chosen, as they were given.
-    where: tuple[str, ...]
+    #: Each attribute as NAME=VALUE.
+    attributes: tuple[str, ...]
     #: The types of numbers, in the spec's order.
     types: tuple[DType, ...]
     #: The answers by the names of their types, in the order of these.
     chains: dict[Triple, ChainJudgement]
+
+    @property
+    def digest(self) -> str:
+        """The digest of the rules and the attribute values."""
+        return rules_digest(self.spec, self.attributes)
 
 
 def numeric_types(spec: Spec) -> tuple[DType, ...]:
@@ -57,5 +62,7 @@ def chain_table(
             yield triple, judge_chain(conversions.chain(triple), counted=False)
             advance()
 
-    spec, where = conversions.spec, tuple(conversions.where)
-    return ChainTable(spec, where, numeric_types(spec), dict(judged()))
+    spec = conversions.spec
+    types = numeric_types(spec)
+    attributes = conversions.attributes([dtype.name for dtype in types])
+    return ChainTable(spec, attributes, types, dict(judged()))

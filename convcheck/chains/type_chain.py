@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +12,7 @@ from itertools import pairwise, product
 from convcheck.chains.cast import Cast, Chain
 from convcheck.errors import UsageError
 from convcheck.numerics.format import Numeric, Text
+from convcheck.rules.cases import defaults
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType, Spec
@@ -110,6 +113,16 @@ def takes_chains(spec: Spec) -> bool:
     return not spec.body.whole_calls and len(spec.inputs) == len(spec.outputs) == 1
 
 
+def rules_name(spec: Spec, attributes: Sequence[str]) -> str:
+    """Return the name of a spec with attribute values."""
+    return ", ".join([spec.id, *attributes])
+
+
+def rules_digest(spec: Spec, attributes: Sequence[str]) -> str:
+    """Return the SHA-256 of a spec's rules and of attribute values, as hexadecimal digits."""
+    return hashlib.sha256(json.dumps([spec.digest, *attributes]).encode()).hexdigest()
+
+
 def latest(catalog: Catalog) -> Spec:
     """Return the newest version of the operator that has the most, of those that take chains."""
     versions: dict[str, list[Spec]] = {}
@@ -143,6 +156,13 @@ class CompiledCasts:
         if types[0] == types[-1]:
             return TypeChain(self.spec, types, hops, CompiledCast((types[0], types[0])))
         return TypeChain(self.spec, types, hops, self.between(names[0], names[-1]))
+
+    def attributes(self, targets: Sequence[str]) -> tuple[str, ...]:
+        """Return each attribute that applies to a destination as NAME=VALUE, chosen or default."""
+        types = self.catalog.types.types
+        values = {k: str(v) for t in targets for k, v in defaults(self.spec, types[t])}
+        values |= dict(word.split("=", 1) for t in targets for word in self._applying(t))
+        return tuple(f"{name}={value}" for name, value in values.items())
 
     def check_where(self, targets: Sequence[str]) -> None:
         """Refuse an attribute value that applies to no destination. Raises UsageError."""

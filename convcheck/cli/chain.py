@@ -141,8 +141,9 @@ def _chain(conversions: CompiledCasts, types: tuple[str, ...], path: str | None)
 
     conversions.check_where(types[1:])
     found = judge_chain(conversions.chain(types))
-    texts = [(path, partial(chain_text, found, conversions.where))] if path else []
-    _show(texts, lambda w: chain_lines(found, w))
+    attributes = conversions.attributes(types[1:])
+    texts = [(path, partial(chain_text, found, attributes))] if path else []
+    _show(texts, lambda w: chain_lines(found, attributes, w))
     return int(found.verdict in (DIFFERENT, DISPUTED))
 
 
@@ -202,7 +203,7 @@ def _table(conversions: CompiledCasts, outputs: dict[str, str | None]) -> int:
     texts = [(path, partial(draw, made)) for path, draw in zip(outputs.values(), drawn, strict=True)
              if path is not None]  # fmt: skip
     counts = Counter(each.verdict for each in made.chains.values())
-    _show(texts, lambda w: chain_table_lines(counts, made.spec.id, len(made.types), w))
+    _show(texts, lambda w: chain_table_lines(counts, made, w))
     return 0
 
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 
 from convcheck import __version__
 from convcheck.chains.judgement import VERDICTS, ChainJudgement
 from convcheck.chains.table import ChainTable
+from convcheck.chains.type_chain import rules_name
 from convcheck.judge.words import hexadecimal
 from convcheck.numerics.format import Text
 
 NONE = 0xFF  # no chain: the spec lacks one of the casts
 _FUSE, _SPLIT = 4, 8
-_HEADER = ("source", "middle", "destination", "verdict", "proof", "fuse", "split", "input")
+_HEADER = (
+    "spec", "attributes", "source", "middle", "destination", "verdict", "proof", "fuse", "split",
+    "input",
+)  # fmt: skip
 
 
 def chains_csv(table: ChainTable) -> str:
@@ -27,9 +32,10 @@ def chains_csv(table: ChainTable) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEADER)
+    rules = (table.spec.id, " ".join(table.attributes))
     for names, each in table.chains.items():
         flags = (str(flag).lower() for flag in (each.is_fused, each.is_split))
-        writer.writerow([*names, each.verdict, each.proof, *flags, _input(each)])
+        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, _input(each)])
     return text.getvalue()
 
 
@@ -56,56 +62,64 @@ def _rows(table: ChainTable) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _made_by(table: ChainTable) -> str:
-    where = "".join(f", {word}" for word in table.where)
-    return f"{table.spec.id}{where}, by convcheck {__version__}; rules {table.spec.digest}"
+    name = rules_name(table.spec, table.attributes)
+    return f"{name}; by convcheck {__version__}; rules {table.digest}"
 
 
 C_HEADER = """\
 /* Chains of casts: is source -> middle -> destination what source -> destination gives?
    {made}
 
-   An optimiser that fuses a chain asks convcheck_may_fuse; one that inserts a middle type asks
-   convcheck_may_split. A chain that ends where it began is compared with no cast at all. */
-#ifndef {guard}
-#define {guard}
+   An optimiser that fuses a chain asks {name}_may_fuse; one that inserts a middle type
+   asks {name}_may_split. A chain that ends where it began is compared with no cast. */
+#ifndef {macro}
+#define {macro}
 
-#define {guard}_RULES "{digest}"
+#define {macro}_RULES "{digest}"
 
-enum convcheck_type {{
+enum {name}_type {{
 {types}
-  CONVCHECK_TYPES
+  {macro}_TYPES
 }};
 
-enum convcheck_chain {{
-  CONVCHECK_EQUAL = 0,         /* for every input */
-  CONVCHECK_WHERE_DEFINED = 1, /* for every input for which both are defined */
-  CONVCHECK_DISPUTED = 2,      /* in some readings of the standard, and not in others */
-  CONVCHECK_DIFFERENT = 3,     /* for some input */
-  CONVCHECK_NO_CHAIN = 255     /* the standard lacks one of the casts */
+enum {name}_verdict {{
+  {macro}_EQUAL = 0,         /* for every input */
+  {macro}_WHERE_DEFINED = 1, /* for every input for which both are defined */
+  {macro}_DISPUTED = 2,      /* in some readings of the standard, and not in others */
+  {macro}_DIFFERENT = 3,     /* for some input */
+  {macro}_NO_CHAIN = 255     /* no such type, or the standard lacks one of the casts */
 }};
 
-static const unsigned char convcheck_chains[CONVCHECK_TYPES][CONVCHECK_TYPES][CONVCHECK_TYPES] = {{
+static const unsigned char {name}_table[{macro}_TYPES][{macro}_TYPES][{macro}_TYPES] = {{
 {rows}
 }};
 
-static inline enum convcheck_chain convcheck_chain_verdict(
-    enum convcheck_type source, enum convcheck_type middle, enum convcheck_type destination) {{
-  unsigned char found = convcheck_chains[source][middle][destination];
-  return found == 255 ? CONVCHECK_NO_CHAIN : (enum convcheck_chain)(found & 3);
+static inline unsigned {name}_found(
+    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
+  const unsigned types = {macro}_TYPES;
+  if ((unsigned)source >= types || (unsigned)middle >= types || (unsigned)destination >= types)
+    return {macro}_NO_CHAIN;
+  return {name}_table[source][middle][destination];
+}}
+
+static inline enum {name}_verdict {name}_chain_verdict(
+    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
+  unsigned found = {name}_found(source, middle, destination);
+  return (enum {name}_verdict)(found == {macro}_NO_CHAIN ? found : found & 3);
 }}
 
 /* Whether the direct cast gives what the chain has to, wherever that has to give something. */
-static inline int convcheck_may_fuse(
-    enum convcheck_type source, enum convcheck_type middle, enum convcheck_type destination) {{
-  unsigned char found = convcheck_chains[source][middle][destination];
-  return found != 255 && (found & 4) != 0;
+static inline int {name}_may_fuse(
+    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
+  unsigned found = {name}_found(source, middle, destination);
+  return found != {macro}_NO_CHAIN && (found & 4) != 0;
 }}
 
 /* Whether the chain gives what the direct cast has to, wherever that has to give something. */
-static inline int convcheck_may_split(
-    enum convcheck_type source, enum convcheck_type middle, enum convcheck_type destination) {{
-  unsigned char found = convcheck_chains[source][middle][destination];
-  return found != 255 && (found & 8) != 0;
+static inline int {name}_may_split(
+    enum {name}_type source, enum {name}_type middle, enum {name}_type destination) {{
+  unsigned found = {name}_found(source, middle, destination);
+  return found != {macro}_NO_CHAIN && (found & 8) != 0;
 }}
 
 #endif
@@ -113,9 +127,13 @@ static inline int convcheck_may_split(
 
 
 def chains_c(table: ChainTable) -> str:
-    """Return a table as a C header, which includes nothing."""
-    guard = "CONVCHECK_CHAINS_" + re.sub("[^A-Z0-9]", "_", table.spec.id.upper())
-    types = "\n".join(f"  CONVCHECK_{dtype.name.upper()}," for dtype in table.types)
+    """Return a table as a C header, which includes nothing. All names begin with the spec and the
+    attribute values, so that two tables go into one program.
+    """
+    words = ["convcheck", table.spec.id, *table.attributes]
+    name = re.sub("[^a-z0-9]+", "_", "_".join(words).lower())
+    macro = name.upper()
+    types = "\n".join(f"  {macro}_{dtype.name.upper()}," for dtype in table.types)
     count = len(table.types)
     lines = []
     for index, (source, middle, row) in enumerate(_rows(table)):
@@ -124,7 +142,7 @@ def chains_c(table: ChainTable) -> str:
         said = ", ".join(map(str, row))
         lines.append(f"{opening}    {{{said}}}, /* {source} -> {middle} */{closing}")
     return C_HEADER.format(
-        made=_made_by(table), guard=guard, digest=table.spec.digest, types=types,
+        made=_made_by(table), name=name, macro=macro, digest=table.digest, types=types,
         rows="\n".join(lines),
     )  # fmt: skip
 
@@ -138,6 +156,8 @@ An optimiser that fuses a chain asks `may_fuse`; one that inserts a middle type 
 A chain that ends where it began is compared with no cast at all.
 """
 
+SPEC = "{spec}"
+ATTRIBUTES = {attributes}
 RULES = "{digest}"
 TYPES = (
 {types}
@@ -148,7 +168,7 @@ _NO_CHAIN, _FUSE, _SPLIT = 255, 4, 8
 
 
 def verdict(source: str, middle: str, destination: str) -> str | None:
-    """Return the verdict on a chain, None where the standard lacks one of the casts."""
+    """Return the verdict on a chain, None for an unknown type or a cast that the standard lacks."""
     found = _byte(source, middle, destination)
     return None if found == _NO_CHAIN else VERDICTS[found & 3]
 
@@ -170,6 +190,8 @@ def may_split(source: str, middle: str, destination: str) -> bool:
 
 
 def _byte(source: str, middle: str, destination: str) -> int:
+    if not {{source, middle, destination}} <= _NUMBER.keys():
+        return _NO_CHAIN
     at = _NUMBER[source] * len(TYPES) + _NUMBER[middle]
     return _CHAINS[at * len(TYPES) + _NUMBER[destination]]
 
@@ -184,7 +206,9 @@ def chains_python(table: ChainTable) -> str:
     """Return a table as a Python module, which imports nothing."""
     return PYTHON_MODULE.format(
         made=_made_by(table),
-        digest=table.spec.digest,
+        spec=table.spec.id,
+        attributes=json.dumps(dict(word.split("=", 1) for word in table.attributes)),
+        digest=table.digest,
         types="\n".join(f'    "{dtype.name}",' for dtype in table.types),
         verdicts=", ".join(f'"{verdict}"' for verdict in VERDICTS),
         rows="\n".join(f'    "{row.hex()}"  # {a} -> {b}' for a, b, row in _rows(table)),

@@ -7,7 +7,9 @@ import importlib.util
 import json
 import subprocess
 from functools import cache
+from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 import jsonschema
 import pytest
@@ -23,7 +25,7 @@ from convcheck.report.json.schemas import schema
 from specs import head
 
 CAST = ("--spec", "onnx.Cast-21")
-FEW = {"float64", "float32", "float16", "int8", "uint8", "int4"}
+FEW = {"float64", "float32", "float16", "int8", "uint8", "float8e5m2"}
 
 
 @pytest.mark.parametrize(
@@ -94,80 +96,113 @@ def test_json_says_the_same(tmp_path: Path) -> None:
 
 
 @cache
-def small() -> ChainTable:
+def small(*where: str) -> ChainTable:
     """The chains of a few types, as a table of all."""
     spec = CATALOG.specs["onnx.Cast-21"]
     chosen = [names for names in triples(spec) if FEW.issuperset(names)]
-    return chain_table(CompiledCasts(CATALOG, spec), chosen, lambda: None)
+    return chain_table(CompiledCasts(CATALOG, spec, where), chosen, lambda: None)
 
 
-def test_the_table_has_every_chain_and_its_digest() -> None:
+def test_the_table_has_every_chain() -> None:
     spec = CATALOG.specs["onnx.Cast-21"]
     assert len(triples(spec)) == 19**3
     found = json.loads(chains_text(small()))
     jsonschema.validate(found, schema("chains"))
-    assert found["digest"] == spec.digest
+    assert (found["spec"], found["where"]) == ("onnx.Cast-21", ["saturate=1"])
     assert len(found["chains"]) == len(FEW) ** 3
     rows = list(csv.DictReader(chains_csv(small()).splitlines()))
+    assert {(row["spec"], row["attributes"]) for row in rows} == {("onnx.Cast-21", "saturate=1")}
     verdicts = [(row["verdict"], row["fuse"] == "true") for row in rows]
     assert verdicts == [(each["verdict"], each["fuse"]) for each in found["chains"]]
     proofs = {row["proof"] for row in rows if row["verdict"] not in ("different", "disputed")}
     assert proofs == {"exhaustive", "intervals"}
 
 
-def test_the_python_module_looks_chains_up(tmp_path: Path) -> None:
-    path = tmp_path / "chains.py"
-    path.write_text(chains_python(small()))
+def module(folder: Path, table: ChainTable) -> ModuleType:
+    """Import the Python module of a table."""
+    path = folder / "chains.py"
+    path.write_text(chains_python(table))
     found = importlib.util.spec_from_file_location("chains", path)
     assert found is not None
     assert found.loader is not None
     chains = importlib.util.module_from_spec(found)
     found.loader.exec_module(chains)
+    return chains
+
+
+def test_the_digest_is_of_the_rules_and_the_attribute_values(tmp_path: Path) -> None:
+    default, chosen, other = small(), small("saturate=1"), small("saturate=0")
+    assert default.digest == chosen.digest
+    assert default.digest != other.digest
+    for table in (default, other):
+        assert table.digest == module(tmp_path, table).RULES
+        assert json.loads(chains_text(table))["digest"] == table.digest
+        assert f'_RULES "{table.digest}"' in chains_c(table)
+
+
+def test_the_python_module_looks_chains_up(tmp_path: Path) -> None:
+    chains = module(tmp_path, small())
     for names, each in small().chains.items():
         assert chains.verdict(*names) == each.verdict
         assert chains.may_fuse(*names) == each.is_fused
         assert chains.may_split(*names) == each.is_split
     assert chains.verdict("float64", "bool", "int8") is None
     assert not chains.may_fuse("float64", "bool", "int8")
-    assert small().spec.digest == chains.RULES
+    assert chains.verdict("float64", "float63", "int8") is None
+    assert not chains.may_split("float64", "float63", "int8")
+    assert (chains.SPEC, chains.ATTRIBUTES) == ("onnx.Cast-21", {"saturate": "1"})
 
 
 PROGRAM = """
 #include <stdio.h>
-#include "chains.h"
+#include "one.h"
+#include "zero.h"
+#define ONE(name) convcheck_onnx_cast_21_saturate_1_##name
+#define ZERO(name) convcheck_onnx_cast_21_saturate_0_##name
+#define TYPES CONVCHECK_ONNX_CAST_21_SATURATE_1_TYPES
+#define TYPE(number) (enum ONE(type))(number)
+#define OTHER(number) (enum ZERO(type))(number)
 int main(void) {
-  printf("%d %d %d\\n", convcheck_chain_verdict(CONVCHECK_FLOAT64, CONVCHECK_FLOAT32, CONVCHECK_FLOAT16),
-         convcheck_may_fuse(CONVCHECK_FLOAT32, CONVCHECK_INT8, CONVCHECK_FLOAT32),
-         convcheck_chain_verdict(CONVCHECK_FLOAT64, CONVCHECK_BOOL, CONVCHECK_FLOAT16));
-  for (int a = 0; a < CONVCHECK_TYPES; a++)
-    for (int b = 0; b < CONVCHECK_TYPES; b++)
-      for (int c = 0; c < CONVCHECK_TYPES; c++) {
-        enum convcheck_type s = (enum convcheck_type)a, m = (enum convcheck_type)b, d = (enum convcheck_type)c;
-        printf("%d %d %d\\n", convcheck_chain_verdict(s, m, d), convcheck_may_fuse(s, m, d), convcheck_may_split(s, m, d));
+  for (int a = -1; a <= TYPES; a++)
+    for (int b = -1; b <= TYPES; b++)
+      for (int c = -1; c <= TYPES; c++) {
+        printf("%d %d %d ", ONE(chain_verdict)(TYPE(a), TYPE(b), TYPE(c)),
+               ONE(may_fuse)(TYPE(a), TYPE(b), TYPE(c)), ONE(may_split)(TYPE(a), TYPE(b), TYPE(c)));
+        printf("%d %d %d\\n", ZERO(chain_verdict)(OTHER(a), OTHER(b), OTHER(c)),
+               ZERO(may_fuse)(OTHER(a), OTHER(b), OTHER(c)),
+               ZERO(may_split)(OTHER(a), OTHER(b), OTHER(c)));
       }
+  printf("%d %d\\n", CONVCHECK_ONNX_CAST_21_SATURATE_0_FLOAT32, TYPES);
   return 0;
 }
-"""  # noqa: E501
+"""
 
 
-def test_the_c_header_compiles_and_looks_chains_up(tmp_path: Path) -> None:
+def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_path: Path) -> None:
     compiler = c_compiler()
-    (tmp_path / "chains.h").write_text(chains_c(small()))
+    one, zero = small(), small("saturate=0")
+    (tmp_path / "one.h").write_text(chains_c(one))
+    (tmp_path / "zero.h").write_text(chains_c(zero))
     (tmp_path / "main.c").write_text(PROGRAM)
     command = [compiler, "-Wall", "-Wextra", "-Werror", "-std=c99", "main.c", "-o", "main"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     ran = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
-    first, *rest = ran.stdout.splitlines()
-    assert first == "3 0 255"
-    names = [dtype.name for dtype in small().types]
+    *rows, last = ran.stdout.splitlines()
+    names = ["below", *(dtype.name for dtype in one.types), "above"]
+    assert last == f"{names.index('float32') - 1} {len(names) - 2}"
+    expected = [[*_row(one, *at), *_row(zero, *at)] for at in product(names, repeat=3)]
+    assert rows == [" ".join(map(str, row)) for row in expected]
+    assert any(row[:3] != row[3:] for row in expected)
+
+
+def _row(table: ChainTable, a: str, b: str, c: str) -> tuple[int, int, int]:
+    """Return the verdict as C has it, and what the chain may do."""
     verdicts = ("equal", "equal where defined", "disputed", "different")
-    expected = []
-    for each in ((a, b, c) for a in names for b in names for c in names):
-        it = small().chains.get(each)
-        row = (verdicts.index(it.verdict), it.is_fused, it.is_split) if it else (255, 0, 0)
-        expected.append(" ".join(str(int(word)) for word in row))
-    assert rest == expected
+    found = table.chains.get((a, b, c))
+    if found is None:
+        return (255, 0, 0)
+    return (verdicts.index(found.verdict), int(found.is_fused), int(found.is_split))
 
 
 def test_files_of_a_table_are_written_by_the_command(tmp_path: Path) -> None:

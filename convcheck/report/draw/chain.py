@@ -17,7 +17,8 @@ from convcheck.chains.judgement import (
     ReadAs,
     Telling,
 )
-from convcheck.chains.type_chain import TypeChain
+from convcheck.chains.table import ChainTable
+from convcheck.chains.type_chain import TypeChain, rules_name
 from convcheck.judge.words import pattern
 from convcheck.report.draw.explain import code_lines, line
 from convcheck.report.draw.layout import to_margins
@@ -39,9 +40,9 @@ def arrows(types: Sequence[DType]) -> str:
     return " → ".join(str(dtype) for dtype in types)
 
 
-def chain_lines(it: ChainJudgement, width: int) -> Iterator[StyledText]:
+def chain_lines(it: ChainJudgement, attributes: Sequence[str], width: int) -> Iterator[StyledText]:
     """Yield the lines of an answer."""
-    yield StyledText(f"{it.chain.spec.id}: {arrows(it.chain.types)}", "bold")
+    yield StyledText(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
     yield StyledText()
     if len(it.ways) > 1:
         yield from line("verdict", _in_all(it), width, _STYLES[it.verdict])
@@ -134,11 +135,12 @@ def _result(label: str, dtype: DType, found: Results, width: int) -> Iterator[St
 
 
 def chain_table_lines(
-    found: Mapping[ChainVerdict, int], spec: str, types: int, width: int
+    found: Mapping[ChainVerdict, int], table: ChainTable, width: int
 ) -> Iterator[StyledText]:
     """Yield how many chains of a table have each verdict."""
     chains = plural(sum(found.values()), "chain")
-    yield StyledText(f"{spec}: {chains} of {plural(types, 'type')}", "bold")
+    name = rules_name(table.spec, table.attributes)
+    yield StyledText(f"{name}: {chains} of {plural(len(table.types), 'type')}", "bold")
     for verdict in VERDICTS:
         count = StyledText(number(found.get(verdict, 0)))
         yield from to_margins(StyledText(verdict, _STYLES[verdict]), count, min(width, 40))

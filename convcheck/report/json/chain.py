@@ -10,7 +10,7 @@ from convcheck.chains.cast import Results
 from convcheck.chains.compare import Proof
 from convcheck.chains.judgement import ChainJudgement, ChainVerdict, ReadAs, Telling
 from convcheck.chains.table import ChainTable
-from convcheck.chains.type_chain import TypeChain
+from convcheck.chains.type_chain import TypeChain, rules_digest
 from convcheck.judge.words import code_text, value
 from convcheck.report.json.codec import Count, Shape, json_text, plain
 from convcheck.rules.model import DType, Spec
@@ -77,9 +77,9 @@ class ByRulesJson(Shape, Generic[F], frozen=True, kw_only=True):
     convcheck: str
     #: The spec whose rules it goes by.
     spec: str
-    #: What decides the vectors of the spec, as a hash.
+    #: A hash of the rules and the attribute values.
     digest: str
-    #: The attribute values that were chosen.
+    #: Each attribute that applies, as NAME=VALUE.
     where: tuple[str, ...]
 
 
@@ -130,7 +130,8 @@ class _Rules(TypedDict):
 
 
 def _rules(spec: Spec, where: Sequence[str]) -> _Rules:
-    return _Rules(convcheck=__version__, spec=spec.id, digest=spec.digest, where=tuple(where))
+    digest = rules_digest(spec, where)
+    return _Rules(convcheck=__version__, spec=spec.id, digest=digest, where=tuple(where))
 
 
 def chain_text(answer: ChainJudgement, where: Sequence[str]) -> str:
@@ -155,7 +156,7 @@ def chains_text(table: ChainTable) -> str:
     """Return a table as JSON text, a chain a line."""
     made = ChainsJson(
         format=TABLE_FORMAT,
-        **_rules(table.spec, table.where),
+        **_rules(table.spec, table.attributes),
         chains=tuple(_triple(names, each) for names, each in table.chains.items()),
     )
     return json_text(plain(made), rows="chains")
