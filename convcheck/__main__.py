@@ -3,7 +3,7 @@
 0 all well, 1 a finding, 2 bad input, 3 nothing was judged, 4 the backend could not be started,
 70 a fault of convcheck itself (a traceback must not look like a finding), 74 the system refuses
 (a full device, too many open files), 130 interrupted, 141 nobody read all that was written to
-stdout (as a shell has it for SIGPIPE).
+stdout (as a shell has it for SIGPIPE), 143 ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -16,15 +16,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import click
 
-FAULT, INTERRUPTED, CLOSED = 70, 130, 141
+FAULT, INTERRUPTED, CLOSED, TERMINATED = 70, 130, 141, 143
 _YOUNG = 200_000  # objects, before cycles are looked for: a command makes many, and few cycles
 
 
 def main(*, own: bool = True) -> None:
     """Run the command line, in a process that is its own, or not."""
-    import click
-
     gc.set_threshold(_YOUNG)
+    from convcheck import signals
+
+    try:
+        if own:
+            signals.install()
+        code = _ended(own)
+    except KeyboardInterrupt:
+        signals.handled()
+        code = INTERRUPTED
+    if own:
+        gc.freeze()  # the process ends: nothing is gained by a last search for cycles
+    if code == INTERRUPTED and signals.is_terminated():
+        code = TERMINATED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _ended(own: bool) -> object:
+    """Run the command line, and return the exit code of its end. Raises KeyboardInterrupt."""
+    import click
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have a character
@@ -33,25 +50,22 @@ def main(*, own: bool = True) -> None:
     from convcheck.streams import ClosedError, say, silence
 
     try:
-        code = _called(own)
+        return _called(own)
     except ConvcheckError as error:
         _complain(str(error))
-        code = error.exit_code
+        return error.exit_code
     except click.ClickException as error:
         say(_of_click(error), err=True)
-        code = 2
-    except (click.Abort, KeyboardInterrupt):
-        code = INTERRUPTED
+        return 2
+    except click.Abort:
+        raise KeyboardInterrupt from None
     except (BrokenPipeError, ClosedError):
         silence(sys.stdout)
-        code = CLOSED
+        return CLOSED
     except OSError as error:
-        code = _system_fault(error)
+        return _system_fault(error)
     except Exception:
-        code = _own_fault()
-    if own:
-        gc.freeze()  # the process ends: nothing is gained by a last search for cycles
-    sys.exit(code if isinstance(code, int) else 0)
+        return _own_fault()
 
 
 def _called(own: bool) -> object:

@@ -113,5 +113,5 @@ def group() -> None:
     a backend; the report says which rule the backend departs from, where the standard says so,
     and in which bits. Exit codes: 0 pass, 1 a failure, 2 bad input, 3 nothing was judged, 4 no
     backend, 70 a fault of convcheck itself, 74 the system refuses (a full device, too many open
-    files), 130 interrupted.
+    files), 130 interrupted, 143 ended by SIGTERM.
     """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from convcheck import signals
 from convcheck.cli.run_options import RunOptions, shared_options
 from convcheck.errors import UsageError
 from convcheck.streams import say
@@ -163,6 +164,7 @@ class _Heard:
                         self.ended_early = True
                         return
             except KeyboardInterrupt:
+                signals.handled()
                 self.interrupted = True
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from convcheck import signals
 from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.progress import progress_option
@@ -88,6 +89,7 @@ def command(
     try:
         return _bisect(work, found, cause) if cause else _tell(work, found)
     except (_StoppedError, KeyboardInterrupt):
+        signals.handled()
         say(f"the same command goes on from {work.reports}", err=True)
         return INTERRUPTED
 

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
+from convcheck import signals
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.part import Part
@@ -162,9 +163,8 @@ def execute(
     every_cause: bool = False,
     journal: ResultStore | None = None,
 ) -> Execution:
-    """Ask every case, by its vectors, and return the results; tell `on_result` of each as it comes.
-
-    Large calls, and many, are made if `thorough`; not of what the journal has. Raises as `run`.
+    """Ask every case, by its vectors, and return the results. Call `on_result` with each as it
+    comes. Large calls, and many, are made if `thorough`. Raises as `run`.
     """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes, every_cause)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
@@ -183,6 +183,7 @@ def execute(
                     if fail_fast and result.verdict in FAILURES:
                         break
         except KeyboardInterrupt:
+            signals.handled()
             interrupted = True
     return Execution(_in_order(cases, found), backend, interrupted, restarts)
 

@@ -40,6 +40,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from convcheck import signals
+
 ENDING = 1.0  # seconds that processes have to be gone in once they were killed
 LOOKING = 1.0  # seconds between two looks at how long a log is
 LONGEST_LOG = 1 << 26  # bytes
@@ -166,6 +168,7 @@ def _forked() -> tuple[int, socket.socket]:
 def _be_forked(orders: socket.socket) -> NoReturn:
     """Be a keeper, and each of its workers, with nothing of the process before but its imports."""
     atexit._clear()
+    signals.reset()
     os.setpgid(0, 0)
     given = orders.detach()
     os.dup2(given, _STDIN)

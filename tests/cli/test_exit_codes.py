@@ -142,7 +142,8 @@ def test_no_report_over_the_list(known: Path) -> None:
     assert f"--json would overwrite --known, {known}" in done.stderr
 
 
-def test_interrupted_with_partial_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path) -> None:
     report = tmp_path / "run.json"
     command = [sys.executable, "-m", "convcheck", "run", "--backend", "planted.diary:Diary",
                "onnx.Cast-21", "--json", str(report)]  # fmt: skip
@@ -153,13 +154,57 @@ def test_interrupted_with_partial_results(tmp_path: Path) -> None:
     )  # fmt: skip
     while not diary.exists() or len(diary.read_text().splitlines()) < 12:
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert "INTERRUPTED" in out
     written = json.loads(report.read_text())
     assert written["interrupted"]
     assert written["cases"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5])
+def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
+    """Before it runs convcheck, Python dies of the signal, or exits with 1."""
+    backend = "planted.bad_backends:HangsAlways"
+    command = [sys.executable, "-m", "convcheck", "run", "--backend", backend, *SAME]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode in {130, -signal.SIGINT, 1}, err
+    assert process.returncode != 1 or "KeyboardInterrupt" in err
+    assert not out or "INTERRUPTED" in out
+
+
+# Python ignores exceptions in the callback `cb` of an import.
+IN_AN_IMPORT = """
+def watch(frame, event, argument):
+    if frame.f_code.co_name == "cb" and "click" in sys.modules:
+        sys.setprofile(None)
+        os.kill(os.getpid(), number)
+sys.setprofile(watch)
+"""
+IN_A_LIBRARY = """
+from convcheck.rules import load as module
+def load(folders, before=module.load):
+    try:
+        os.kill(os.getpid(), number)
+    except KeyboardInterrupt:
+        pass
+    return before(folders)
+module.load = load
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("swallow", [IN_AN_IMPORT, IN_A_LIBRARY])
+def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow: str) -> None:
+    head = f"import os, sys; from convcheck.__main__ import main; number = {number:d}"
+    program = f"{head}{swallow}main()"
+    command = [sys.executable, "-c", program, "run", "--backend", RIGHT, *SAME]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "")
 
 
 def on_a_terminal(*arguments: str) -> str:

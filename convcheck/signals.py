@@ -1,0 +1,62 @@
+"""Ctrl-C and SIGTERM: both raise KeyboardInterrupt, until somebody handles it.
+
+One KeyboardInterrupt is not enough: an import, or a library in C, may swallow it.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+_AGAIN = 0.02  # seconds until KeyboardInterrupt is raised again
+_received: list[int] = []
+
+
+def install() -> None:
+    """Handle the signals of this process. What a shell has ignored stays ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def reset() -> None:
+    """Restore the handlers of a new Python, in a process that is forked."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def handled() -> None:
+    """Stop raising: the caller has caught KeyboardInterrupt."""
+    if _received:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def is_terminated() -> bool:
+    """Return whether SIGTERM came."""
+    return signal.SIGTERM in _received
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+    if not _is_importing(frame) and not (number == signal.SIGALRM and _is_on_its_way()):
+        raise KeyboardInterrupt
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether an import is going on: broken off, it may end in another error."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_on_its_way() -> bool:
+    """Return whether a `finally` or `except` of a KeyboardInterrupt is being run."""
+    error = sys.exception()
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
