@@ -14,12 +14,14 @@ from convcheck.backends.protocol import (
     Declined,
     Outputs,
     Oversized,
+    Raised,
     Refused,
     max_elements,
 )
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
+    LOST,
     NOT_ASKED,
     REFUSED,
     Avoid,
@@ -40,7 +42,7 @@ def ask_calls(
     """Ask every call but those to skip, and those whose answer would be too large.
 
     `note` is told the call's number before it is made; where it says that there is no time left, it
-    is not. What the adapter raises is not caught.
+    is not.
     """
     asking = _Asking(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # how every call is made
@@ -89,7 +91,8 @@ class _Asking:
 
     def _record(self, i: int, answer: Answer) -> None:
         if isinstance(answer, Refused | Declined):
-            self.state[i], self.messages[i] = REFUSED, answer.message
+            self.state[i] = LOST if isinstance(answer, Raised) else REFUSED
+            self.messages[i] = answer.message
         elif isinstance(answer, Oversized):
             self.state[i], self.got[i] = ANSWERED, answer
         elif message := complaint(answer):

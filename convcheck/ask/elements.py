@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import cast
 
@@ -17,6 +18,7 @@ from convcheck.backends.protocol import (
     Backend,
     Declined,
     Outputs,
+    Raised,
     Refused,
     answers_of,
     bound,
@@ -30,6 +32,7 @@ from convcheck.judge.answers import (
     EVERYWHERE,
     LARGE_CALLS,
     LARGEST,
+    LOST,
     MANY,
     MANY_CALLS,
     NOT_ASKED,
@@ -54,6 +57,7 @@ Note = Callable[[str, Index], bool]
 ONE_BY_ONE = 8  # a refused call of so few elements is asked again one by one
 FREE_ONE_BY_ONE = 64  # of elements of which nothing is said: mostly more than one is refused
 MOST_REFUSALS = 256  # so many refusing elements are found one by one; the others in company
+MOST_RAISED = 16  # likewise, of elements of which the adapter raises
 _PATIENCE = 1.0  # seconds for many calls: an emulator may take ten milliseconds for each
 _ROOM = 8  # a call that is larger has time where by the pace of a smaller one it takes an eighth
 
@@ -80,8 +84,7 @@ def ask(
     Those that are suspected to be refused are asked one by one as soon as a call that has them is.
     Large calls, and many, are made where `thorough` says so, given the elements that were answered.
     `note` is told the placement and the elements, in the shape asked, before each call; where it
-    says that there is no time left, the call is not made. What the adapter raises is not caught: it
-    is no answer of the runtime.
+    says that there is no time left, the call is not made.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if suspected is not None:
@@ -238,7 +241,7 @@ class _Asking:
                 answer = Outputs((out.copy(),), (self.vectors.case.outputs[0].name,))
             reply = self._taken(MANY_CALLS, index, answer)
             if isinstance(reply, Refused):
-                self._refused_here(MANY_CALLS, index, reply.message)
+                self._refused_here(MANY_CALLS, index, reply)
         self._record()
 
     def _groups(self) -> Iterator[Index]:
@@ -260,21 +263,22 @@ class _Asking:
         for piece in placements.parted(index, self.avoid.together):
             reply = self._put("bulk", piece)
             if isinstance(reply, Refused):
-                self._refused(piece, reply.message)
+                self._refused(piece, reply)
                 refused = True
         return refused
 
-    def _refused(self, index: Index, message: str) -> None:
+    def _refused(self, index: Index, reply: Refused) -> None:
         """Find out which elements of a refused call it is that are refused."""
         if len(index) == 1 or self.to_refuse.all():
-            self._mark_refused(index, message)
-        elif self.refusals >= MOST_REFUSALS:
-            self._mark_refused(index, f"{message} (asked with {len(index) - 1} others)")
+            self._mark_refused(index, reply)
+        elif self.refusals >= (MOST_RAISED if isinstance(reply, Raised) else MOST_REFUSALS):
+            said = f"{reply.message} (asked with {len(index) - 1} others)"
+            self._mark_refused(index, replace(reply, message=said))
             self.with_others.update(index.tolist())
         else:
-            self._apart(index, message)
+            self._apart(index, reply)
 
-    def _apart(self, index: Index, message: str) -> None:
+    def _apart(self, index: Index, reply: Refused) -> None:
         """Ask the elements of a refused call one by one, or by halves: where the first half is
         answered, something of the second is refused, and it is not asked as a whole.
         """
@@ -292,12 +296,12 @@ class _Asking:
         if self._bulk(first):
             self._bulk(second)
         else:
-            self._refused(second, message)
+            self._refused(second, reply)
 
-    def _mark_refused(self, index: Index, message: str) -> None:
+    def _mark_refused(self, index: Index, reply: Refused) -> None:
         self.refusals += len(index)
-        self.state[index] = REFUSED
-        self.messages.update(dict.fromkeys(index.tolist(), message))
+        self.state[index] = LOST if isinstance(reply, Raised) else REFUSED
+        self.messages.update(dict.fromkeys(index.tolist(), reply.message))
 
     def _placed(self, wanted: Iterable[tuple[str, Index]]) -> None:
         """Ask what has been asked in bulk again, in other placements."""
@@ -321,18 +325,19 @@ class _Asking:
             reply = self._taken(placement, piece, next(answers))
             if isinstance(reply, Refused):
                 self._record()
-                self._refused_here(placement, piece.reshape(-1), reply.message)
+                self._refused_here(placement, piece.reshape(-1), reply)
         self._record()
 
-    def _refused_here(self, placement: str, index: Index, message: str) -> None:
+    def _refused_here(self, placement: str, index: Index, reply: Refused) -> None:
         """Note a refusal by a placement, unless it is only what is known of the element."""
         states = set(self.state[index].tolist())
         if len(index) == 1 and NOT_ASKED in states:
-            self._mark_refused(index, message)
-        elif states != {REFUSED}:
+            self._mark_refused(index, reply)
+        elif not states <= {REFUSED, LOST} or not states:
             due = index[~self.undefined[index] & ~self.to_refuse[index]]
             if len(due) or not len(index):  # to refuse the undefined is allowed in any placement
-                self._fault("refused", placement, message, due)
+                kind = "error" if isinstance(reply, Raised) else "refused"
+                self._fault(kind, placement, reply.message, due)
 
     def _put(self, placement: str, index: Index) -> Refused | None:
         """Make one call and record what came of it; give back a refusal."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from convcheck.ask.elements import Note, ask
-from convcheck.backends.protocol import Answer, Backend, Declined, Refused
+from convcheck.backends.protocol import Answer, Backend, Declined, Raised, Refused
 from convcheck.judge.answers import ANSWERED, EVERYWHERE, Answers, Avoid, Fault
 from convcheck.judge.elements import faults_of, group_of_fault, tally_of_elements
 from convcheck.judge.form import form_complaint
@@ -75,7 +75,9 @@ def group_at(vectors: VectorSet, fault: Fault) -> Group:
 def said_once(answer: Answer, vectors: VectorSet) -> Fault:
     """Return the fault of an answer that is another when the codes are asked again."""
     kind, said = "refused", getattr(answer, "message", "")
-    if not isinstance(answer, Refused | Declined):
+    if isinstance(answer, Raised):
+        kind = "error"
+    elif not isinstance(answer, Refused | Declined):
         complaint = form_complaint(answer, vectors.case, (len(vectors),))
         kind, said = complaint or ("not a code of the type", "some of the answers")
     return Fault(kind, "bulk", f"{said}; not when it was asked again", 0)

@@ -39,7 +39,7 @@ def sweep(
 
     A chunk is CHUNK codes, or of a small source or span fewer: a multiple of `tile`, and all of
     one sign. An empty tally says that the backend declined the very first question. `note` is
-    told of each chunk before it is asked. What the adapter raises is not caught. Causes are `held`
+    told of each chunk before it is asked. Causes are `held`
     against the answers.
     """
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()

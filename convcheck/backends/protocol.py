@@ -90,6 +90,11 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Raised(Refused):
+    """The adapter raised an error: the runtime did not answer. convcheck makes these itself."""
+
+
+@dataclass(frozen=True)
 class Declined:
     """The question could not be put: there is no kernel, or the model would not load or build.
 

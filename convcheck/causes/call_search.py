@@ -211,7 +211,7 @@ class CallTrial:
 
 def _judged(calls: CallSet, answers: CallAnswers) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the numbers of the calls that were answered wrongly, and of those answered right."""
-    asked = np.flatnonzero(answers.state != NOT_ASKED).tolist()
+    asked = np.flatnonzero(answers.state < NOT_ASKED).tolist()
     sorts = {i: judged_call(calls, answers, i).sort for i in asked}
     wrong = tuple(i for i, sort in sorts.items() if sort not in (RIGHT, "undefined"))
     return wrong, tuple(i for i, sort in sorts.items() if sort == RIGHT)

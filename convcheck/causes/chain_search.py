@@ -40,7 +40,7 @@ def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
     where one was not answered.
     """
     due = vectors.expected.readings[0]
-    index = np.flatnonzero((due.patterns == EXACT) & (answers.state != NOT_ASKED))
+    index = np.flatnonzero((due.patterns == EXACT) & (answers.state < NOT_ASKED))
     if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():
         return index, 0
     return index, int(np.count_nonzero(answers.got[index] != due.codes[index]))

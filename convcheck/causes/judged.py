@@ -44,7 +44,7 @@ def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
     free |= is_accepted(vectors.case) & (answers.state == REFUSED)
-    index = np.flatnonzero(~free & (answers.state != NOT_ASKED))
+    index = np.flatnonzero(~free & (answers.state < NOT_ASKED))
     elsewhere = any(np.isin(other.index, index).any() for other in answers.elsewhere)
     crashed = bool((answers.state[index] == CRASHED).any())
     return None if answers.declined or answers.faults or elsewhere or crashed else index

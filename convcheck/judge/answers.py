@@ -16,7 +16,7 @@ from convcheck.wording import plural
 Index = NDArray[np.intp]
 
 # The states of an element.
-ANSWERED, REFUSED, CRASHED, NOT_ASKED = range(4)
+ANSWERED, REFUSED, CRASHED, NOT_ASKED, LOST = range(5)  # LOST: the adapter raised
 
 WITH_OTHERS = "refused with others"  # the kind of what is not known to be refused alone
 
@@ -48,8 +48,9 @@ class Fault:
     """An answer that is malformed as a whole, or a call that failed for no one element's sake.
 
     `kind` is one of 'wrong shape', 'wrong type', 'wrong number of outputs', 'not a code of the
-    type', 'refused' (by a placement: its elements were answered elsewhere) and 'crashed' (needs
-    several inputs together, the placement's shape, or is not reproduced). `index` is the first
+    type', 'refused' (by a placement: its elements were answered elsewhere), 'error' (likewise, but
+    the adapter raised) and 'crashed' (needs several inputs together, the placement's shape, or is
+    not reproduced). `index` is the first
     element that was asked, or that is to blame; 0 where no element was asked.
     """
 

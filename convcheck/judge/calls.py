@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers, Fault
+from convcheck.judge.answers import CRASHED, LOST, NOT_ASKED, REFUSED, CallAnswers, Fault
 from convcheck.judge.digest import added, digest_of_bytes, spell_digest
 from convcheck.judge.matching_calls import (
     Difference,
@@ -62,7 +62,7 @@ ELEMENTS_BEFORE = 3  # of them, those before the first difference
 class JudgedCall:
     """What came of one call: what is shown of it is the `reading`, and the first difference."""
 
-    #: RIGHT, 'undefined', 'fail', 'refused' or 'crashed'.
+    #: RIGHT, 'undefined', 'fail', 'refused', 'crashed' or 'error'.
     sort: str
     #: In what way it is wrong, in words; what became of the process.
     kind: str
@@ -166,6 +166,9 @@ def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
         return JudgedCall("crashed", said, expected.readings[0], expected.row)
     if state == REFUSED:
         return _of_refusal(calls, i)
+    if state == LOST:
+        sort, kind = ("undefined", "raised") if _free(expected) else ("error", answers.messages[i])
+        return JudgedCall(sort, kind, expected.readings[0])
     got = answers.got[i]
     assert got is not None  # noqa: S101
     if _free(expected):
@@ -233,7 +236,7 @@ def _leaves_open(reading: CallReading) -> bool:
 
 def _shown(calls: CallSet, answers: CallAnswers, i: int, one: JudgedCall) -> CallExample:
     """Return a call as an example. Of one that was refused or crashed, nothing came back."""
-    if answers.state[i] in (REFUSED, CRASHED):
+    if answers.state[i] in (REFUSED, CRASHED, LOST):
         return _example(calls, i, one.reading, None, message=answers.messages.get(i, ""))
     return _example(calls, i, one.reading, answers.got[i], one.where, one.wrong)
 

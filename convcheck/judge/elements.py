@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
+    LOST,
     NOT_ASKED,
     REFUSED,
     WITH_OTHERS,
@@ -243,13 +244,13 @@ class _Tallying:
             due, patterns = under.codes.take(index), under.patterns.take(index)
             kinds = named_kinds(self.target, due, patterns, self.got.take(index))
             yield from (("fail", kind, index.take(here)) for kind, here in kinds.by_name())
-        if np.count_nonzero(crashed):
-            yield from self._by_message(np.flatnonzero(crashed))
+        yield from self._by_message("crashed", np.flatnonzero(crashed))
+        yield from self._by_message("error", np.flatnonzero(here & (self.state == LOST) & ~free))
 
-    def _by_message(self, crashed: Index) -> Iterator[tuple[str, str, Index]]:
-        said = [self._message(int(i)) for i in crashed]
+    def _by_message(self, sort: str, index: Index) -> Iterator[tuple[str, str, Index]]:
+        said = [self._message(int(i)) for i in index]
         for message in sorted(set(said)):
-            yield "crashed", message, crashed[[other == message for other in said]]
+            yield sort, message, index[[other == message for other in said]]
 
     def _message(self, i: int) -> str:
         return self.messages.get(int(self.order[i]), "")
@@ -335,7 +336,7 @@ def group_of_fault(vectors: VectorSet, answers: Answers, fault: Fault) -> Group:
         )
         if fault.kind not in _FORM:
             decision = vectors.expected.decisions[vectors.expected.rows[i]]
-    verdict = {"crashed": "crashed", "refused": "refused"}.get(fault.kind, "fail")
+    verdict = fault.kind if fault.kind in ("crashed", "refused", "error") else "fail"
     kind = fault.kind if fault.kind in _FORM else fault.message
     sums = spell_digest(digest_of_words((*inputs, fault.message)))
     return Group(

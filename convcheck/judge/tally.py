@@ -33,7 +33,7 @@ from convcheck.semantics.expected import Decision
 from convcheck.vectors.model import Coverage
 
 RIGHT = "right"  # and whether that is `pass` or `tolerated` is found out at the end
-SORTS = ("undefined", RIGHT, "refused", "crashed", "fail")
+SORTS = ("undefined", RIGHT, "refused", "crashed", "error", "fail")
 _WRONG = SORTS[2:]
 BY_CALL = -1
 MAIN = "bulk"  # the placement of vectors whose codes are all asked again, and counted, in a sweep

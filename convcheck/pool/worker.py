@@ -50,6 +50,8 @@ from convcheck.backends.protocol import (
     Declined,
     DiedError,
     Outputs,
+    ProtocolError,
+    Raised,
     answers_of,
     bound,
     graph_options,
@@ -253,15 +255,17 @@ class _Watched:
         return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        with self:
+        def made() -> Answer:
             if case.hops and not self._takes_graphs:
-                answer = in_sequence(self._backend, case, inputs)
-            else:
-                answer = self._backend.answer(case.call, inputs)
-        self._look()
-        return checked_answer(answer, case)
+                return in_sequence(self._backend, case, inputs)
+            return self._backend.answer(case.call, inputs)
+
+        return cast(Answer, self._called(made, case))
 
     def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        if not callable(getattr(self._backend, "answers", None)):
+            yield from (self.answer(case, inputs) for inputs in questions)
+            return
         found = answers_of(self._backend, case.call, questions)
         while True:
             with self:
@@ -275,14 +279,23 @@ class _Watched:
         self.notes.begin("support", NOTHING)
         with self:
             call = bound(self._backend, case, codes, out)
+        return lambda: self._called(call, case, is_bound=True)
 
-        def watched() -> Answer | None:
+    def _called(self, call: Bound, case: Case, is_bound: bool = False) -> Answer | None:
+        """Return what a call returns, Raised if the adapter raises. A program that breaks its
+        protocol does not answer any more: that is raised.
+        """
+        try:
             with self:
                 answer = call()
             self._look()
-            return None if answer is None else checked_answer(answer, case)
-
-        return watched
+            return None if answer is None and is_bound else checked_answer(answer, case)
+        except (DiedError, SpecError, ProtocolError):
+            raise
+        except AnswerError as error:
+            return Raised(f"no answer: {error}")
+        except BaseException as error:  # SystemExit too
+            return Raised(bounded(last_words(error)))
 
     def __enter__(self) -> None:
         """Begin a call; that it lasts was noted before."""

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from convcheck.backends.protocol import Outputs, Oversized
-from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, CallAnswers
+from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.matching_calls import Returned, difference, is_between, shapes_of
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import CallExample, Strip
@@ -62,7 +62,7 @@ def _row(calls: CallSet, answers: CallAnswers, decision: Decision, index: list[i
     counts = Counter(state.values())
     return Surveyed(
         decision,
-        len(index) - counts[NOT_ASKED],
+        len(index) - counts[NOT_ASKED] - counts[LOST],
         fits,
         counts[REFUSED],
         counts[CRASHED],

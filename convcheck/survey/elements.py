@@ -99,7 +99,7 @@ def _row(
     shown = _sample(vectors, answers, odd, EXAMPLES)
     return Surveyed(
         decision,
-        int((state != NOT_ASKED).sum()),
+        int((state < NOT_ASKED).sum()),
         fits,
         int((state == REFUSED).sum()),
         int((state == CRASHED).sum()),

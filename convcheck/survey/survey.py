@@ -26,7 +26,7 @@ def survey(known: Known, vectors: Vectors, answers: Answers | CallAnswers) -> Ca
         rows = surveyed_calls(vectors, cast(CallAnswers, answers))
     else:
         rows = surveyed_elements(known, vectors, cast(Answers, answers))
-    asked = int((answers.state != NOT_ASKED).sum())
+    asked = int((answers.state < NOT_ASKED).sum())
     return CaseSurvey(vectors.case, "undefined", asked, vectors.coverage, (), rows=tuple(rows))
 
 

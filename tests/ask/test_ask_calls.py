@@ -139,10 +139,15 @@ def test_a_death_is_not_forgotten_over_a_declined_call() -> None:
     assert counts(result) == [("crashed", "died of SIGSEGV", 1, 1)]
 
 
-def test_what_an_adapter_raises_is_an_error() -> None:
+def test_what_an_adapter_raises_costs_one_call() -> None:
     result = bad_one(run("Raises"))
-    assert (result.verdict, result.checked) == ("error", 0)
-    assert result.message.endswith("ValueError: a fault of the adapter")
+    assert (result.verdict, result.checked) == ("error", LONG)
+    assert [row[:1] + row[2:] for row in counts(result)] == [
+        ("error", 1, LONG),
+        ("pass", LONG - 1, LONG),
+    ]
+    assert shown(result).inputs[0].words == (7,)
+    assert shown(result).message.endswith("ValueError: a fault of the adapter")
 
 
 MALFORMED = {
@@ -154,9 +159,9 @@ MALFORMED = {
 @pytest.mark.parametrize("name", ["Garbage", "Lists", "Nothing"])
 def test_what_is_no_answer_is_a_fault_of_the_adapter(name: str) -> None:
     result = bad_one(run(name))
-    assert (result.verdict, result.checked) == ("error", 0)
-    assert result.message.startswith("no answer: ")
-    assert "; write: return Outputs((" in result.message
+    assert (result.verdict, result.checked) == ("error", LONG)
+    assert shown(result).message.startswith("no answer: ")
+    assert "; write: return Outputs((" in shown(result).message
 
 
 @pytest.mark.parametrize("name", MALFORMED)

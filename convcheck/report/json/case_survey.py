@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from convcheck.judge.answers import ANSWERED, NOT_ASKED
+from convcheck.judge.answers import ANSWERED, LOST
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.report.json import encode
@@ -18,7 +18,7 @@ from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision, Quotation
 from convcheck.survey.model import Answered, Surveyed
 
-State = Annotated[int, msgspec.Meta(ge=ANSWERED, le=NOT_ASKED)]
+State = Annotated[int, msgspec.Meta(ge=ANSWERED, le=LOST)]
 KeptExample = form.ExampleJson | form.CallJson
 
 

@@ -18,7 +18,7 @@ from convcheck.vectors.model import Coverage
 
 FORMAT: Final = "convcheck-report/2"
 SEVERAL: Final = "convcheck-reports/2"  # the reports of several backends, as in reports.py
-Sort = Literal["undefined", "right", "refused", "crashed", "fail"]
+Sort = Literal["undefined", "right", "refused", "crashed", "error", "fail"]
 #: A code, as 0x and lower-case hexadecimal digits; for a string the text.
 CodeWord = str
 
