@@ -435,13 +435,13 @@ def _infinity(target: Format) -> int:
 
 
 def _max(target: Format) -> int:
-    if isinstance(target, Text):
+    if isinstance(target, Text | Bool):
         raise NotInFormatError
     return target.max_magnitude if isinstance(target, Float) else int(target.max)
 
 
 def _min(target: Format) -> int:
-    if isinstance(target, Text):
+    if isinstance(target, Text | Bool):
         raise NotInFormatError
     if isinstance(target, Float):
         return target.max_magnitude | target.sign_bit if target.signed else 0
@@ -449,7 +449,7 @@ def _min(target: Format) -> int:
 
 
 def _zero_code(target: Format) -> int:
-    if isinstance(target, Text) or (isinstance(target, Float) and not target.zero):
+    if isinstance(target, Text | Bool) or (isinstance(target, Float) and not target.zero):
         raise NotInFormatError
     return 0
 

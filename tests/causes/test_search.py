@@ -44,6 +44,8 @@ SHOWN_BY = {
     "cut-to-float64": "onnx.Cast-21/string-to-float32",
     "negative-zero-is-true": "onnx.Cast-21/float32-to-bool",
     "nan-is-false": "onnx.Cast-21/float32-to-bool",
+    "inf-is-false": "onnx.Cast-21/float32-to-bool",
+    "zero-is-true": "onnx.Cast-21/float32-to-bool",
     "negative-zero-is-nan": "onnx.Cast-21/float32-to-float16",
     "refuses-as-strtod": "onnx.Cast-21/string-to-float16",
     "refuses-as-strtod-to-float64": "onnx.Cast-21/string-to-float64",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from command import convcheck
 from oracle import expect, fits
@@ -188,3 +190,19 @@ def test_calls_that_tell_causes_apart_are_named() -> None:
     data, scale = told[0].strip().split("; ")
     assert float(scale)
     assert convcheck("judge", BACK, data, scale, "--got", "0").returncode in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "got", "cause"),
+    [
+        ("nan", "false", "gives False for NaN"),
+        ("inf", "false", "gives False for an infinity of either sign"),
+        ("0x80000000", "true", "gives True for -0"),
+        ("0", "true", "gives True for zero"),
+    ],
+)
+def test_the_outputs_of_a_bool_are_true_and_false(value: str, got: str, cause: str) -> None:
+    done = convcheck("judge", "onnx.Cast-21/float32-to-bool", value, "--got", got, "-v")
+    said = " ".join(done.stdout.split())
+    assert cause in said
+    assert not re.search(r"gives (\+0|min|\+max|true|false)", said)

@@ -39,7 +39,7 @@ SUBSUMED: dict[str, tuple[str, ...]] = {
     "NaN to 0": ("nan-is-+0", "nan-is-min"),
     "NaN to False": ("nan-is-false",),
     "Inf to NaN": ("inf-is-nan",),
-    "Inf to 0": ("inf-is-+0",),
+    "Inf to 0": ("inf-is-+0", "inf-is-false"),
     "double rounding through float64": ("through-float64",),
     "double rounding through float32": ("through-float32",),
     "double rounding through float16": ("through-float16",),
