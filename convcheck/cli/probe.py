@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from convcheck.cli.options import catalog, spec_arguments
+from convcheck.cli.options import catalog, selection_options
 from convcheck.cli.options import specs_option as specs
 from convcheck.cli.outputs import check_outputs
 from convcheck.cli.progress import progress, progress_option
@@ -18,9 +16,8 @@ from convcheck.files import write_text
 
 if TYPE_CHECKING:
     from convcheck.backends.process.probe import Probe
+    from convcheck.plan.selection import Selection
     from convcheck.report.draw.styled import StyledText
-    from convcheck.rules.load import Catalog
-    from convcheck.rules.model import Case
 
 FAILED = 1
 STARTS = "starts"  # the first step
@@ -29,12 +26,12 @@ EXAMPLE = """\b
 Examples:
   convcheck probe --backend process:./mine
   convcheck probe --backend 'process:python mine.py --fast' onnx.Cast-21
-  convcheck probe --backend process:./mine onnx.Cast-21 --claims mine.toml
+  convcheck probe --backend process:./mine onnx.Cast-21 --from float32 --claims mine.toml
 """
 
 
 @click.command("probe", epilog=EXAMPLE)
-@spec_arguments
+@selection_options
 @click.option("--backend", "address", metavar="process:COMMAND", required=True,
               help="The program, as `convcheck run --backend` takes it.")  # fmt: skip
 @click.option("--claims", metavar="FILE",
@@ -42,19 +39,18 @@ Examples:
               "--capabilities.")  # fmt: skip
 @progress_option
 @specs
-def command(
-    patterns: tuple[str, ...], address: str, claims: str | None, specs: tuple[str, ...]
-) -> int:
+def command(selection: Selection, address: str, claims: str | None, specs: tuple[str, ...]) -> int:
     """Check, step by step, that a program speaks the process protocol.
 
     Stops at the first thing wrong, says what came, and which line of the protocol has it. Values
-    are not judged: that is for `convcheck run`. Without SPEC, every spec is asked, with one
-    question for each combination of types. Exit codes: 0 all well, 1 something is wrong, 4 it
-    could not be started.
+    are not judged: that is for `convcheck run`. Without SPEC, every spec is asked. For each
+    combination of types, attribute values are tried until one is answered. Exit codes: 0 all well,
+    1 something is wrong, 4 it could not be started.
     """
     from rich.console import Console
 
-    from convcheck.backends.process.probe import Probe
+    from convcheck.backends.process.probe import Probe, questions
+    from convcheck.plan.select import select
     from convcheck.report.draw import probe as page
     from convcheck.report.draw.console import put, width_of
 
@@ -63,7 +59,8 @@ def command(
         raise UsageError(f"{address!r} is not a program", hint=hint)
     check_outputs({"--claims": claims})
     loaded = catalog(specs)
-    asked = _asked(loaded, patterns, every=claims is not None)
+    chosen = select(loaded, selection)
+    asked = [[case] for case in chosen] if claims is not None else questions(chosen)
     console = Console()
     width = width_of(console)
     probe = Probe(address.removeprefix(SCHEME), loaded, asked)
@@ -81,16 +78,6 @@ def command(
     if missing:
         return UnavailableError.exit_code
     return FAILED if wrong else 0
-
-
-def _asked(loaded: Catalog, patterns: Sequence[str], every: bool) -> list[Case]:
-    """Return every case of the specs chosen, or one for each combination of types."""
-    from convcheck.backends.process.probe import questions
-    from convcheck.plan.select import select_specs
-    from convcheck.rules.cases import cases
-
-    chosen = select_specs(loaded, patterns)
-    return [*(chain.from_iterable(map(cases, chosen)) if every else questions(chosen))]
 
 
 def _write_claims(probe: Probe, path: str) -> None:

@@ -13,10 +13,11 @@ from command import check_golden, convcheck
 from places import KERNELS, TESTS
 
 from convcheck.backends.process.probe import STEPS, Probe, ProbeStep, questions
+from convcheck.rules.cases import cases
 
 HERE = TESTS / "process"
 PYTHON = f"{sys.executable} -S"
-CAST = [*questions([CATALOG.specs["onnx.Cast-21"]])]
+CAST = questions(cases(CATALOG.specs["onnx.Cast-21"]))
 
 
 def steps(command: str) -> list[ProbeStep]:
@@ -34,6 +35,32 @@ def test_a_good_program() -> None:
     assert [c.name for c in probe.supported] == [
         "float32-to-float8e4m3fn/saturate=0", "int32-to-int8"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_every_attribute_value_is_tried_until_one_is_answered(
+    saturate: int, tmp_path: Path
+) -> None:
+    source = (KERNELS / "cast.py").read_text()
+    good = 'saturate = request["attributes"].get("saturate", 1)\n'
+    assert good in source
+    declines = f"        if saturate != {saturate}:\n            return None\n"
+    (tmp_path / "mine.py").write_text(source.replace(good, good + declines))
+    done = convcheck("probe", "--backend", f"process:{PYTHON} {tmp_path / 'mine.py'}",
+                     "onnx.Cast-21", "--from", "float32", "--to", "float8e4m3fn")  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert "outputs for 1 of 1" in done.stdout
+
+
+def test_the_selectors_are_those_of_run() -> None:
+    program = f"process:{PYTHON} {KERNELS / 'cast.py'}"
+    for words, said in (
+        (("--to", "int8", "--from", "int32"), "outputs for 1 of 1"),
+        (("--case", "float32-to-float8e4m3fn/*"), "outputs for 1 of 1"),
+        (("--where", "saturate=1", "--from", "float16"), "outputs to none of 4"),
+    ):
+        done = convcheck("probe", "--backend", program, "onnx.Cast-21", *words)
+        assert said in done.stdout
 
 
 # A change to the Python example, the step that it breaks, and what is said.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,9 +27,8 @@ from convcheck.files import unnamed_file
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Text
 from convcheck.numerics.words import code_of
-from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, DType
 from convcheck.wording import plural
 
 PATIENCE = 10.0  # seconds for an answer
@@ -78,8 +77,8 @@ class Probe:
     #: The command line that starts it.
     command: str
     catalog: Catalog
-    #: What it is asked.
-    asked: Sequence[Case]
+    #: The questions. Each is a list of cases, which are asked until one gets outputs.
+    asked: Sequence[Sequence[Case]]
     #: Called once for every question put.
     advance: Callable[[], None] = lambda: None
     supported: list[Case] = field(default_factory=list)
@@ -144,18 +143,23 @@ class Probe:
         return _said(answer)
 
     def _pairs(self) -> str:
-        for case in self.asked:
-            inputs = _inputs(case, (3,))
-            answer = self._ask(case, inputs)
-            if isinstance(answer, Outputs):
-                _check_form(case, inputs, answer)
-                self.supported.append(case)
+        for alike in self.asked:
+            if found := next(filter(self._answers, alike), None):
+                self.supported.append(found)
             self.advance()
         if not self.supported:
             raise ProtocolError(f"it gave outputs to none of {plural(len(self.asked), 'question')}",
                                 hint="match `op`, `type` and `outputs` as `convcheck list types` "
                                 "spells them")  # fmt: skip
         return f"outputs for {len(self.supported):,} of {len(self.asked):,}"
+
+    def _answers(self, case: Case) -> bool:
+        """Return whether a case gets outputs."""
+        inputs = _inputs(case, (3,))
+        answer = self._ask(case, inputs)
+        if isinstance(answer, Outputs):
+            _check_form(case, inputs, answer)
+        return isinstance(answer, Outputs)
 
     def _scalar(self) -> str:
         return self._shaped(())
@@ -239,13 +243,13 @@ class Probe:
         return within(PATIENCE)
 
 
-def questions(specs: Sequence[Spec]) -> Iterator[Case]:
-    """Return one case for every combination of types that a spec covers."""
-    for spec in specs:
-        seen: dict[tuple[tuple[DType, ...], ...], Case] = {}
-        for case in (each for each in cases(spec) if not each.outside):
-            seen.setdefault((case.inputs, case.outputs), case)
-        yield from seen.values()
+def questions(cases: Iterable[Case]) -> list[list[Case]]:
+    """Return the cases of each combination of types of a spec: with every attribute value."""
+    found: dict[object, list[Case]] = {}
+    for case in cases:
+        if not case.outside:
+            found.setdefault((case.spec, case.inputs, case.outputs), []).append(case)
+    return list(found.values())
 
 
 def _inputs(case: Case, shape: tuple[int, ...]) -> list[Bits]:
