@@ -189,7 +189,7 @@ def test_what_onnx_runtime_says_that_it_leaves_out_is_recorded(
      ("input=constant/middle=hidden", "cast by cast")],
 )  # fmt: skip
 def test_what_openvino_holds_in_float32_is_recorded(how: str, reading: str, tmp_path: Path) -> None:
-    name = f"openvino.Convert-1/float64-to-float16-to-int8/{how}"
+    name = f"openvino.Convert-1/float64-to-float16-to-bfloat16/{how}"
     out = tmp_path / "report.json"
     _, found = report("openvino", out, "openvino.Convert-1", "--case", name)
     [case] = found["cases"]
