@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TypeGuard, cast
@@ -13,7 +13,7 @@ from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Numeric
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body import wrong_calls
+from convcheck.semantics.body import compile_calls, wrong_calls
 from convcheck.semantics.expected import EXACT, UNDEFINED
 from convcheck.semantics.expected_calls import (
     Call,
@@ -28,8 +28,10 @@ from convcheck.vectors.model import CallSet
 
 _EACH = 2  # calls that are named for two causes
 _SEEDS = (0, 1)  # by which the calls are made that are looked at
-_UNSEEN = 12  # calls of each sort that are asked besides the vectors
+_UNSEEN = 10  # elements that are asked besides the vectors, for each of these
+_TURNS = 24  # times that other data is made of the vectors
 _STEP = 2  # codes from those of a vector to others near it: the next ones may be asked as well
+_PARTS = 13  # of the way between two codes: a prime number, so that no midpoint is asked again
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
@@ -45,16 +47,19 @@ def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> li
 
 
 def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
-    """Return a few calls of a case that are none of those asked, and of which the rules say what
-    becomes: with other data, near that of the vectors and between it. Where the data is one number,
-    they are made by another seed.
+    """Return calls of a case that are none of those asked, of ten times as many elements, and of
+    which the rules say what becomes: with other data, near that of the vectors and between it.
     """
-    seen = {_key(call) for call in asked.calls}
-    some = [call for call in _spread(asked.calls, _UNSEEN) if len(np.unique(call[0])) > 1]
-    other = [*(_near(asked.case, call) for call in some), *map(_amid, some)]
-    every = other or calls_of(spec, asked.case, "edge", _SEEDS[1])[0]
-    new = [call for call in every if _key(call) not in seen]
-    made = expecting(spec, asked.case, _spread(new, 2 * _UNSEEN), asked.coverage)
+    size = compile_calls(spec, asked.case).size
+    sizes = list(map(size, asked.calls))
+    left, longest = _UNSEEN * sum(sizes), 2 * max(sizes)
+    seen, new = {_key(call) for call in asked.calls}, list[Call]()
+    for call in _others(spec, asked):
+        if left > 0 and _key(call) not in seen and (some := size(call)) <= max(longest, left):
+            seen.add(_key(call))
+            new.append(call)
+            left -= max(some, 1)
+    made = expecting(spec, asked.case, new, asked.coverage)
     said = [i for i, due in enumerate(made.expected) if _is_decided(due)]
     return replace(
         made,
@@ -63,27 +68,33 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
     )
 
 
-def _spread(calls: Sequence[Call], most: int) -> list[Call]:
-    """Return so many calls at most, spread over all of them."""
-    places = np.unique(np.linspace(0, len(calls) - 1, min(most, len(calls))).astype(np.intp))
-    return [calls[place] for place in places]
+def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
+    """Yield the calls asked with other data; before these, if all data are single numbers, calls by
+    another seed.
+    """
+    if all(len(np.unique(call[0])) == 1 for call in asked.calls):
+        yield from calls_of(spec, asked.case, "boundary", _SEEDS[1])[0]
+    for turn in range(1, _TURNS):
+        yield from (_near(asked.case, call, turn * _STEP) for call in asked.calls)
+        yield from (_amid(call, turn) for call in asked.calls)
 
 
-def _near(case: Case, call: Call) -> Call:
+def _near(case: Case, call: Call, step: int) -> Call:
     """Return a call with other data, a few codes from that which there is, and else as it is."""
     data, others = cast(Codes, call[0]), call[1:]
-    mask = data.dtype.type((1 << cast(Numeric, case.inputs[0].format).bits) - 1)
-    return ((data + data.dtype.type(_STEP)) & mask, *others)
+    bits = cast(Numeric, case.inputs[0].format).bits
+    moved = (data.astype(np.uint64) + np.uint64(step)) & np.uint64((1 << bits) - 1)
+    return (np.asarray(moved, data.dtype), *others)
 
 
-def _amid(call: Call) -> Call:
-    """Return a call with other data, half-way between the codes that there are, and else as it
-    is.
-    """
+def _amid(call: Call, turn: int) -> Call:
+    """Return a call with other data, between the codes that there are, and else as it is."""
     data, others = cast(Codes, call[0]), call[1:]
     codes = np.unique(data)
     following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
-    return (data + (following - data) // codes.dtype.type(2), *others)
+    part = codes.dtype.type(turn % _PARTS)
+    moved = data + (following - data) // codes.dtype.type(_PARTS) * part
+    return (np.asarray(moved, data.dtype), *others)
 
 
 def _key(call: Call) -> object:

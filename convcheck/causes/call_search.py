@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_apart import unseen_calls
-from convcheck.causes.trial import found_together, is_any, is_common
+from convcheck.causes.trial import found_together
 from convcheck.judge.answers import CRASHED, NOT_ASKED, REFUSED, CallAnswers
 from convcheck.judge.calls import first_refused, judged_call
 from convcheck.judge.matching import Mask, matching
@@ -50,9 +50,10 @@ _BESIDES = 10  # calls of which it has to give as many, right ones or not
 _SAMPLE = 6  # right answers by which causes that give a probe are put in order
 _COUNTED = 6  # causes of which it is counted what they give
 _PAIRED = 3  # causes that are tried with every other
-# What was asked and answered -> what gives all answers, and what comes closest.
 AskCalls = Callable[[CallSet], CallAnswers | None]  # answers to calls; None where there are none
-FoundOfCalls = dict[Hashable, tuple[tuple[Names, ...], tuple[Near, ...]]]
+# What was asked and answered -> what gives all answers, what comes closest, and how many elements
+# of further calls are wrong.
+FoundOfCalls = dict[Hashable, tuple[tuple[Names, ...], tuple[Near, ...], int]]
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,8 @@ class CallTrial:
     spec: Spec
     calls: CallSet
     answers: CallAnswers
-    #: The numbers of calls that were answered wrongly.
-    wrong: tuple[int, ...]
-    #: The numbers of calls that were answered right.
-    right: tuple[int, ...]
+    #: The number of a call -> how many elements of its answer are judged, and how many are wrong.
+    counts: Mapping[int, tuple[int, int]]
 
     @staticmethod
     def of(catalog: Catalog, calls: CallSet, answers: CallAnswers) -> CallTrial | None:
@@ -76,21 +75,34 @@ class CallTrial:
             if not is_refusal(calls, answers.declined):
                 return None
             answers = first_refused(calls, answers, answers.declined.message)
-        wrong, right = _judged(calls, answers)
-        if answers.faults or not wrong:
-            return None
-        return CallTrial(catalog.specs[calls.case.spec], calls, answers, wrong, right)
+        trial = CallTrial(catalog.specs[calls.case.spec], calls, answers, _counts(calls, answers))
+        return trial if trial.wrong and not answers.faults else None
+
+    @cached_property
+    def wrong(self) -> tuple[int, ...]:
+        """The numbers of the calls that were answered wrongly."""
+        return tuple(i for i, (_, wrong) in self.counts.items() if wrong)
+
+    @cached_property
+    def right(self) -> tuple[int, ...]:
+        """The numbers of the calls that were answered right."""
+        return tuple(i for i, (_, wrong) in self.counts.items() if not wrong)
+
+    @property
+    def wrong_elements(self) -> int:
+        """How many elements are wrong."""
+        return sum(wrong for _, wrong in self.counts.values())
 
     def with_unseen(self, ask: AskCalls) -> CallTrial:
-        """Return the trial with a few calls that are no vectors; as it is where these are not
-        answered.
+        """Return the trial with calls that are no vectors, of many more elements; as it is where
+        these are not answered.
         """
         calls, answers, more = self.calls, self.answers, unseen_calls(self.spec, self.calls)
         got = ask(more) if len(more) else None
         if got is None or got.faults or got.declined:
             return self
         first = len(calls)
-        wrong, right = (tuple(first + i for i in some) for some in _judged(more, got))
+        counts = {first + i: count for i, count in _counts(more, got).items()}
         messages = {first + i: message for i, message in got.messages.items()}
         together = replace(
             answers,
@@ -100,7 +112,7 @@ class CallTrial:
         )
         every = (*calls.expected, *more.expected)
         both = replace(calls, calls=(*calls.calls, *more.calls), expected=every)
-        return CallTrial(self.spec, both, together, (*self.wrong, *wrong), (*self.right, *right))
+        return CallTrial(self.spec, both, together, {**self.counts, **counts})
 
     @cached_property
     def probes(self) -> tuple[int, ...]:
@@ -126,7 +138,7 @@ class CallTrial:
         free = tuple(map(_freed_in, self.calls.expected))
         got = tuple(_content(g.arrays) if isinstance(g, Outputs) else g for g in self.answers.got)
         types = tuple(g.types if isinstance(g, Outputs) else () for g in self.answers.got)
-        which = self.wrong, self.right, self.answers.state.tobytes()
+        which = tuple(self.counts.items()), self.answers.state.tobytes()
         return decides, asked, free, got, types, which
 
     @cached_property
@@ -192,8 +204,8 @@ class CallTrial:
         return sum(self.gives(candidate, i) for i in _spread(self.right, _SAMPLE))
 
     def count(self, candidate: WrongCall) -> int:
-        """Return how many answers a candidate gives."""
-        return sum(self.gives(candidate, i) for i in (*self.wrong, *self.right))
+        """Return how many elements there are in the calls whose answers a candidate gives."""
+        return sum(size for i, (size, _) in self.counts.items() if self.gives(candidate, i))
 
     @cached_property
     def _order(self) -> list[int]:
@@ -209,12 +221,19 @@ class CallTrial:
         return True
 
 
-def _judged(calls: CallSet, answers: CallAnswers) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the numbers of the calls that were answered wrongly, and of those answered right."""
+def _counts(calls: CallSet, answers: CallAnswers) -> dict[int, tuple[int, int]]:
+    """Return, of each call that is judged, how many elements are, and how many are wrong: at least
+    one of a wrong answer, and one of a call without an answer.
+    """
     asked = np.flatnonzero(answers.state < NOT_ASKED).tolist()
-    sorts = {i: judged_call(calls, answers, i).sort for i in asked}
-    wrong = tuple(i for i, sort in sorts.items() if sort not in (RIGHT, "undefined"))
-    return wrong, tuple(i for i, sort in sorts.items() if sort == RIGHT)
+    judged = {i: judged_call(calls, answers, i) for i in asked}
+    found = {}
+    for i, one in judged.items():
+        if one.sort != "undefined":
+            outputs = one.reading.outputs if answers.got[i] is not None else ()
+            size = sum(np.count_nonzero(o.patterns != pattern.UNDEFINED) for o in outputs)
+            found[i] = max(int(size), one.wrong, 1), 0 if one.sort == RIGHT else max(one.wrong, 1)
+    return found
 
 
 def _spread(numbers: Sequence[int], n: int) -> tuple[int, ...]:
@@ -327,7 +346,7 @@ def diagnose_calls(
     ask: AskCalls | None = None,
 ) -> CaseDiagnosis | None:
     """Return what explains the answers to calls; None where no cause is tried. It has to give the
-    answers to a few calls more, where the backend may be asked. What was found is added to what is
+    answers to more calls, where the backend may be asked. What was found is added to what is
     `known`: of what causes make the same, nothing is searched or asked twice.
     """
     trial = CallTrial.of(catalog, calls, answers)
@@ -335,22 +354,36 @@ def diagnose_calls(
         return None
     key, known = trial.key(causes), {} if known is None else known
     if key not in known:
-        known[key] = search_calls(causes, trial, trial.with_unseen(ask) if ask else trial)
-    fits, near = known[key]
-    return CaseDiagnosis(len(trial.wrong) + len(trial.right), len(trial.wrong), fits, near)
+        known[key] = _found(causes, trial, ask)
+    fits, near, beside = known[key]
+    size = sum(judged for judged, _ in trial.counts.values())
+    return CaseDiagnosis(size, trial.wrong_elements, fits, near, beside=beside)
+
+
+def _found(
+    causes: Sequence[Cause], trial: CallTrial, ask: AskCalls | None
+) -> tuple[tuple[Names, ...], tuple[Near, ...], int]:
+    """Return what explains a trial and the answers to calls that are no vectors."""
+    fits, near = search_calls(causes, trial, trial)
+    if not fits or not ask:
+        return fits, near, 0
+    more, named = trial.with_unseen(ask), {cause.name: cause for cause in causes}
+    left = tuple(each for each in fits if _explained(more, [named[name] for name in each]))
+    if not left:
+        left, near = search_calls(causes, trial, more)
+    return left, near, more.wrong_elements - trial.wrong_elements
 
 
 def search_calls(
     causes: Sequence[Cause], seen: CallTrial, trial: CallTrial
 ) -> tuple[tuple[Names, ...], tuple[Near, ...]]:
-    """Return what gives all answers of a trial, the plainest first, of what is common if some of
-    this does; where nothing does, what comes closest with the vectors that it has seen.
+    """Return what gives all answers of a trial, the plainest first; where nothing does, what comes
+    closest with the vectors that it has seen.
     """
-    common, every = ([(cause,) for cause in filter(some, causes)] for some in (is_common, is_any))
-    stages: tuple[Sequence[Sequence[Cause]], ...] = (common, found_together(causes), every)
+    stages: tuple[Sequence[Sequence[Cause]], ...]
+    stages = [(cause,) for cause in causes], found_together(causes)
     for stage in stages:
-        given = (each for each in stage if _explained(trial, each))
-        if fits := [each for each in given if _is_needed(trial, each)]:
+        if fits := [each for each in stage if _explained(trial, each)]:
             return tuple(tuple(cause.name for cause in each) for each in fits), ()
     tried = [one for cause in causes for one in _probed(seen, cause)]
     closest = _closest(seen, tried)
@@ -362,11 +395,6 @@ def search_calls(
 def _explained(trial: CallTrial, causes: Sequence[Cause]) -> bool:
     """Return whether causes give every answer together."""
     return any(map(trial.explains, trial.candidates(causes, trial.all_wanted)))
-
-
-def _is_needed(trial: CallTrial, causes: Sequence[Cause]) -> bool:
-    """Return whether none of several causes gives every answer alone."""
-    return len(causes) == 1 or not any(_explained(trial, (cause,)) for cause in causes)
 
 
 def _probed(trial: CallTrial, cause: Cause) -> Iterator[_Tried]:

@@ -1,7 +1,10 @@
 """Diagnoses of cases -> the few causes of a run.
 
-Mostly several causes give all answers of a case. Told are as few as explain every case that can be
-explained: first the cause of most cases, then that of most others, and so on.
+Several causes may give all answers of a case. Told are as few as explain every case: first the
+cause of most cases, then the cause of most other cases, and so on. Between causes of equally many
+cases, the likelier one is told: an edit of the whole operator before one of single values, one that
+was found somewhere before others, then the plainer one. But where cases differ in one attribute
+alone, and right answers under one of its values show that it is ignored, that is the cause.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ from typing import TYPE_CHECKING, TypeVar
 from convcheck.judge.part import Part
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names
 from convcheck.rules.cause_files import CauseFile
+from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 
 if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
 
 K = TypeVar("K", bound=Hashable)
+FEW = 30  # wrong answers, fewer of which are little evidence
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,21 @@ class Explanation:
     def wrong(self) -> int:
         """How many of these answers are wrong."""
         return sum(case.diagnosis.wrong for case in self.cases if case.diagnosis)
+
+    @property
+    def is_on_few_answers(self) -> bool:
+        """Whether few wrong answers support it: those of several versions count once."""
+        most: dict[str, int] = {}
+        for case in self.cases:
+            if found := case.diagnosis:
+                wrong = found.wrong + found.beside
+                most[case.case.name] = max(wrong, most.get(case.case.name, 0))
+        return sum(most.values()) < FEW
+
+    @property
+    def in_whole_vectors(self) -> bool:
+        """Whether its inputs are right alone, in short tensors or in a tail, in all cases."""
+        return all(case.diagnosis and case.diagnosis.whole_vectors for case in self.cases)
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,7 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     failing = [r for r in results if r.verdict in FAILURES and not r.excused]
     explained = {result.case.id: result for result in failing if _fits(result)}
     found: list[Explanation] = []
-    for names, ids in chosen_causes({key: _fits(one) for key, one in explained.items()}, by_name):
+    for names, ids in chosen_causes(_by_neighbours(results, explained, by_name), by_name):
         mine = [explained[key] for key in ids]
         others = [fit for fit in _fits(mine[0]) if fit != names]
         alike = [fit for fit in others if all(fit in _fits(one) for one in mine)]
@@ -86,6 +106,64 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
     judged = sum(result.verdict not in ("unsupported", "undefined") for result in results)
     unexplained = tuple(result for result in failing if not _fits(result))
     return Diagnosis(tuple(found), unexplained, judged)
+
+
+Neighbours = Mapping[tuple[str, str], Sequence[CaseResult]]
+
+
+def _neighbours(results: Sequence[CaseResult], attributes: Collection[str]) -> Neighbours:
+    """Return the cases that differ in an attribute alone, by it and what they have in common."""
+    found: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        for attribute in attributes:
+            found.setdefault((attribute, _without(attribute, result.case)), []).append(result)
+    return found
+
+
+def _without(attribute: str, case: Case) -> str:
+    parts = case.id.split("/")
+    return "/".join(part for part in parts if not part.startswith(f"{attribute}="))
+
+
+def _by_neighbours(
+    results: Sequence[CaseResult],
+    explained: Mapping[str, CaseResult],
+    causes: Mapping[str, CauseInWords],
+) -> Mapping[str, Sequence[Names]]:
+    """Return what fits each case. If its neighbours show that an attribute is ignored, that is all;
+    what has an attribute ignored, which none show in any case, is left out if anything else fits.
+    """
+    neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
+    shown = {
+        (key, names)
+        for key, result in explained.items()
+        for names in _fits(result)
+        for name in names
+        for attribute, value in causes[name].under
+        if _shows(name, names, value, attribute, result.case, neighbours)
+    }
+    ever = {names for _, names in shown}
+    found = {}
+    for key, result in explained.items():
+        fits = _fits(result)
+        likely = [n for n in fits if n in ever or not any(causes[name].under for name in n)]
+        found[key] = [names for names in fits if (key, names) in shown] or likely or fits
+    return found
+
+
+def _shows(
+    name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
+) -> bool:
+    """Return whether, of the cases that differ in an attribute alone, those with the value that is
+    said to be in force are right but for the other causes, and no others are.
+    """
+    others = tuple(other for other in names if other != name)
+    right = {
+        dict(one.case.attributes).get(attribute)
+        for one in neighbours[attribute, _without(attribute, case)]
+        if (others in _fits(one) if others else one.verdict in ("pass", "tolerated"))
+    }
+    return right - {None} == {value}
 
 
 def with_letters(
@@ -125,15 +203,15 @@ def chosen_causes(
 ) -> Iterator[tuple[Names, list[K]]]:
     """Yield few causes that explain all of some cases, each with those that it explains, given all
     that fits each case: first what explains most, then what explains most of the others. What the
-    others explain as well is no reason to tell a cause, nor to tell one that is less plain.
+    others explain as well is no reason to tell a cause, nor to tell one that is less likely.
     """
-    order = {n: _plainness(n, causes) for found in fits.values() for n in found}
+    order = {n: _rank(n, causes) for found in fits.values() for n in found}
     told = [names for names, _ in _shared_out(fits, order)]
     for names in tuple(told):
         others = set(told) - {names}
         own = [set(found) for found in fits.values() if others.isdisjoint(found)]
-        plainest = [min(set.intersection(*own), key=order.__getitem__)] if own else []
-        told = [*others, *plainest]
+        likeliest = [min(set.intersection(*own), key=order.__getitem__)] if own else []
+        told = [*others, *likeliest]
     kept = set(told)
     yield from _shared_out({k: kept.intersection(found) for k, found in fits.items()}, order)
 
@@ -141,15 +219,15 @@ def chosen_causes(
 Order = tuple[int, list[int]]
 
 
-def _plainness(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
-    """Return what the plainest has the least of: the fewest, then the first."""
+def _rank(names: Names, causes: Mapping[str, CauseInWords]) -> Order:
+    """Return what the likeliest has the least of: the fewest, then the first."""
     return len(names), [causes[name].order for name in names]
 
 
 def _shared_out(
     fits: Mapping[K, Collection[Names]], order: Mapping[Names, Order]
 ) -> Iterator[tuple[Names, list[K]]]:
-    """Yield what explains most cases, of several the plainest, and so on with the other cases."""
+    """Yield what explains most cases, of several the likeliest, and so on with the other cases."""
     left = dict(fits)
     while left:
         counts = Counter(names for found in left.values() for names in found)
@@ -172,7 +250,8 @@ def causes_named(
 ) -> tuple[CauseInWords, ...]:
     """Return the causes of a catalogue that diagnoses name, or parts of cases, in words."""
     named = names_told(results, parts)
-    words = (CauseInWords(c.name, c.says, i) for i, c in enumerate(catalogue))
+    ranked = sorted(catalogue, key=lambda cause: (not cause.of_operator, not cause.common))
+    words = (CauseInWords(c.name, c.says, i, c.under) for i, c in enumerate(ranked))
     return tuple(one for one in words if one.name in named)
 
 

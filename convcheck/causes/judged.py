@@ -9,34 +9,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere
-from convcheck.judge.matching import matching
+from convcheck.judge.matching import Mask, matching
 from convcheck.judge.refusals import is_accepted
+from convcheck.numerics.codes import Bits
 from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.model import VectorSet
 
+LANES = 64  # elements of a vector register at most
+_NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside of whole vectors
 
-def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers]:
+
+def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
     """Return vectors and answers with those of other placements behind them, as far as these are
-    right: two answers are right of a NaN, and a cause has to give both.
+    right: two answers are right of a NaN, and a cause has to give both. The third is whether some
+    are right there that are wrong in bulk: then a fault lives in whole vectors only, and a cause
+    has to give the answers in bulk.
     """
-    kept = [other for other in answers.elsewhere if _is_right(vectors, other)]
+    whole, others = False, list[Elsewhere]()
+    for other in answers.elsewhere:
+        wrong = ~_right(vectors, other.index, answers.got[other.index])
+        if other.placement in _NOT_WHOLE and _right(vectors, other.index, other.got).all():
+            whole |= bool(wrong.any())
+            other = replace(other, index=other.index[~wrong], got=other.got[~wrong])
+        others.append(other)
+    answers = replace(answers, elsewhere=tuple(others))
+    kept = [other for other in others if _right(vectors, other.index, other.got).all()]
     if not kept:
-        return vectors, answers
+        return vectors, answers, whole
     index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
     taken = tuple(bits[index] for bits in vectors.inputs)
     got = np.concatenate([answers.got, *(other.got for other in kept)])
     left = tuple(other for other in answers.elsewhere if other not in kept)
     state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
     more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
-    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more
+    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more, whole
 
 
-def _is_right(vectors: VectorSet, other: Elsewhere) -> bool:
-    """Return whether another placement answered something else that is right, under one reading."""
-    case, bits = vectors.case, vectors.inputs[0][other.index]
+def _right(vectors: VectorSet, index: NDArray[np.intp], got: Bits) -> Mask:
+    """Return which answers to some elements are right, under the reading that comes closest."""
+    case, bits = vectors.case, vectors.inputs[0][index]
     ends = case.outputs[0].format, case.inputs[0].format
-    due = vectors.expected.take(other.index).readings
-    return any(bool(matching(each, other.got, *ends, bits).all()) for each in due)
+    due = vectors.expected.take(index).readings
+    return max((matching(each, got, *ends, bits) for each in due), key=np.count_nonzero)
+
+
+def without_tail(index: NDArray[np.intp], right: Mask) -> NDArray[np.intp]:
+    """Return elements without the right answers at their end, which may be no whole vector."""
+    return index[~(right & (np.arange(len(index)) >= len(index) - LANES))]
 
 
 def judged_ones(vectors: VectorSet, answers: Answers) -> NDArray[np.intp] | None:

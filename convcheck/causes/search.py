@@ -1,8 +1,7 @@
 """Answers -> the causes that give every one of them. It runs in the worker, next to the answers.
 
 A cause is executed on every input of a case. It is told only if it gives all answers, the right
-ones and the wrong ones; one that misses a single one is none. What was found somewhere is tried
-first, and the rest where none of this fits.
+ones and the wrong ones; one that misses a single one is none.
 """
 
 from __future__ import annotations
@@ -16,16 +15,15 @@ import numpy as np
 
 from convcheck.causes.apart import telling_inputs, unseen_inputs
 from convcheck.causes.call_search import AskCalls, FoundOfCalls, diagnose_calls
-from convcheck.causes.judged import judged_ones, with_elsewhere
-from convcheck.causes.stages import CLOSEST, LIKELY, STAGES, coming_close, explained
-from convcheck.causes.trial import Key, Trial, Tries, comparable, is_any, is_likely
+from convcheck.causes.judged import LANES, judged_ones, with_elsewhere, without_tail
+from convcheck.causes.stages import CLOSEST, STAGES, coming_close, explained
+from convcheck.causes.trial import Key, Trial, Tries, comparable
 from convcheck.judge.answers import Answers, CallAnswers
 from convcheck.judge.result import CaseDiagnosis, Fit, Names, Near
 from convcheck.numerics.codes import Bits
 from convcheck.numerics.format import Format
 from convcheck.rules.causes import Cause
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Spec
 from convcheck.semantics.evaluate import evaluate, points_of
 from convcheck.semantics.wrong import compile_wrong
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
@@ -43,8 +41,6 @@ class Found:
     #: Inputs that tell apart what fits, and others that it was not held against; none where nothing
     #: fits.
     inputs: Bits
-    #: The stage at which it was found, or the last one.
-    stage: int
 
 
 @dataclass
@@ -53,8 +49,7 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: Whether all causes are tried where one that is common fits, and all that gives a wrong answer
-    #: is told, and not what comes closest alone.
+    #: Whether every cause that gives a wrong answer is listed, not only the closest ones.
     every: bool = False
     #: What was asked and answered, and what to further inputs where nothing explained that -> what
     #: explains it.
@@ -77,11 +72,6 @@ class Search:
         return tuple(dtype.format for dtype in self.catalog.types.types.values())
 
     @cached_property
-    def thorough(self) -> Search:
-        """The search that tries every cause."""
-        return self if self.every else Search(self.causes, self.catalog, every=True)
-
-    @cached_property
     def _by_name(self) -> dict[str, Cause]:
         return {cause.name: cause for cause in self.causes}
 
@@ -101,22 +91,33 @@ def diagnose(
         calls = cast(CallAnswers, answers)
         more = cast(AskCalls | None, ask)
         return diagnose_calls(search.causes, search.catalog, vectors, calls, search.of_calls, more)
-    spec = search.catalog.specs[vectors.case.spec]
-    trial = _trial(search, spec, *with_elsewhere(vectors, cast(Answers, answers)))
+    vectors, answers, whole = with_elsewhere(vectors, cast(Answers, answers))
+    trial = _trial(search, vectors, answers, whole=whole)
     if trial is None:
         return None
-    return _searched(search, trial, cast(Ask | None, ask))
+    ask = cast(Ask | None, ask)
+    found = _searched(search, trial, _in_whole_vectors(ask) if ask and whole else ask)
+    return replace(found, whole_vectors=whole)
+
+
+def _in_whole_vectors(ask: Ask) -> Ask:
+    """Return what asks inputs with others behind them, so that none stands in a tail."""
+
+    def asked(inputs: Bits) -> Bits | None:
+        got = ask(cast(Bits, np.resize(inputs, len(inputs) + LANES)))
+        return None if got is None else got[: len(inputs)]
+
+    return asked
 
 
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
     """Return what gives all answers to the vectors of a case that is asked further codes, with the
-    readings under which it does; None where no cause is tried. Of all causes, since these codes
-    will leave few.
+    readings under which it does; None where no cause is tried.
     """
-    found = diagnose(search.thorough, vectors, answers, ask)
-    vectors, answers = with_elsewhere(vectors, answers)
+    found = diagnose(search, vectors, answers, ask)
+    vectors, answers, _ = with_elsewhere(vectors, answers)
     index = judged_ones(vectors, answers)
     if found is None or index is None:
         return None
@@ -135,27 +136,24 @@ def _searched(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
     apart what fits the vectors, and inputs that are none. Where none of it does, the search goes on
     with all that was answered.
     """
-    trials, asked, stage = [trial], tuple[Hashable, ...](), LIKELY if search.every else 0
+    trials, asked = [trial], tuple[Hashable, ...]()
     while True:
-        some = is_likely if stage < LIKELY else is_any
-        key = *search.tries.key(trial, some), *asked
+        key = *search.tries.key(trial), *asked
         if key not in search.found:
-            search.found[key] = _found(search, trials, stage)
+            search.found[key] = _found(search, trials)
         found = search.found[key]
-        if stage < LIKELY and not found.diagnosis.fits:
-            stage = LIKELY
-            continue
         got = ask(found.inputs) if ask and len(found.inputs) else None
         if got is None:
             return found.diagnosis
         asked = *asked, comparable(got)
-        key = *key, comparable(got)
+        key, more = (*key, comparable(got)), _answered(trial, found.inputs, got)
         if key not in search.told:
-            more, fits = [_answered(trial, found.inputs, got)], found.diagnosis.fits
-            search.told[key] = tuple(n for n in fits if explained(more, search.named(n)))
+            fits = found.diagnosis.fits
+            search.told[key] = tuple(n for n in fits if explained([more], search.named(n)))
+        trials = [*trials, more]
         if left := search.told[key]:
-            return replace(found.diagnosis, fits=left)
-        trials, stage = [*trials, _answered(trial, found.inputs, got)], found.stage
+            beside = sum(int(np.count_nonzero(~one.right)) for one in trials[1:])
+            return replace(found.diagnosis, fits=left, beside=beside)
 
 
 def _answered(trial: Trial, inputs: Bits, got: Bits) -> Trial:
@@ -165,30 +163,32 @@ def _answered(trial: Trial, inputs: Bits, got: Bits) -> Trial:
     return Trial(trial.spec, trial.case, points_of(trial.case, inputs), got, none, due)
 
 
-def _found(search: Search, trials: Sequence[Trial], stage: int) -> Found:
-    """Return what explains the answers of trials, given the stage at which to begin. If that is a
-    likely one, it ends with those: cases share what is common more often.
-    """
-    likely, fits, last = stage < LIKELY, tuple[Names, ...](), stage
-    for last in range(stage, LIKELY if likely else len(STAGES)):
-        if fits := STAGES[last](search.tries, trials):
+def _found(search: Search, trials: Sequence[Trial]) -> Found:
+    """Return what explains the answers of trials."""
+    fits: tuple[Names, ...] = ()
+    for stage in STAGES:
+        if fits := stage(search.tries, trials):
             break
     wrong = int(np.count_nonzero(~trials[0].right))
     near: Sequence[Near] = ()
-    if search.every or not (likely or fits):
+    if search.every or not fits:
         near = coming_close(search.tries, trials[0])[: None if search.every else CLOSEST]
     diagnosis = CaseDiagnosis(len(trials[0].right), wrong, fits, tuple(near))
-    return Found(diagnosis, _further(search, trials[0], fits), last)
+    return Found(diagnosis, _further(search, trials[0], fits))
 
 
-def _trial(search: Search, spec: Spec, vectors: VectorSet, answers: Answers) -> Trial | None:
+def _trial(search: Search, vectors: VectorSet, answers: Answers, *, whole: bool) -> Trial | None:
     """Return what a cause has to give: None where nothing is wrong, an input was deadly, or other
     placements were answered otherwise, which no conversion of values does.
     """
     index = judged_ones(vectors, answers)
     if index is None or not len(index):
         return None
+    spec = search.catalog.specs[vectors.case.spec]
     trial = search.tries.trial(spec, vectors, answers, index)
+    if whole:
+        index = without_tail(index, trial.right)
+        trial = search.tries.trial(spec, vectors, answers, index)
     return None if trial.right.all() else trial
 
 

@@ -1,8 +1,4 @@
-"""The stages of the search for causes: what of them is tried on answers, and in which order.
-
-What was found somewhere comes first, alone and then together; then every cause alone, and at last
-two of all.
-"""
+"""The stages of the search for causes: each cause alone, two found together, then any two."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from convcheck.causes.trial import Pair, Some, Trial, Tried, Tries, is_any, is_common
+from convcheck.causes.trial import Pair, Trial, Tried, Tries
 from convcheck.judge.result import Names, Near
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case
@@ -22,37 +18,28 @@ _PAIRS = 4  # pairs that are told apart
 _COMPLEMENTS = 40  # pairs that are tried since one gives what the other does not
 
 
-def _common_alone(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
-    return _alone(tries, trials, is_common)
-
-
-def _any_alone(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
-    return _alone(tries, trials, is_any)
-
-
-def _alone(tries: Tries, trials: Sequence[Trial], some: Some) -> tuple[Names, ...]:
-    """Return those of some causes that give all answers of trials, each by itself."""
+def _alone(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
+    """Return the causes that give all answers of trials, each by itself."""
     first, *more = trials
-    alone = tries.alone(first, some)
-    return tuple((cause.name,) for cause in alone if explained(more, (cause,)))
+    return tuple((cause.name,) for cause in tries.alone(first) if explained(more, (cause,)))
 
 
 def _found_together(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
-    """Return the pairs that give all answers of trials, of those that were found somewhere; not
-    where one of the two does alone.
-    """
+    """Return the pairs that give all answers of trials, of those that were found somewhere."""
     spec, case = trials[0].spec, trials[0].case
     few, fits = trials[0].few_wrong(), list[Names]()
     for pair in tries.pairs:
         program = compile_wrong(spec, case, pair) if _apply(pair, case) else None
         if program and all(trial.is_given_by(program) for trial in (few, *trials)):
-            alone = any(explained(trials, (cause,)) for cause in pair)
-            fits += [] if alone else [tuple(cause.name for cause in pair)]
+            fits.append(tuple(cause.name for cause in pair))
     return tuple(fits)
 
 
 def _apply(pair: Pair, case: Case) -> bool:
-    return all(cause.applies_to(case) for cause in pair)
+    """Return whether two causes apply to a case, whose attributes have other values than these."""
+    given = dict(case.attributes)
+    other = all(given.get(name, value) != value for cause in pair for name, value in cause.under)
+    return other and all(cause.applies_to(case) for cause in pair)
 
 
 def _together(tries: Tries, trials: Sequence[Trial]) -> tuple[Names, ...]:
@@ -128,6 +115,4 @@ def coming_close(tries: Tries, trial: Trial) -> list[Near]:
     return [Near(cause.name, int(np.count_nonzero(given))) for cause, given in found]
 
 
-# What is tried, the likeliest first.
-STAGES = (_common_alone, _found_together, _any_alone, _together)
-LIKELY = 2  # the first ones, which are of what was found somewhere
+STAGES = (_alone, _found_together, _together)  # each is tried if none before it explains

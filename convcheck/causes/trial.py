@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,16 +47,6 @@ _PROBES = 6  # wrong answers that a cause has to give before it is tried on all
 def is_any(cause: Cause) -> bool:
     """Return True: any cause is meant."""
     return True
-
-
-def is_common(cause: Cause) -> bool:
-    """Return whether a cause is tried first."""
-    return cause.common
-
-
-def is_likely(cause: Cause) -> bool:
-    """Return whether a cause is tried first, alone or with another one."""
-    return cause.common or bool(cause.found_in)
 
 
 def found_together(causes: Sequence[Cause]) -> tuple[Pair, ...]:
@@ -107,7 +98,7 @@ class Trial:
     @cached_property
     def right(self) -> Mask:
         """Which answers are right, under the reading that comes closest."""
-        return self._best(self.readings)
+        return max(map(self.as_due, self.readings), key=np.count_nonzero)
 
     def as_due(self, reading: Reading) -> Mask:
         """Return which answers are as a reading says; where it leaves them open, none."""
@@ -153,8 +144,7 @@ class Trial:
         """Return whether all answers are as causes say, under one reading: most are refuted by a
         code that was not answered.
         """
-        left = [each for each in said if not self._misses(each)]
-        return any(bool(self.as_due(self._firm(each)).all()) for each in left)
+        return any(bool(self._given(each).all()) for each in said if not self._misses(each))
 
     def _misses(self, reading: Reading) -> bool:
         """Return whether a reading says a code where another one was answered."""
@@ -163,7 +153,14 @@ class Trial:
 
     def given(self, said: Sequence[Reading]) -> Mask:
         """Return which answers are as causes say."""
-        return self._best([self._firm(each) for each in said])
+        return max(map(self._given, said), key=np.count_nonzero)
+
+    def _given(self, reading: Reading) -> Mask:
+        """Return which answers are as a cause says. A right one does not contradict a cause that
+        leaves it open: under another value of an attribute, a text may say nothing of an input.
+        """
+        right = self.right & (reading.patterns == pattern.UNDEFINED)
+        return np.asarray(right | self.as_due(self._firm(reading)))
 
     def _firm(self, reading: Reading) -> Reading:
         """Return what a cause says, but for what any text is: that explains no wrong answer."""
@@ -172,10 +169,6 @@ class Trial:
         loose = ~self.right & np.isin(reading.patterns, (pattern.PLAIN, pattern.PARSES))
         patterns = np.where(loose, np.uint8(pattern.UNDEFINED), reading.patterns)
         return Reading(reading.codes, patterns)
-
-    def _best(self, readings: Sequence[Reading]) -> Mask:
-        """Return which answers are as expected, under the reading of which most are."""
-        return max(map(self.as_due, readings), key=np.count_nonzero)
 
 
 @dataclass(frozen=True)
@@ -204,8 +197,12 @@ class Tries:
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
-        """The causes that were found together."""
-        return found_together(self.causes)
+        """The causes that were found together, and those found alone with those that have an
+        attribute ignored.
+        """
+        common = [cause for cause in self.causes if cause.common]
+        ignoring = [cause for cause in self.causes if cause.under and not cause.rules]
+        return tuple(dict.fromkeys([*found_together(self.causes), *product(common, ignoring)]))
 
     def trial(
         self, spec: Spec, vectors: VectorSet, answers: Answers, index: NDArray[np.intp]
@@ -218,14 +215,14 @@ class Tries:
     def _points(self, case: Case, bits: Bits) -> Points:
         return self._inputs_of(case, bits).points
 
-    def alone(self, trial: Trial, some: Some = is_any) -> list[Cause]:
-        """Return those of some causes that give all answers, each by itself. Most are refuted by a
-        few wrong answers, or by one that they leave as it is.
+    def alone(self, trial: Trial) -> list[Cause]:
+        """Return the causes that give all answers, each by itself. Most are refuted by a few wrong
+        answers, or by one that they leave as it is.
         """
         known = self._inputs_of(trial.case, trial.points.bits).fitting
         answered = tuple(map(comparable, (trial.got, trial.refused, trial.right)))
-        decides = self._decides_of(trial, some)
-        keys = {c: (c, decides(c), answered) for c in self._causes_of(trial.case, some)}
+        decides = self._decides_of(trial)
+        keys = {c: (c, decides(c), answered) for c in self._causes_of(trial.case)}
         new = [cause for cause, key in keys.items() if key not in known]
         wrong = np.flatnonzero(trial.never_right)
         probe, left = trial.few_wrong(), set(_left(trial, wrong, new))
@@ -234,29 +231,29 @@ class Tries:
             known[keys[cause]] = program is not None and _fits(trial, probe, program)
         return [cause for cause, key in keys.items() if known[key]]
 
-    def key(self, trial: Trial, some: Some = is_any) -> Key:
-        """Return what a trial has in common with those that the same ones of some causes fit."""
+    def key(self, trial: Trial) -> Key:
+        """Return what a trial has in common with those that the same causes fit."""
         arrays = (trial.points.bits, trial.got, trial.refused, trial.right)
-        decides = self._decides(trial, some)
-        return (some, *_types_of(trial.case), decides, *map(comparable, arrays))
+        decides = self._decides(trial, is_any)
+        return (*_types_of(trial.case), decides, *map(comparable, arrays))
 
     def inputs_key(self, trial: Trial) -> Key:
         """Return what trials of the same inputs have in common, by the same rules."""
         right = right_program(trial.spec, trial.case).meaning
         return (*_types_of(trial.case), right, comparable(trial.points.bits))
 
-    def of(self, trial: Trial, some: Some = is_any) -> list[Tried]:
-        """Return those of some causes that have a meaning, each with the answers that it gives."""
-        found = self._of_each(trial, some)
+    def of(self, trial: Trial) -> list[Tried]:
+        """Return the causes that have a meaning, each with the answers that it gives."""
+        found = self._of_each(trial)
         return [(cause, trial.given(said)) for cause, said in found if said is not None]
 
-    def _of_each(self, trial: Trial, some: Some) -> Iterator[tuple[Cause, list[Reading] | None]]:
+    def _of_each(self, trial: Trial) -> Iterator[tuple[Cause, list[Reading] | None]]:
         """Yield causes that apply, each with what it makes of the points, None where it has no
         meaning.
         """
         said = self._inputs_of(trial.case, trial.points.bits).said
-        decides = self._decides_of(trial, some)
-        for cause in self._causes_of(trial.case, some):
+        decides = self._decides_of(trial)
+        for cause in self._causes_of(trial.case):
             key = cause, decides(cause)
             if key not in said:
                 said[key] = trial.said_by((cause,))
@@ -274,16 +271,16 @@ class Tries:
             known[some] = what_decides(trial.spec, trial.case, needs)
         return known[some]
 
-    def _decides_of(self, trial: Trial, some: Some) -> Callable[[Cause], Hashable]:
-        """Return what gives the same of one of some causes: of most it is no matter what the rules
-        say under other values of attributes, and in other versions.
+    def _decides_of(self, trial: Trial) -> Callable[[Cause], Hashable]:
+        """Return what gives the same of a cause: of most it is no matter what the rules say under
+        other values of attributes, and in other versions.
         """
         here = self._decides(trial, is_plain)
-        return lambda c: here if is_plain(c) else self._decides(trial, some)
+        return lambda c: here if is_plain(c) else self._decides(trial, is_any)
 
-    def _causes_of(self, case: Case, some: Some) -> tuple[Cause, ...]:
-        """Return those of some causes that apply to the types of a case."""
-        return self._applying_to(case, some)[0]
+    def _causes_of(self, case: Case) -> tuple[Cause, ...]:
+        """Return the causes that apply to the types of a case."""
+        return self._applying_to(case, is_any)[0]
 
     def _applying_to(self, case: Case, some: Some) -> tuple[tuple[Cause, ...], Needs]:
         key = *_types_of(case), some

@@ -157,8 +157,10 @@ class CauseInWords:
     name: str
     #: What it does otherwise than the rules: a sentence without its subject.
     says: str
-    #: Its place in the catalogue, from 0: the plainest first.
+    #: Its rank in the catalogue, from 0: the likeliest first.
     order: int
+    #: Attribute -> the value that it takes it for, whatever is given.
+    under: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,10 @@ class CaseDiagnosis:
     near: tuple[Near, ...] = ()
     #: Where the search ended in an error of convcheck's own: that. Then nothing was found.
     fault: str = ""
+    #: How many answers to inputs besides the vectors are wrong: what fits gives these, too.
+    beside: int = 0
+    #: Whether the same inputs are right alone, in short tensors or in a tail.
+    whole_vectors: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,10 @@ def told_causes(
         told |= {cause.name for _, cause in new}
         several = len(one.causes) > 1
         says = "; ".join(f"{mark} {c.says}" if several else c.says for mark, c in new)
+        if says and one.in_whole_vectors:
+            says = f"in whole vectors only: {says}"
+        if says and one.is_on_few_answers:
+            says += " (fits, on few answers)"
         causes.append(_told((letter, says), one, where, backend, level))
     return tuple(causes)
 

@@ -67,10 +67,15 @@ class Cause:
     version: str = ""
     #: The releases in which it was found, and the reports of it.
     found_in: tuple[str, ...] = ()
-    #: Whether it is tried first: it was found alone, or is one of the user's own.
+    #: Whether it was found alone, or is one of the user's own.
     common: bool = False
     #: The causes with which it was found, which come after it.
     found_with: tuple[str, ...] = ()
+
+    @property
+    def of_operator(self) -> bool:
+        """Whether it is a mistake of the operator as a whole, not of single values."""
+        return bool(self.call or self.under or self.version)
 
     def applies_to(self, case: Case) -> bool:
         """Return whether it may be the cause of what is wrong with the values of a case."""

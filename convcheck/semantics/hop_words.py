@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import cast
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode
 from convcheck.numerics.codes import Codes, Texts
-from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.numerics.decimal import DECIMAL
+from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FAR, FINITE, normalised
 from convcheck.numerics.rounding import round_to
@@ -21,10 +23,12 @@ from convcheck.rules.hop import (
     BITS,
     BYTES,
     GUARD,
+    IEEE,
     LEAST,
     MAGNITUDE,
     MODULO,
     NEGATED,
+    POWER,
     SCALE,
     TEXTS,
     WHOLE,
@@ -141,6 +145,42 @@ def _reversed_bytes(points: Points, hop: Hop) -> Points:
     return replace(there, bits=codes)
 
 
+def with_ieee_specials(fmt: Format) -> Format:
+    """Return a float with infinities and NaNs in the place of those with the largest exponent."""
+    return replace(fmt, nan="ieee", infinity=True) if isinstance(fmt, Float) else fmt
+
+
+def _ieee(points: Points, hop: Hop) -> Points:
+    """Return codes read as those of such a float."""
+    fmt = cast(Numeric, with_ieee_specials(points.source))
+    there = points.with_numbers(decode(fmt, cast(Codes, points.bits)))
+    return replace(there, source=fmt, _matching={})
+
+
+def _times_power(points: Points, hop: Hop) -> Points:
+    """Return decimal texts as float64 numbers: the digits as an integer, times a power of ten, each
+    rounded.
+    """
+    if not isinstance(points.source, Text):
+        return points
+    texts = np.empty(len(points.bits), object)
+    texts[:] = list(map(_product, cast(Texts, points.bits)))
+    return points.with_numbers(decode(points.source, texts))
+
+
+def _product(text: str) -> str:
+    found = DECIMAL.fullmatch(text)
+    if found is None or not (found[2] or found[3]):
+        return text
+    sign, whole, fraction, power = (part or "" for part in found.groups())
+    exponent = int(power or 0) - len(fraction)
+    try:
+        number = float(int(whole + fraction)) * float(f"1e{exponent}")
+    except OverflowError:  # more digits than a float64 has
+        return text
+    return sign + format(Decimal(number), "f")
+
+
 def _retold(points: Points, hop: Hop) -> Points:
     """Return texts with other words in the place of what patterns match."""
     texts = np.empty(len(points.bits), object)
@@ -162,6 +202,8 @@ BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
     NEGATED: _negated,
     ALIGNED: _aligned,
     BYTES: _reversed_bytes,
+    IEEE: _ieee,
+    POWER: _times_power,
     SCALE: _scaled,
     MODULO: _shifted_modulo,
     BITS: _short,
@@ -205,6 +247,8 @@ KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     NEGATED: lambda hop, source, target: False,
     ALIGNED: _aligned_keeps,
     BYTES: lambda hop, source, target: isinstance(source, Text) or source.bits <= 8,
+    IEEE: lambda hop, source, target: not isinstance(source, Float) or source.nan == "ieee",
+    POWER: lambda hop, source, target: not isinstance(source, Text),
     SCALE: lambda hop, source, target: False,
     MODULO: _modulo_keeps,
     BITS: lambda hop, source, target: _significant(source) <= hop.number,

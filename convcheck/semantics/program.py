@@ -17,7 +17,7 @@ from convcheck.errors import Place, SpecError
 from convcheck.numerics.codes import Codes
 from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.modes import MODES
-from convcheck.rules.hop import Hop, Through
+from convcheck.rules.hop import IEEE, Hop, Through
 from convcheck.rules.model import (
     DEFAULT,
     LEVELS,
@@ -563,12 +563,17 @@ def _gone_through(
     any. Without them, and of a text, which the rules look at, by those for the source. A number
     that goes on as one has been there before.
     """
-    from convcheck.semantics.hops import keeps  # of wrong conversions alone
+    # of wrong conversions alone
+    from convcheck.semantics.hop_words import with_ieee_specials
+    from convcheck.semantics.hops import keeps
 
     below, kept = behind(subject), keeps(hop, subject.source_format, subject.format)
     as_number = isinstance(hop.type, str) or hop.normal_only
     if subject.source == REAL or (kept and as_number):
         return CompiledOutcome(0, program=below)
+    if hop.type == IEEE:
+        subject = replace(subject, source_format=with_ieee_specials(subject.source_format))
+        return CompiledOutcome(0, program=behind(subject), hop=hop)
     if isinstance(hop.type, DType) and not as_number and not _is_text(subject):
         there = replace(subject, source=hop.type.name, source_format=hop.type.format)
         with suppress(SpecError):

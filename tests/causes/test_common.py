@@ -1,4 +1,4 @@
-"""Causes that are common are tried first; the others where none of these gives every answer."""
+"""Causes that were found somewhere go first, and hide no other that fits as well."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from command import convcheck
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.call_search import diagnose_calls
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.search import Search, diagnose, fits_of
-from convcheck.causes.trial import Tries, is_common, is_likely
+from convcheck.causes.gather import causes_named, gathered
+from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers, CallAnswers
+from convcheck.judge.elements import judge
 from convcheck.numerics.codes import Bits
 from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
@@ -70,21 +71,25 @@ def told(
     return found.fits if found else None
 
 
-def test_where_a_common_cause_fits_no_other_is_told() -> None:
+def test_a_cause_that_was_found_hides_no_equal_one_and_goes_first() -> None:
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors, ALIKE[1])
-    assert told(Search(of(*ALIKE), CATALOG), vectors, wrong) == tuple((name,) for name in ALIKE)
     for name in ALIKE:
-        search = Search(of(*ALIKE, common=(name,)), CATALOG)
-        assert told(search, vectors, wrong) == ((name,),)
-        assert told(search.thorough, vectors, wrong) == tuple((name,) for name in ALIKE)
-        fits = fits_of(search, vectors, answered(vectors, wrong))  # which a sweep begins with
-        assert fits is not None
-        assert [fit.names for fit in fits] == [(name,) for name in ALIKE]
+        causes = of(*ALIKE, common=(name,))
+        answers = answered(vectors, wrong)
+        found = diagnose(Search(causes, CATALOG), vectors, answers)
+        assert found is not None
+        assert found.fits == tuple((one,) for one in ALIKE)
+        result = replace(judge(vectors, answers), diagnosis=found)
+        [told_first] = gathered([result], causes_named([result], causes)).explanations
+        assert [one.name for one in told_first.causes] == [name]
+        assert [[one.name for one in fit] for fit in told_first.others] == [
+            [other] for other in ALIKE if other != name
+        ]
 
 
 @pytest.mark.parametrize("true", ALIKE)
-def test_where_a_further_answer_refutes_what_is_common_the_others_are_tried(true: str) -> None:
+def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true: str) -> None:
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors, true)
     for name in ALIKE:
@@ -92,62 +97,22 @@ def test_where_a_further_answer_refutes_what_is_common_the_others_are_tried(true
         assert told(search, vectors, wrong, wrong) == ((true,),)
 
 
-def test_what_is_common_is_tried_alone_then_all_alone_then_pairs() -> None:
+def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_together() -> None:
     vectors, pair = vectors_of(TO_FLOAT8), ("through-float32", "carry-is-nan")
     both = converting(vectors, *pair)
-    search = Search(of(*pair, "truncates", common=pair[:1]), CATALOG)
-    assert told(search, vectors, both) == (pair,)
-    assert told(search, vectors, converting(vectors, "truncates")) == (("truncates",),)
-    assert told(search, vectors, converting(vectors, pair[0])) == ((pair[0],),)
-    assert told(search, vectors, converting(vectors)) is None
-
-
-def stages(search: Search) -> list[int]:
-    """The stages at which something was found, or the last ones."""
-    return [found.stage for found in search.found.values()]
-
-
-def test_what_was_found_together_is_tried_before_all_alone() -> None:
-    vectors = vectors_of("onnx.Cast-25/float64-to-float8e8m0/saturate=1/round_mode=down")
-    pair = ("through-float32", "rounds-away")
-    both = converting(vectors, *pair)
-    causes = of(*pair, "ties-away")
-    unknown = Search(causes, CATALOG)
-    assert pair in (told(unknown, vectors, both) or ())
-    assert stages(unknown) == [1, 3]
-    known = Search((replace(causes[0], found_with=(pair[1], "none")), *causes[1:]), CATALOG)
+    for causes in (of(*pair, "truncates"), of("truncates", *pair, common=pair[:1])):
+        search = Search(causes, CATALOG)
+        assert told(search, vectors, both) == (pair,)
+        assert told(search, vectors, converting(vectors, "truncates")) == (("truncates",),)
+        assert told(search, vectors, converting(vectors, pair[0])) == ((pair[0],),)
+        assert told(search, vectors, converting(vectors)) is None
+    first, other, *_ = of("through-float32", "carry-is-nan")
+    known = Search((replace(first, found_with=(other.name, "none")), other), CATALOG)
     assert told(known, vectors, both) == (pair,)
-    assert stages(known) == [1]
-    assert told(known, vectors, converting(vectors, "ties-away")) == (("ties-away",),)
-    assert stages(known) == [1, 1, 2]
+    assert told(known, vectors, converting(vectors, other.name)) == ((other.name,),)
 
 
-def test_what_one_of_two_gives_alone_is_not_told_of_both() -> None:
-    """Of a source with few digits, nothing is rounded on the way through float32."""
-    vectors = vectors_of("onnx.Cast-21/float16-to-float8e5m2/saturate=1")
-    pair = ("through-float32", "overflows-to-infinity")
-    wrong = converting(vectors, pair[1])
-    causes = of(*pair)
-    search = Search((replace(causes[0], found_with=pair[1:]), causes[1]), CATALOG)
-    assert told(search, vectors, wrong) == (pair[1:],)
-
-
-def test_cases_that_share_what_is_common_do_not_share_the_rest() -> None:
-    """Two versions say the same with saturate=1, and not with saturate=0, which one cause sets."""
-    tries = Tries(of("through-float16", "saturate-is-0", common=("through-float16",)))
-    likely, every = set(), set()
-    for number in (21, 25):
-        vectors = vectors_of(f"onnx.Cast-{number}/float32-to-float8e4m3fn/saturate=1")
-        got = np.ones(len(vectors), np.uint8)
-        answers = Answers(got, np.full(len(got), ANSWERED, np.uint8), {})
-        every_one = np.arange(len(vectors))
-        trial = tries.trial(CATALOG.specs[vectors.case.spec], vectors, answers, every_one)
-        likely.add(tries.key(trial, is_likely))
-        every.add(tries.key(trial))
-    assert (len(likely), len(every)) == (1, 2)
-
-
-def test_of_whole_calls_what_is_common_is_tried_first_as_well() -> None:
+def test_of_whole_calls_every_cause_that_fits_is_told_as_well() -> None:
     calls = CORPUS.vectors(
         find_case(CATALOG, "onnx.Range-11/float64-float64-float64", None, None, ())
     )
@@ -163,15 +128,12 @@ def test_of_whole_calls_what_is_common_is_tried_first_as_well() -> None:
         got.append(Outputs(arrays, tuple(o.dtype.name for o in outputs)) if outputs else None)
         state.append(ANSWERED if outputs else NOT_ASKED)
     answers = CallAnswers(tuple(got), np.array(state, np.uint8), {})
-    for common in ((), *((name,) for name in alike)):
-        found = diagnose_calls(of(*alike, common=common), CATALOG, calls, answers)
-        assert found is not None
-        assert found.fits == tuple((name,) for name in common or alike)
-    first, other = of(*alike)
+    first, other = of(*alike, common=alike[:1])
     together = (replace(first, found_with=(other.name,)), other)  # one of the two does it alone
-    found = diagnose_calls(together, CATALOG, calls, answers)
-    assert found is not None
-    assert found.fits == tuple((name,) for name in alike)
+    for causes in ((first, other), together):
+        found = diagnose_calls(causes, CATALOG, calls, answers)
+        assert found is not None
+        assert found.fits == tuple((name,) for name in alike)
 
 
 # The catalogue ------------------------------------------------------------------------------------
@@ -212,18 +174,17 @@ def test_a_file_says_where_causes_were_found_those_of_others_too(tmp_path: Path)
     assert causes["drops-the-sign-of-infinity"].found_in == mine[:1]
     assert causes["through-float64"].found_with[-1:] == ("reorders",)
     assert causes["reorders"].found_in == mine[:1]
-    assert (is_common(causes["reorders"]), is_likely(causes["reorders"])) == (False, True)
-    assert not is_likely(causes["ties-up"])
+    assert not causes["reorders"].common
 
 
 def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> None:
     causes = causes_of(with_causes(tmp_path, OWN[: OWN.index("found-in")]))
-    assert is_common(causes[-1])
-    known = {cause.name for cause in CAUSES.values() if is_common(cause)}
+    assert causes[-1].common
+    known = {cause.name for cause in CAUSES.values() if cause.common}
     assert known < {
         cause.name for cause in CAUSES.values() if cause.found_in
     }  # the others not alone
-    assert {cause.name for cause in causes if is_common(cause)} - known == {causes[-1].name}
+    assert {cause.name for cause in causes if cause.common} - known == {causes[-1].name}
 
 
 @pytest.mark.parametrize(

@@ -41,4 +41,6 @@ def explained_cases(cases: Sequence[CaseResult]) -> tuple[form.ExplainedCaseJson
 
 def cause_in_words(cause: CauseInWords) -> form.CauseInWordsJson:
     """Return a cause of the catalogue."""
-    return form.CauseInWordsJson(name=cause.name, says=cause.says, order=cause.order)
+    return form.CauseInWordsJson(
+        name=cause.name, says=cause.says, order=cause.order, under=dict(cause.under)
+    )

@@ -196,7 +196,10 @@ def _run(report: form.ReportJson, types: Types) -> RunResult:
         report.own_inputs,
         ended_early=report.ended_early,
         consistency=report.consistency,
-        causes=tuple(judged.CauseInWords(c.name, c.says, c.order) for c in report.catalogue),
+        causes=tuple(
+            judged.CauseInWords(c.name, c.says, c.order, tuple(c.under.items()))
+            for c in report.catalogue
+        ),
         without_causes=report.without_causes,
     )
 
@@ -229,7 +232,9 @@ def _diagnosis(found: form.CaseDiagnosisJson | None) -> judged.CaseDiagnosis | N
     if found is None:
         return None
     near = tuple(judged.Near(one.cause, one.answers) for one in found.near)
-    return judged.CaseDiagnosis(found.answers, found.wrong, found.fits, near, found.fault)
+    return judged.CaseDiagnosis(
+        found.answers, found.wrong, found.fits, near, found.fault, found.beside, found.whole_vectors
+    )
 
 
 def case_named(head: form.CaseHeadJson, types: Types) -> Case:

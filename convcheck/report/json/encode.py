@@ -123,7 +123,13 @@ def _diagnosis(found: judged.CaseDiagnosis | None) -> form.CaseDiagnosisJson | N
         return None
     near = tuple(form.NearJson(cause=one.name, answers=one.count) for one in found.near)
     return form.CaseDiagnosisJson(
-        answers=found.answers, wrong=found.wrong, fits=found.fits, near=near, fault=found.fault
+        answers=found.answers,
+        wrong=found.wrong,
+        fits=found.fits,
+        near=near,
+        fault=found.fault,
+        beside=found.beside,
+        whole_vectors=found.whole_vectors,
     )
 
 

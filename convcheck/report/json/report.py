@@ -263,6 +263,10 @@ class CaseDiagnosisJson(Shape, frozen=True, kw_only=True):
     near: tuple[NearJson, ...]
     #: The error of convcheck's own in which the search ended.
     fault: str = ""
+    #: How many answers to inputs besides the vectors are wrong: what fits gives these, too.
+    beside: Count = 0
+    #: Whether the same inputs are right alone, in short tensors or in a tail.
+    whole_vectors: bool = False
 
 
 class CauseInWordsJson(Shape, frozen=True, kw_only=True):
@@ -272,8 +276,10 @@ class CauseInWordsJson(Shape, frozen=True, kw_only=True):
     name: str
     #: What it does otherwise than the rules, in words.
     says: str
-    #: Its place in the catalogue, from 0: the plainest first.
+    #: Its rank in the catalogue, from 0: the likeliest first.
     order: Count
+    #: Attribute -> the value that it takes it for, whatever is given.
+    under: dict[str, str] = field(default_factory=dict)
 
 
 class ExplainedCaseJson(Shape, frozen=True, kw_only=True):

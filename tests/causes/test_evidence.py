@@ -1,0 +1,224 @@
+"""What supports a cause: its neighbours, elements, hold-out inputs, placements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, CORPUS
+from numpy.typing import NDArray
+from planted_calls import answered, asked
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.gather import causes_named, gathered
+from convcheck.causes.search import Search, diagnose
+from convcheck.judge.answers import ANSWERED, Answers, Elsewhere
+from convcheck.judge.elements import judge
+from convcheck.judge.result import CaseDiagnosis, CaseResult
+from convcheck.numerics.codes import Bits
+from convcheck.rules.causes import Cause
+from convcheck.rules.find import find_case
+from convcheck.semantics.evaluate import evaluate, points_of
+from convcheck.semantics.wrong import compile_wrong, readings_at
+from convcheck.vectors.model import CallSet, VectorSet
+
+Convert = Callable[[Bits], Bits]
+Told = list[tuple[tuple[str, ...], list[str]]]
+ROUNDED = "onnx.CastLike-24/{}-float8e8m0/saturate=1/round_mode={}"
+
+
+@cache
+def causes() -> tuple[Cause, ...]:
+    return causes_of(CATALOG)
+
+
+def vectors_of(name: str) -> VectorSet:
+    vectors = CORPUS.vectors(find_case(CATALOG, name, None, None, ()))
+    assert isinstance(vectors, VectorSet)
+    return vectors
+
+
+def as_in(name: str, *names: str) -> Convert:
+    """What converts by the rules of a case, or by causes."""
+    case = find_case(CATALOG, name, None, None, ())
+    spec, some = CATALOG.specs[case.spec], [c for c in causes() if c.name in names]
+    if not names:
+        return lambda codes: evaluate(spec, case, codes).readings[0].codes
+    program = compile_wrong(spec, case, some)
+    assert program is not None
+    return lambda codes: readings_at(program, points_of(case, codes))[0].codes
+
+
+def result(name: str, convert: Convert, elsewhere: Sequence[Elsewhere] = ()) -> CaseResult:
+    vectors = vectors_of(name)
+    bits = vectors.inputs[0]
+    state = np.full(len(bits), ANSWERED, np.uint8)
+    answers = Answers(convert(bits), state, {}, elsewhere=tuple(elsewhere))
+    found = diagnose(Search(causes(), CATALOG), vectors, answers, convert)
+    return replace(judge(vectors, answers), diagnosis=found)
+
+
+def told(results: Sequence[CaseResult]) -> Told:
+    found = gathered(results, causes_named(results, causes())).explanations
+    return [
+        (tuple(cause.name for cause in one.causes), [case.case.id for case in one.cases])
+        for one in found
+    ]
+
+
+# Neighbours ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["float16", "uint8", "int64"])
+def test_an_attribute_is_ignored_where_one_value_is_right_and_all_others_are_not(
+    source: str,
+) -> None:
+    """ "rounds away from zero" gives every answer as well, and says less."""
+    names = [ROUNDED.format(source, mode) for mode in ("up", "down", "nearest")]
+    ignoring = as_in(names[0], *(["through-float32"] if source == "int64" else []))
+    results = [result(name, ignoring) for name in names]
+    if source != "int64":
+        assert all(one.diagnosis and ("rounds-away",) in one.diagnosis.fits for one in results[1:])
+    [*before, (fit, ids)] = told(results)
+    assert fit == (*(["through-float32"] if source == "int64" else []), "round-mode-is-up")
+    assert ids == names[1:]
+    assert before == ([(("through-float32",), names[:1])] if source == "int64" else [])
+
+
+def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None:
+    names = [ROUNDED.format("float16", mode) for mode in ("up", "down", "nearest")]
+    kernels = [as_in(name) for name in (*names[:2], names[1])]
+    results = [result(*one) for one in zip(names, kernels, strict=True)]
+    found = results[2].diagnosis
+    assert found
+    assert {("round-mode-is-down",), ("truncates",)} <= set(found.fits)
+    assert told(results) == [(("truncates",), names[2:])]
+
+
+def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> None:
+    """With saturate=0, nothing is said of 0 and infinity but with `nearest`."""
+    names = [f"onnx.CastLike-24/float16-float8e8m0/saturate=0/round_mode={mode}"
+             for mode in ("up", "nearest")]  # fmt: skip
+    up, right = as_in(names[0]), as_in(names[1])
+    inside = evaluate(CATALOG.specs["onnx.CastLike-24"], vectors_of(names[0]).case,
+                      np.arange(1 << 16, dtype=np.uint16)).readings[0].patterns == 0  # fmt: skip
+
+    def kernel(codes: Bits) -> Bits:
+        return np.where(inside[codes], up(codes), right(codes))
+
+    found = result(names[1], kernel).diagnosis
+    assert found
+    assert ("round-mode-is-up",) in found.fits
+
+
+# Few answers --------------------------------------------------------------------------------------
+
+
+def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() -> None:
+    """-0 of float8e4m3fn is true: one answer a case."""
+    few = [f"onnx.Cast-{v}/float8e4m3fn-to-bool" for v in (19, 21, 23, 24, 25)] * 8
+    many = "onnx.Cast-21/float64-to-float16"
+
+    def compares_codes(codes: Bits) -> Bits:
+        return (codes != 0).astype(np.uint8)
+
+    for results, said in (
+        ([result(name, compares_codes) for name in few], True),
+        ([result(many, as_in(many, "through-float32"))], False),
+    ):
+        [one] = gathered(results, causes_named(results, causes())).explanations
+        assert one.is_on_few_answers is said
+
+
+# Whole vectors ------------------------------------------------------------------------------------
+
+
+def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> None:
+    """Tails of 8 and single elements are right: llvm/llvm-project#214605."""
+    name = "onnx.Cast-21/float64-to-float16"
+    wrong, right = as_in(name, "through-float32"), as_in(name)
+
+    def in_lanes(codes: Bits) -> Bits:
+        whole = len(codes) // 8 * 8
+        return np.concatenate([wrong(codes[:whole]), right(codes[whole:])])
+
+    bits = vectors_of(name).inputs[0]
+    differs = np.flatnonzero(wrong(bits) != right(bits))
+    others = [Elsewhere(p, differs[-9:], right(bits[differs[-9:]])) for p in ("alone", "odd tail")]
+    found = result(name, in_lanes, others)
+    assert found.diagnosis
+    assert (("through-float32",) in found.diagnosis.fits, found.diagnosis.whole_vectors) == (
+        True, True
+    )  # fmt: skip
+    [one] = gathered([found], causes_named([found], causes())).explanations
+    assert one.in_whole_vectors
+    plain = result(name, wrong)
+    assert plain.diagnosis
+    assert not plain.diagnosis.whole_vectors
+
+
+# Whole calls --------------------------------------------------------------------------------------
+
+F32 = np.float32
+QUANTIZE = "onnx.QuantizeLinear-21/float32-float32-int8/tensor"
+
+
+def quantize(
+    quotient: Callable[[Any, Any], Any], rounded: Callable[[Any], Any] = np.rint
+) -> Callable[..., NDArray[Any]]:
+    def kernel(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
+        with np.errstate(all="ignore"):
+            place = rounded(quotient(x.view(F32), scale.view(F32))) + zero.view(np.int8)
+            whole = np.clip(np.where(np.isnan(place), 0, place), -128, 127)
+        return np.asarray(whole).astype(np.int8).view(np.uint8)
+
+    return kernel
+
+
+def away(x: Any) -> Any:
+    return np.trunc(x.astype(np.float64) + np.copysign(0.5, x))
+
+
+PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
+    "a reciprocal": (
+        quantize(lambda x, s: x * (F32(1) / s)),
+        {"quotient-by-reciprocal", "quotient-by-reciprocal-in-float32", "nan-is-+0"},
+    ),
+    "a reciprocal of large quotients alone": (
+        quantize(lambda x, s: np.where(np.abs(x / s) > 60, x * (F32(1) / s), x / s)), set(),
+    ),
+    "ties away from zero": (quantize(lambda x, s: x / s, away), {"quotient-rounded-nearest-away"}),
+    "ties away from zero beyond 100": (
+        quantize(lambda x, s: x / s, lambda q: np.where(np.abs(q) > 100, away(q), np.rint(q))),
+        set(),
+    ),
+    "towards zero below 1": (
+        quantize(lambda x, s: x / s, lambda q: np.where(np.abs(q) < 1, np.trunc(q), np.rint(q))),
+        set(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
+    """It is held against ten times as many elements besides the vectors."""
+    kernel, right = PLANTED[fault]
+    calls, more = asked(QUANTIZE), list[CallSet]()
+
+    def answers(some: CallSet) -> Any:
+        more.append(some)
+        return answered(some, [Outputs((kernel(*call),), ("int8",)) for call in some.calls])
+
+    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), None, answers)
+    assert isinstance(found, CaseDiagnosis)
+    assert {name for fit in found.fits for name in fit} <= right
+    assert bool(found.fits) is bool(right)
+    sizes = [sum(call[0].size for call in some.calls) for some in more]
+    assert found.answers > len(calls)  # elements, not calls
+    assert all(size > 9 * sizes[0] for size in sizes[1:])

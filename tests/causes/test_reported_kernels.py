@@ -1,0 +1,232 @@
+"""Kernels with the faults of public reports: each is explained by the cause that says its fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import CATALOG, CORPUS
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
+from planted_calls import answered, asked
+
+from convcheck.backends.protocol import Outputs
+from convcheck.causes.call_search import diagnose_calls
+from convcheck.causes.catalogue import causes_of
+from convcheck.causes.search import Search, diagnose
+from convcheck.judge.answers import ANSWERED, Answers
+from convcheck.numerics.codes import Bits
+from convcheck.numerics.decimal import DECIMAL, SPECIAL
+from convcheck.rules.find import find_case
+from convcheck.rules.load import Catalog, load
+from convcheck.vectors.calls import expecting
+from convcheck.vectors.corpus import Corpus
+from convcheck.vectors.model import CallSet, VectorSet
+
+F32 = np.float32
+
+
+@cache
+def causes() -> tuple[Any, ...]:
+    return causes_of(CATALOG)
+
+
+def halved(codes: Bits) -> Bits:
+    """golang/go#48807: x >> 1 without its lost bit, as a signed integer, then doubled."""
+    large = codes >= 2**63
+    low = np.where(large, codes >> np.uint64(1), codes).view(np.int64).astype(F32)
+    return np.where(large, low * F32(2), low).astype(F32).view(np.uint32)
+
+
+def bits_of_one(codes: Bits) -> Bits:
+    """tracel-ai/burn#1315."""
+    return np.where(codes != 0, 0x3F800000, 0).astype(np.uint32)
+
+
+def below_the_bound(codes: Bits) -> Bits:
+    """Clamps to 2147483520, the largest float32 below 2^31."""
+    with np.errstate(invalid="ignore"):
+        x = codes.view(F32).astype(np.float64)
+    limited = np.clip(np.where(np.isnan(x), 0, x), -(2.0**31), 2147483520)
+    return np.rint(limited).astype(np.int32).view(np.uint32)
+
+
+def of_ieee(codes: Bits) -> Bits:
+    """Reads float8e4m3fn as if 0x78 to 0x7f were infinity and NaNs."""
+    exponent, mantissa = (codes >> 3) & 15, codes & 7
+    x = np.where(exponent, (8 + mantissa) * 2.0 ** (exponent - 10.0), mantissa * 2.0**-9)
+    x = np.where(exponent == 15, np.where(mantissa, np.nan, np.inf), x)
+    return np.where(codes & 0x80, -x, x).astype(F32).view(np.uint32)
+
+
+def in_two_factors(texts: Bits) -> Bits:
+    """An integer times a power of ten, each a float64."""
+
+    def read(text: str) -> float:
+        found = DECIMAL.fullmatch(text)
+        if not found or not (found[2] or found[3]):
+            return float(text) if SPECIAL.fullmatch(text) else 0.0
+        digits, power = found[2] + (found[3] or ""), int(found[4] or 0) - len(found[3] or "")
+        x = float(int(digits)) * float(f"1e{power}")
+        return -x if found[1] == "-" else x
+
+    return np.array([read(str(text)) for text in texts]).view(np.uint64)
+
+
+def compares_codes(codes: Bits) -> Bits:
+    """onnxruntime: a float8 is true unless its code is 0."""
+    return (codes != 0).astype(np.uint8)
+
+
+ELEMENTS: list[tuple[str, Callable[[Bits], Bits], str]] = [
+    ("onnx.Cast-21/uint64-to-float32", halved, "halves-without-the-lost-bit"),
+    ("onnx.Cast-21/bool-to-int32", bits_of_one, "true-is-the-bits-of-1.0"),
+    ("pypto.cast-0.2/float32-to-int32/mode=CAST_RINT/satmode=ON", below_the_bound,
+     "clamps-to-float32-within-int32-nearest-even"),
+    ("onnx.Cast-21/float8e4m3fn-to-float32", of_ieee,
+     "reads-the-largest-exponent-as-infinity-and-nan"),
+    ("onnx.Cast-21/string-to-float64", in_two_factors, "integer-times-power-of-ten"),
+    ("onnx.Cast-24/float8e8m0-to-bool", compares_codes, "compares-the-code-as-uint8"),
+    ("onnx.Cast-19/float8e4m3fn-to-bool", compares_codes, "compares-the-code-as-uint8"),
+]  # fmt: skip
+
+
+def fits(catalog: Catalog, corpus: Corpus, name: str, convert: Callable[[Bits], Bits]) -> Any:
+    vectors = corpus.vectors(find_case(catalog, name, None, None, ()))
+    assert isinstance(vectors, VectorSet)
+    bits = vectors.inputs[0]
+    answers = Answers(convert(bits), np.full(len(bits), ANSWERED, np.uint8), {})
+    found = diagnose(Search(causes_of(catalog), catalog), vectors, answers, convert)
+    assert found is not None
+    return found.fits
+
+
+@pytest.mark.parametrize(("name", "convert", "cause"), ELEMENTS)
+def test_a_kernel_of_values_has_the_cause_that_says_its_fault(
+    name: str, convert: Callable[[Bits], Bits], cause: str
+) -> None:
+    assert (cause,) in fits(CATALOG, CORPUS, name, convert)
+
+
+UE5M3 = """\
+floats:
+  ue5m3: {exponent: 5, mantissa: 3, bias: 15, infinity: no, nan: all-ones, negative_zero: no,
+          signed: no}
+"""
+DECODE = """\
+op: acme.Decode
+version: 1
+sources: {text: {title: Manual, section: Decode, url: "https://example.org"}}
+inputs: {input: S}
+outputs: {output: D}
+shape: {cite: "The output has the shape of the input."}
+types: {S: [ue5m3], D: [float32]}
+rules:
+  - name: all
+    level: normative
+    cite: "The value of the code."
+    when: {from: ue5m3}
+    table: {nan: nan, else: "[x]"}
+    round: nearest-even
+"""
+
+
+def test_a_type_of_ones_own_whose_largest_exponent_is_read_as_special(tmp_path: Path) -> None:
+    """NVIDIA/cutlass#3602: 0xf8 is 65536, and no infinity."""
+    (tmp_path / "dtypes.yaml").write_text(UE5M3)
+    (tmp_path / "decode.yaml").write_text(DECODE)
+    catalog = load([tmp_path])
+
+    def special(codes: Bits) -> Bits:
+        exponent, mantissa = codes >> 3, codes & 7
+        x = np.where(exponent, (8 + mantissa) * 2.0 ** (exponent - 18.0), mantissa * 2.0**-17)
+        x = np.where(exponent == 31, np.where(mantissa, np.nan, np.inf), x)
+        return x.astype(F32).view(np.uint32)
+
+    corpus = Corpus(catalog, "edge", 0, ())
+    found = fits(catalog, corpus, "acme.Decode-1/ue5m3-to-float32", special)
+    assert ("reads-the-largest-exponent-as-infinity-and-nan",) in found
+
+
+# Whole calls --------------------------------------------------------------------------------------
+
+
+def of_calls(calls: CallSet, kernel: Callable[..., NDArray[Any]]) -> list[tuple[str, ...]]:
+    """What fits a kernel, which is given codes as the calls have them."""
+
+    def answers(some: CallSet) -> Any:
+        with np.errstate(all="ignore"):
+            given = (np.asarray(kernel(*call)) for call in some.calls)
+            return answered(some, [Outputs((g,), (calls.case.outputs[0].name,)) for g in given])
+
+    found = diagnose_calls(causes(), CATALOG, calls, answers(calls), None, answers)
+    assert found is not None
+    assert found.beside
+    return list(found.fits)
+
+
+def step_unsigned(start: Any, stop: Any, step: Any) -> NDArray[Any]:
+    """tracel-ai/burn-onnx#235."""
+    first, last, by = (each.reshape(1).view(np.int64).item() for each in (start, stop, step))
+    count = max(-(-(last - first) // (by % 2**64)), 0) if by else 0
+    return np.array([(first + i * by) % 2**64 for i in range(count)], np.uint64)
+
+
+def scale_is_a_power_of_two(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
+    """llvm/llvm-project#217892."""
+    power = 2.0 ** np.floor(np.log2(scale.view(F32).astype(np.float64)))
+    quotient = np.rint(x.view(F32).astype(np.float64) / power) + zero.view(np.int8)
+    clipped = np.clip(np.where(np.isnan(quotient), 0, quotient), -128, 127)
+    return clipped.astype(np.int8).view(np.uint8)
+
+
+def infinity_is_the_least(x: Any, *limits: Any) -> NDArray[Any]:
+    """pytorch/pytorch#116992: the level as an int64 of x86, then limited."""
+    data = x.view(F32).astype(np.float64)
+    low, high, least, most = (each.view(F32).astype(np.float64) for each in limits)
+    place = np.rint((data - low) / (high - low) * 255)
+    fits = np.abs(place) < 2.0**63
+    level = np.clip(np.where(fits, place, -(2.0**63)), 0, 255) / 255 * (most - least) + least
+    plain = np.where(data > np.maximum(low, high), most, place / 255 * (most - least) + least)
+    plain = np.where(data <= np.minimum(low, high), least, plain)
+    return np.where(low < high, level, plain).astype(F32).view(np.uint32)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "cause"),
+    [
+        ("onnx.Range-11/int64-int64-int64", step_unsigned, "step-as-uint64"),
+        ("onnx.QuantizeLinear-23/float32-float32-int8/tensor", scale_is_a_power_of_two,
+         "quantises-by-a-power-of-two"),
+        ("openvino.FakeQuantize-1/float32-float32-float32-float32-float32/tensor/levels=256",
+         infinity_is_the_least, "level-through-int64-least"),
+    ],
+)  # fmt: skip
+def test_a_kernel_of_calls_has_the_cause_that_says_its_fault(
+    name: str, kernel: Callable[..., NDArray[Any]], cause: str
+) -> None:
+    assert (cause,) in of_calls(asked(name), kernel)
+
+
+def test_runs_of_16_from_a_rounded_base_are_told() -> None:
+    """torch's arange in bfloat16: 258 is 256 + 1, which is 256 again."""
+    calls = asked("onnx.Range-27/bfloat16-bfloat16-bfloat16/stash_type=1")
+    lists = [(241, 274, 1), (1, 30, 1), (274, 241, -1), (100, 140, 1.5), (250, 290, 1)]
+    made = [
+        tuple(np.array(n, bfloat16).reshape(1).view(np.uint16).reshape(()) for n in one)
+        for one in lists
+    ]
+    calls = expecting(CATALOG.specs["onnx.Range-27"], calls.case, made, "edge")
+
+    def runs(*call: Any) -> NDArray[Any]:
+        start, stop, step = (float(each.reshape(1).view(bfloat16)[0]) for each in call)
+        count = max(int(np.ceil((stop - start) / step)), 0)
+        bases = [float(np.array(start + i // 16 * 16 * step, bfloat16)) for i in range(count)]
+        some = [base + i % 16 * step for i, base in enumerate(bases)]
+        return np.array(some, bfloat16).view(np.uint16)
+
+    assert ("base-of-16-rounded-to-bfloat16",) in of_calls(calls, runs)
