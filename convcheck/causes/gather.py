@@ -154,16 +154,19 @@ def _by_neighbours(
 def _shows(
     name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
 ) -> bool:
-    """Return whether, of the cases that differ in an attribute alone, those with the value that is
-    said to be in force are right but for the other causes, and no others are.
+    """Return whether, of cases that differ in an attribute alone, the one with the value in force is
+    right but for the other causes, and more of the others are explained than are not: under some
+    values the rules say the same.
     """
     others = tuple(other for other in names if other != name)
-    right = {
-        dict(one.case.attributes).get(attribute)
-        for one in neighbours[attribute, _without(attribute, case)]
-        if (others in _fits(one) if others else one.verdict in ("pass", "tolerated"))
-    }
-    return right - {None} == {value}
+    right, explained, against = False, 0, 0
+    for one in neighbours[attribute, _without(attribute, case)]:
+        given = dict(one.case.attributes).get(attribute, value)
+        is_right = others in _fits(one) if others else one.verdict in ("pass", "tolerated")
+        right |= given == value and is_right
+        explained += given != value and names in _fits(one)
+        against += given != value and names not in _fits(one)
+    return right and explained > against
 
 
 def with_letters(

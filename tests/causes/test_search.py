@@ -64,7 +64,7 @@ SHOWN_BY = {
     "true-is-the-bits-of-1.0": "onnx.Cast-21/bool-to-int32",
     "integer-times-power-of-ten": "onnx.Cast-21/string-to-float64",
     **{f"clamps-to-{s}-within-{t}-{m}": f"pypto.cast-0.2/{s}-to-{t}/mode={mode}/satmode=ON"
-       for s in ("float16", "float32") for t in ("int16", "int32", "int64")
+       for s, t in (("float16", "int16"), ("float32", "int32"), ("float32", "int64"))
        for m, mode in (("nearest-even", "CAST_RINT"), ("toward-zero", "CAST_TRUNC"))},
     **{f"reads-as-{s}int{n}": f"onnx.Cast-25/{'u' * (not s)}int{n}-to-float32"
        for s in ("", "u") for n in (2, 4, 8, 16, 32, 64)},
