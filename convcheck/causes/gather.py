@@ -154,7 +154,7 @@ def _by_neighbours(
 def _shows(
     name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
 ) -> bool:
-    """Return whether, of cases that differ in an attribute alone, the one with the value in force is
+    """Return whether, of cases that differ in one attribute, that with the value in force is
     right but for the other causes, and more of the others are explained than are not: under some
     values the rules say the same.
     """
