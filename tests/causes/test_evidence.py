@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
+from command import convcheck
 from numpy.typing import NDArray
+from places import ROOT
 from planted_calls import answered, asked
 
 from convcheck.backends.protocol import Outputs
@@ -160,6 +162,13 @@ def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> N
     plain = result(name, wrong)
     assert plain.diagnosis
     assert not plain.diagnosis.whole_vectors
+
+
+def test_a_run_says_that_a_fault_lives_in_whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    done = convcheck("run", "--backend", "tests.planted.lanes:InVectors", "--case",
+                     "onnx.Cast-21/float64-to-float16")  # fmt: skip
+    assert "in whole vectors only: rounds twice, through float32" in done.stdout
 
 
 # Whole calls --------------------------------------------------------------------------------------
