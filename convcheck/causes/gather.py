@@ -74,8 +74,8 @@ class Diagnosis:
     explanations: tuple[Explanation, ...]
     #: The cases that fail and that nothing explains.
     unexplained: tuple[CaseResult, ...]
-    #: How many cases were judged.
-    judged: int
+    #: All cases that were judged.
+    judged: tuple[Case, ...]
 
     @property
     def failing(self) -> int:
@@ -103,7 +103,8 @@ def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> D
         alike = [fit for fit in others if all(fit in _fits(one) for one in mine)]
         told = [tuple(by_name[name] for name in fit) for fit in (names, *alike)]
         found.append(Explanation(told[0], tuple(mine), tuple(told[1:])))
-    judged = sum(result.verdict not in ("unsupported", "undefined") for result in results)
+    open_ones = ("unsupported", "undefined")
+    judged = tuple(result.case for result in results if result.verdict not in open_ones)
     unexplained = tuple(result for result in failing if not _fits(result))
     return Diagnosis(tuple(found), unexplained, judged)
 

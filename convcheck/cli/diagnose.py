@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +18,7 @@ from convcheck.errors import UsageError
 
 if TYPE_CHECKING:
     from convcheck.causes.gather import Diagnosis
-    from convcheck.judge.result import BackendInfo, CaseResult, CauseInWords
+    from convcheck.judge.result import BackendInfo, CaseResult, CauseInWords, WholeRun
     from convcheck.plan.selection import Selection
     from convcheck.rules.load import Catalog
     from convcheck.rules.model import Case
@@ -104,8 +104,8 @@ class Diagnosed:
     alone: CaseResult | None = None
     #: The causes that it names.
     causes: tuple[CauseInWords, ...] = ()
-    #: The letter that each cause has in the whole run, by its name; {} where this is the whole.
-    letters: Mapping[str, str] = field(default_factory=dict)
+    #: The run that this is a part of, None for a whole one.
+    whole: WholeRun | None = None
 
 
 def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
@@ -124,7 +124,7 @@ def _read(loaded: Catalog, selection: Selection, path: str) -> Diagnosed:
     if any(astuple(selection)):
         run = excerpt_of(run, loaded, selection)
     found = gathered(run.cases, run.causes)
-    return Diagnosed(found, run.backend, run.tier, run.interrupted, letters=run.letters)
+    return Diagnosed(found, run.backend, run.tier, run.interrupted, whole=run.whole)
 
 
 def _asked(
@@ -184,7 +184,7 @@ def _report(it: Diagnosed, loaded: Catalog, verbose: bool, json_path: str | None
     def shown() -> None:
         width = width_of(console)
         info = it.backend.address
-        causes = told_causes(it.found, info, "disputed", loaded.types, it.letters)
+        causes = told_causes(it.found, info, "disputed", loaded.types, it.whole)
         put(diagnosis_lines(it.found, causes, width, verbose), console)
         if it.alone and it.alone.diagnosis:
             put(tried_lines(it.alone, it.causes, width, verbose), console)

@@ -45,7 +45,7 @@ Examples:
 @click.option("--finding", metavar="ID", help="Only this finding, by its id or its first digits.")
 @click.option(
     "--cause", metavar="NAME",
-    help="Only what this cause explains: its letter in the report, or its name in the catalogue.",
+    help="Only cases in which this cause is at work: its letter or its name.",
 )  # fmt: skip
 @report_options
 @specs

@@ -172,13 +172,16 @@ def _of_finding(groups: Sequence[Group], case: Case, finding: str | None) -> Seq
 
 def _explained(loaded: Catalog, path: str, cause: str) -> Witness:
     """Return the wrong answer by which a report tells a cause."""
-    from convcheck.plan.excerpt import explanation_of
-    from convcheck.report.causes import said_of, wrong_answer
+    from convcheck.causes.gather import gathered
+    from convcheck.plan.excerpt import explanations_of
+    from convcheck.report.causes import said_of, wrong_answers
     from convcheck.report.json.decode import read
 
     result = read(path, loaded.types.types)
-    found = explanation_of(result, cause)
-    shown, group, example = wrong_answer(found.cases)
+    found = explanations_of(result, cause)[0]
+    every = gathered(result.cases, result.causes).explanations
+    answers = dict(zip((one.causes for one in every), wrong_answers(every), strict=True))
+    shown, group, example = answers[found.causes]
     case = _own_case(loaded, shown)
     witness = _witness(loaded, result, case, replace(group, examples=(example,)))
     cases = plural(len(found.cases), "case")

@@ -201,6 +201,9 @@ class CaseDiagnosis:
     beside: int = 0
     #: Whether the same inputs are right alone, in short tensors or in a tail.
     whole_vectors: bool = False
+    #: If two causes fit only together: for failing groups, by their digests, which of them give the
+    #: example alone.
+    alone: tuple[tuple[str, Names], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -282,6 +285,16 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class WholeRun:
+    """A run, in so far as reports of a part of it need it."""
+
+    #: The letter of each cause by its name.
+    letters: Mapping[str, str]
+    #: All cases that were judged.
+    judged: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
 class RunResult:
     """A whole run, or a shard of one: every case asked, in plan order.
 
@@ -320,8 +333,8 @@ class RunResult:
     causes: tuple[CauseInWords, ...] = ()
     #: Whether no causes were tried on what fails.
     without_causes: bool = False
-    #: Of a part of a run, the letter that each cause has in the whole, by its name; else {}.
-    letters: Mapping[str, str] = field(default_factory=dict)
+    #: Of a part of a run, the run.
+    whole: WholeRun | None = None
 
     @property
     def corpus(self) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 
 from convcheck.causes.gather import Explanation, gathered, letters_by_name, with_letters
 from convcheck.errors import UsageError
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
-from convcheck.judge.result import CallExample, CaseResult, Example, RunResult, case_verdict
+from convcheck.judge.result import (
+    CallExample,
+    CaseResult,
+    CauseInWords,
+    Example,
+    RunResult,
+    WholeRun,
+    case_verdict,
+)
 from convcheck.plan.select import select_of, select_specs
 from convcheck.plan.selection import Selection
 from convcheck.rules.load import Catalog
@@ -24,12 +32,14 @@ def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> Run
         raise UsageError(f"the run asked no case of {', '.join(selection.specs)}")
     kept = {case.id for case in select_of(catalog, asked, selection)}
     cases = tuple(one for one in result.cases if one.case.id in kept)
-    return replace(result, cases=cases, letters=_letters(result))
+    return replace(result, cases=cases, whole=_whole(result))
 
 
-def _letters(result: RunResult) -> Mapping[str, str]:
-    """Return the letter of each cause in the whole run."""
-    return result.letters or letters_by_name(gathered(result.cases, result.causes))
+def _whole(result: RunResult) -> WholeRun:
+    if result.whole:
+        return result.whole
+    found = gathered(result.cases, result.causes)
+    return WholeRun(letters_by_name(found), found.judged)
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
@@ -63,28 +73,42 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
 
 
 def of_cause(result: RunResult, named: str) -> RunResult:
-    """Return a run with the cases alone that a cause explains. Raises as `explanation_of` does."""
-    cases = explanation_of(result, named).cases
-    return replace(result, cases=cases, letters=_letters(result))
+    """Return a run with the cases alone in which a cause is at work, alone or with another one.
+
+    Raises as `explanations_of` does.
+    """
+    ids = {case.case.id for one in explanations_of(result, named) for case in one.cases}
+    cases = tuple(one for one in result.cases if one.case.id in ids)
+    return replace(result, cases=cases, whole=_whole(result))
 
 
-def explanation_of(result: RunResult, named: str) -> Explanation:
-    """Return what a cause explains in a run, given its letter in the report or its name in the
-    catalogue; of several together those of all: A+C.
+def explanations_of(result: RunResult, named: str) -> list[Explanation]:
+    """Return the explanations that a cause has a part in, given its letter in the report or its
+    name in the catalogue, or those of two together, A+C: that of the cause alone first.
 
-    Raises UsageError where it is none of the run's. What no input tells from a cause is that one.
+    Raises UsageError where there is none. What no input tells from a cause is that one.
     """
     diagnosis = gathered(result.cases, result.causes)
-    found = list(with_letters(diagnosis.explanations, result.letters))
-    by_name = dict(found)
-    for _, one in found:
-        for causes in (one.causes, *one.others):
-            by_name.setdefault("+".join(cause.name for cause in causes), one)
-    if one_named := by_name.get(named) or by_name.get(named.upper()):
-        return one_named
-    told = ", ".join(f"{letter} {'+'.join(c.name for c in one.causes)}" for letter, one in found)
-    hint = meant(named, by_name, f"it has {told}" if told else "no cause explains a case of it")
+    told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))
+    names, letters = set(named.split("+")), set(named.upper().split("+"))
+    found = [
+        one
+        for has, one in told
+        if letters <= set(has.split("+"))
+        or names <= _names(one.causes)
+        or any(names == _names(other) for other in one.others)
+    ]
+    if found:
+        return sorted(found, key=lambda one: len(one.causes))
+    every = [some for _, one in told for some in (one.causes, *one.others)]
+    known = dict.fromkeys(cause.name for some in every for cause in some)
+    has = ", ".join(f"{letter} {'+'.join(c.name for c in one.causes)}" for letter, one in told)
+    hint = meant(named, known, f"it has {has}" if has else "no cause explains a case of it")
     raise UsageError(f"--cause {named} names no cause of this run", hint=hint)
+
+
+def _names(causes: Sequence[CauseInWords]) -> set[str]:
+    return {cause.name for cause in causes}
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:

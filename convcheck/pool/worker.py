@@ -77,7 +77,7 @@ from convcheck.judge.elements import tally_of, tally_of_case
 from convcheck.judge.form import form_complaint
 from convcheck.judge.refusals import cannot_be_put
 from convcheck.judge.result import FAILURES, BackendInfo, CaseDiagnosis, CaseResult, Fit, Group
-from convcheck.judge.tally import MAIN, Tally, unsupported
+from convcheck.judge.tally import MAIN, Tally, finish_whole, unsupported
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.pool.limits import Limits
 from convcheck.pool.messages import (
@@ -480,6 +480,11 @@ class _Worker:
             return tally
         try:
             found = self.diagnosis(vectors, answers, job)
+            if found and found.fits and not (job.case.hops or job.case.whole_calls):
+                from convcheck.causes.alone import given_alone
+
+                groups, search = finish_whole(job.case, tally).groups, self.searching(self.catalog)
+                found = replace(found, alone=given_alone(search, job.case, groups, found.fits))
         except DiedError:
             raise
         except Exception as error:  # costs the case its causes, not its verdict

@@ -26,6 +26,7 @@ from convcheck.judge.result import (
 )
 from convcheck.report.matrix import StatusMatrix
 from convcheck.report.status import BELOW, KNOWN, STATUSES, WAIVED, Status
+from convcheck.report.where import Where
 from convcheck.report.wrong_types import WrongTypes
 from convcheck.rules.model import Case, Level
 from convcheck.semantics.expected import Decision
@@ -478,10 +479,8 @@ class ToldCause:
     answers: int
     #: How many of these answers are wrong.
     wrong: int
-    #: The operators, versions left open: onnx.Cast-*, onnx.CastLike-*.
-    families: str
-    #: The cases, by what tells them from the others that fail.
-    where: tuple[str, ...]
+    #: The cases in words.
+    where: Where
     #: A wrong answer in a line: input → what came, due what is due; '' for a whole call.
     instance: str
     #: The same answer as a finding of its own case.
@@ -509,9 +508,9 @@ class ToldCause:
 
     @property
     def scope(self) -> str:
-        """The cases, shortly."""
-        several = self.where and len(self.cases) > 1
-        return f"{self.families}: {'; '.join(self.where)}" if several else self.families
+        """The cases in short: of more than two products the largest, and how many others."""
+        first, *more = self.where.short
+        return "; ".join([first, *more] if len(more) < 2 else [first, f"and {len(more)} more (-v)"])
 
     @property
     def wrong_answer(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from convcheck.numerics.format import Bool, Float, Format, Int, Opaque, Text
@@ -29,6 +29,8 @@ class Types:
     types: Mapping[str, DType]
     #: Families -> their types, in order.
     sets: Mapping[str, tuple[str, ...]]
+    #: Families -> what reports call them.
+    called: Mapping[str, str]
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Resolve a word or list of types and families; raises SpecError for an unknown one."""
@@ -45,13 +47,17 @@ class Types:
         known = [*self.types, *self.sets, *pseudo]
         raise node.error(f"unknown type {word!r}", meant(word, known))
 
-    def folded(self, names: Iterable[str]) -> list[str]:
-        """Return names of types, a whole family as the family's name, the largest family first."""
+    def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
+        """Return names of types, a whole family by what it is called, the largest family first.
+
+        With only some `known` types, most of a family has to be known, and all that is.
+        """
         left = dict.fromkeys(names)
         found: list[str] = []
         for family, members in sorted(self.sets.items(), key=lambda item: -len(item[1])):
-            if all(member in left for member in members):
-                found.append(family)
+            some = [member for member in members if known is None or member in known]
+            if 2 * len(some) > len(members) and all(member in left for member in some):
+                found.append(self.called.get(family, family))
                 left = {name: None for name in left if name not in members}
         known = list(self.types)
         rest = sorted(left, key=lambda name: known.index(name) if name in known else len(known))
@@ -60,7 +66,7 @@ class Types:
 
 def read_types(root: Node) -> Types:
     """Return the types of a dtypes.yaml. Raises SpecError with file and line."""
-    root.only("floats", "integers", "others", "sets")
+    root.only("floats", "integers", "others", "sets", "called")
     types: dict[str, DType] = {}
     for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):
         section = root.get(kind)
@@ -69,7 +75,11 @@ def read_types(root: Node) -> Types:
                 raise node.error(f"type {name!r} is defined twice", "keep one of them")
             names = tuple((r, node.items()[r].text()) for r in RUNTIMES if r in node.items())
             types[name] = DType(name, reader(node), names, node.place)
-    return Types(types, _sets(root.get("sets"), types))
+    sets, called = _sets(root.get("sets"), types), root.get("called")
+    if called:
+        called.only(*sets)
+    words = called.items().items() if called else ()
+    return Types(types, sets, {name: said.text() for name, said in words})
 
 
 def _float(node: Node) -> Format:
@@ -116,5 +126,5 @@ def _sets(section: Node | None, types: Mapping[str, DType]) -> dict[str, tuple[s
         if name in types:
             raise node.error(f"{name!r} is a type already", "choose another name")
         # Families are resolved in order, so a family may name those before it, and none itself.
-        sets[name] = Types(types, sets).names(node)
+        sets[name] = Types(types, sets, {}).names(node)
     return sets

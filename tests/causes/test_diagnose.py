@@ -66,7 +66,8 @@ def test_of_a_single_case_all_that_was_tried_is_told(tmp_path: Path) -> None:
     assert counts == sorted(counts, reverse=True)
     assert counts[0] < alone["answers"]  # two together fit, and none alone
     assert alone["fits"][0] == [one["name"] for one in found["causes"][0]["together"]]
-    assert lines[begin + 1].startswith(f"{alone['answers']}  rounds twice, through float32; and")
+    pair = "rounds twice, through float32 (through-float32); and"
+    assert lines[begin + 1].startswith(f"{alone['answers']}  {pair}")
     assert f"{alone['answers'] - alone['wrong']}  the rules" in lines
     more = convcheck(*asked, "-v").stdout.splitlines()
     assert len([line for line in more if line.strip()[:1].isdigit()]) > len(counts)

@@ -34,7 +34,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
     lines = whole[0].splitlines()
     assert "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each" in lines
     [title] = [line for line in lines if line.startswith("A  truncates")]
-    assert title.split()[2:4] == ["4", "cases"]
+    assert title.split()[2:5] == ["(truncates)", "4", "cases"]
     assert "FAIL" not in "\n".join(lines[:-1])  # no finding beside
     assert any(line.split()[:2] == ["float32", "A"] for line in lines)
 

@@ -101,7 +101,7 @@ def test_of_two_that_are_never_alone_nothing_is_told_apart() -> None:
     found = history_of(asked((fails("twice", "wraps"),)))
     assert [one.causes for one in found.causes] == [(TWICE, WRAPS)]
     assert len(found.causes[0].rows) == 2
-    assert "A+B  rounds twice; and wraps round (twice + wraps)" in story(found)
+    assert "A+B  rounds twice (twice); and wraps round (wraps)" in story(found)
 
 
 def test_what_several_causes_give_has_one_name_in_all_releases() -> None:

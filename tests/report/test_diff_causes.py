@@ -138,17 +138,18 @@ def test_runs_without_causes_are_compared_as_before() -> None:
 PAGE = """\
 onnxruntime 1.31.1, both times, edge tier
 
-GROWN CAUSE  truncates                          1 → 2 cases, 980 → 1,960 answers
+GROWN CAUSE  truncates (truncates)              1 → 2 cases, 980 → 1,960 answers
       onnx.Cast-21/float32-to-float16, onnx.Cast-21/float64-to-bfloat16
       before: 1 of another cause, 1 pass
       now: 1 not explained
-GONE CAUSE  rounds twice, through float32                    1 case, 980 answers
+GONE CAUSE  rounds twice, through float32 (through-float32)  1 case, 980 answers
       onnx.Cast-21/float32-to-float16
       now: 1 of another cause
 OTHER CAUSE  onnx.Cast-21/float32-to-float16                              1 case
-      was "rounds twice, through float32"; is "truncates" now
+      was "rounds twice, through float32 (through-float32)"; is "truncates
+        (truncates)" now
 OTHER CAUSE  onnx.Cast-21/float32-to-bfloat16                             1 case
-      was "truncates"; is not explained now
+      was "truncates (truncates)"; is not explained now
 
 """
 

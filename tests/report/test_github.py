@@ -72,12 +72,12 @@ def test_a_finding_is_an_error_with_the_block_as_its_message() -> None:
 
 def test_a_cause_is_an_error_and_what_it_explains_is_none() -> None:
     first, second, third, fourth = (read[1]["title"] for read in commands(explained()))
-    assert first == "A: truncates (4 cases, 4,384 of 4,384 answers)"
+    assert first == "A: truncates (truncates) (4 cases, 4,384 of 4,384 answers)"
     assert second.startswith(
-        "B: gives NaN where <rounding> carries past the largest value (1 case,"
+        "B: gives NaN where <rounding> carries past the largest value (nan-at-max) (1 case,"
     )
     assert third == "FAIL db8eefcc: overflow gives NaN, not max (1 case)"
-    assert fourth.startswith("A with B: truncates; and gives NaN")  # no cause that is not told
+    assert fourth.startswith("A with B: truncates (truncates); and")  # no cause that is not told
     assert (
         "\n      convcheck explain onnx.Cast-19/float32-to-bfloat16 " in commands(explained())[0][2]
     )

@@ -123,7 +123,7 @@ def test_a_finding_has_its_rule_its_citation_its_bits_and_the_command() -> None:
 def test_causes_come_first_in_a_table_and_what_they_explain_is_no_finding() -> None:
     lines = in_markdown(explained()).splitlines()
     assert lines[6].startswith("**7 of 9 cases fail; 2 causes explain 6 of them, every answer")
-    assert lines[10].startswith("| **A** | truncates | 4 | 4,384 of 4,384 | `0x")
+    assert lines[10].startswith("| **A** | truncates (truncates) | 4 | 4,384 of 4,384 | `0x")
     assert lines[12].startswith("| **A with B** | both | 1 | 1,001 of 1,001 | `0x")
     rest = in_markdown(explained()).partition("not explained: 1 case, 1 finding")[2]
     assert "overflow gives NaN, not max" in rest

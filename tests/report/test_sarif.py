@@ -159,10 +159,12 @@ def test_a_result_is_at_the_line_of_the_spec_with_the_sentence_and_the_id() -> N
 def test_a_cause_is_a_rule_with_one_result_of_all_its_cases() -> None:
     found = rendered(explained())
     [rule] = [one for one in found["tool"]["driver"]["rules"] if one["id"] == "cause/truncates"]
-    assert rule["fullDescription"] == {"text": "truncates"}
+    assert rule["fullDescription"] == {"text": "truncates (truncates)"}
     [one] = [one for one in found["results"] if one["ruleId"] == rule["id"]]
     assert one["level"] == "error"
-    assert one["message"]["text"].startswith("A: truncates (4 cases, 4,384 of 4,384 answers)\n")
+    assert one["message"]["text"].startswith(
+        "A: truncates (truncates) (4 cases, 4,384 of 4,384 answers)\n"
+    )
     assert len(one["locations"][0]["logicalLocations"]) == 4
     assert one["partialFingerprints"]["convcheckFinding/v1"] == "truncates"
     below = rendered(replace(explained(), level="normative"))["results"]

@@ -135,7 +135,11 @@ def test_a_diff_names_the_cells_that_changed() -> None:
 
 def test_types_are_named_by_whole_families() -> None:
     types = CATALOG.types
-    assert types.folded(types.sets["float"]) == ["float"]
-    assert types.folded([*types.sets["float8"], "int8", "real"]) == ["float8", "int8", "real"]
+    assert types.folded(types.sets["float"]) == ["floats"]
+    assert types.folded([*types.sets["float8"], "int8", "real"]) == [
+        "signed float8",
+        "int8",
+        "real",
+    ]
     assert types.folded(["float8e5m2"]) == ["float8e5m2"]
     assert read_types(parse_yaml("sets: {}", "f")).folded([]) == []

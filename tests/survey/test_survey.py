@@ -33,7 +33,6 @@ from convcheck.plan.deal import plan_digest
 from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
-from convcheck.report.case_names import name_cases
 from convcheck.report.draw import survey as page
 from convcheck.report.draw.console import put, width_of
 from convcheck.report.json import survey as survey_json
@@ -355,35 +354,6 @@ def test_whole_calls_are_told_by_their_readings() -> None:
     assert dict(free[1].fits)[""] == ("one element",)
     assert (free[2].refused, free[2].message) == (2, "step is 0")
     check_golden("survey-calls.txt", shown(found))
-
-
-# Names of cases.
-
-
-def test_cases_are_named_by_what_tells_them_apart() -> None:
-    cases = select(CATALOG, Selection(("onnx.Cast-1[39]",), ("ieee",), ("int8", "int16", "uint8")))
-    types = CATALOG.types
-
-    def some(test: Any) -> list[str]:
-        return name_cases([c for c in cases if test(c)], cases, types)
-
-    assert some(lambda c: True) == []
-    assert some(lambda c: c.outputs[0].name == "int8") == ["to int8"]
-    assert some(lambda c: c.inputs[0].name in ("float16", "float64")) == ["from float16, float64"]
-    only = some(lambda c: c.inputs[0].name == "float32" and c.outputs[0].name == "int8")
-    assert only == ["float32 to int8"]
-    plain = [c for c in cases if not c.attributes]
-    one = [c for c in plain if c.spec == "onnx.Cast-13"]
-    assert name_cases(one, plain, types) == ["from ieee in onnx.Cast-13"]
-    assert some(lambda c: c.inputs[0].name != "float16") == ["from bfloat16, float32, float64"]
-    mixed = some(lambda c: c.inputs[0].name != "float16" or c.outputs[0].name == "int8")
-    assert mixed == ["to int8", "all but float16 to int16, uint8"]
-    eight = select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), ("int8", "float8e5m2")))
-    plain = [c for c in eight if c.attribute("saturate") in (None, 1)]
-    assert name_cases(plain, eight, types) == [
-        "to int8 with nothing set",
-        "to float8e5m2 with saturate=1",
-    ]
 
 
 # The command line.

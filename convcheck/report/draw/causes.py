@@ -12,10 +12,9 @@ from convcheck.report.draw.styled import StyledText
 from convcheck.wording import GLUE, number, plural
 
 _FEW = 3  # so many causes are shown bit by bit
-_LINES = 2  # of the names of cases
+_LINES = 4  # of the names of cases
 _MINOR = 10  # a cause of fewer cases than one in so many of the first has no command
 _VALUES = re.compile(r" \([^()]*\)")  # behind the codes of an answer
-_OTHERS = 2  # causes that nothing tells from the first, more of which are only counted
 
 
 def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
@@ -100,35 +99,27 @@ def _at_length(one: ToldCause, width: int, verbose: bool, whole: bool) -> Iterat
     *front, last = paragraph(_title(one), width, 0, 3, "bold red")
     yield from front
     yield from to_margins(last, _counts(one), width)
-    lines = list(paragraph(one.scope, width, hang=2))
-    *front, last = lines if verbose or len(lines) <= _LINES else [*lines[:_LINES], _more()]
+    where = one.where.lines
+    if not verbose and len(where) > _LINES:
+        where = (*where[: _LINES - 1], f"and {len(where) - _LINES + 1} more (-v)")
+    *front, last = (line for said in where for line in paragraph(said, width, hang=2))
     yield from front
     yield from to_margins(last, StyledText(one.finding.id, "dim"), width)
     yield from evidence_lines(one.finding, width, verbose, whole)
-    yield from _others(one, width, verbose)
+    yield from _others(one, width)
 
 
 def _in_short(one: ToldCause, width: int, minor: bool) -> Iterator[StyledText]:
     """Yield two to five lines: what it does, where, a wrong answer, how to see that again."""
-    counts = _counts(one)
     *front, last = paragraph(_title(one), width, 0, 3, "bold red")
     yield from front
-    beside = last.cell_len + counts.cell_len + 2 <= width
-    if beside:
-        yield from to_margins(last, counts, width)
-        yield StyledText(" " * INDENT + cut(one.scope, width - INDENT))
-    else:
-        yield last
-        said = cut(one.scope, width - INDENT - counts.cell_len - 2)
-        yield from to_margins(StyledText(" " * INDENT + said), counts, width)
+    yield from to_margins(last, _counts(one), width)
+    yield from paragraph(one.scope, width, hang=2)
     yield from _instance(one, width)
     if not minor and one.finding.explain:
         command = _command(one.finding)
         yield StyledText(" " * INDENT + command, "cyan")
-    if one.others:
-        more = f"; {len(one.others) - 1} more" if len(one.others) > 1 else ""
-        said = f"no input asked tells it from: {one.others[0]}{more}"
-        yield StyledText(" " * INDENT + cut(said, width - INDENT), "dim")
+    yield from _others(one, width)
 
 
 def _command(finding: Finding) -> str:
@@ -161,10 +152,6 @@ def _counts(one: ToldCause) -> StyledText:
     return StyledText(f"{cases}  {answers} of {answers}", "dim")
 
 
-def _more() -> StyledText:
-    return StyledText(" " * INDENT + "  … (-v)", "dim")
-
-
 def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
     """Yield a wrong answer in a line, and what it departs from, in as much as there is room for:
     without values where they would take another line.
@@ -180,10 +167,10 @@ def _instance(one: ToldCause, width: int) -> Iterator[StyledText]:
     yield from to_margins(last, StyledText(fitting, "italic"), width) if fitting else (last,)
 
 
-def _others(one: ToldCause, width: int, verbose: bool) -> Iterator[StyledText]:
-    others = list(one.others)
-    if len(others) > _OTHERS and not verbose:
-        others = [*others[:_OTHERS], f"{len(others) - _OTHERS} more"]
-    if others:
-        said = f"no input asked tells it from: {'; '.join(others)}"
+def _others(one: ToldCause, width: int) -> Iterator[StyledText]:
+    """Yield what fits as well. Of pairs the search ends with the first ones that fit."""
+    if one.others:
+        said = f"no input asked tells it from: {'; '.join(one.others)}"
         yield from paragraph(said, width, hang=2, style="dim")
+    if len(one.names) > 1 and one.says:
+        yield from paragraph("other pairs were not tried", width, style="dim")

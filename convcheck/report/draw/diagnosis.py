@@ -25,7 +25,7 @@ def diagnosis_lines(
     """Yield the lines of a diagnosis, given its causes in words; `verbose`: every name, none only
     counted.
     """
-    said = summary_line(found.failing, found.judged, causes)
+    said = summary_line(found.failing, len(found.judged), causes)
     yield from paragraph(said, width, indent=0, hang=2, style="bold")
     if causes:
         yield StyledText()
@@ -66,7 +66,7 @@ def tried_lines(
         return
     together = [fit for fit in found.fits if len(fit) > 1]
     tried = [(found.answers, said_of([by_name[name] for name in fit])) for fit in together]
-    tried += [(near.count, by_name[near.name].says) for near in found.near]
+    tried += [(near.count, said_of([by_name[near.name]])) for near in found.near]
     right = found.answers - found.wrong
     place = sum(count >= right for count, _ in tried)
     tried.insert(place, (right, "the rules"))

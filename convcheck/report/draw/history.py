@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from convcheck.causes.gather import letter_of
 from convcheck.history.bisect import Bisected, Shown
 from convcheck.history.matrix import CauseHistory, History, ReleaseTurn, RowHistory, State
+from convcheck.report.causes import said_of
 from convcheck.report.draw.layout import paragraph
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.draw.table import downwards
@@ -80,14 +81,12 @@ def _sign(state: State | None) -> StyledText:
 
 
 def _says(cause: CauseHistory) -> str:
-    return "; and ".join(one.says for one in cause.causes) or "no cause is known"
+    return said_of(cause.causes) or "no cause is known"
 
 
 def _cause(letters: str, cause: CauseHistory, found: History, width: int) -> Iterator[StyledText]:
     """Yield what became of a cause; rows that have one story share it."""
-    names = f" ({' + '.join(one.name for one in cause.causes)})" if cause.causes else ""
-    said = f"{letters}  {_says(cause)}{names}"
-    yield from paragraph(said, width, indent=0, hang=3, style="bold")
+    yield from paragraph(f"{letters}  {_says(cause)}", width, indent=0, hang=3, style="bold")
     alike: dict[tuple[str, ...], list[RowHistory]] = {}
     for row in cause.rows:
         alike.setdefault(tuple(row_story(row, found)), []).append(row)

@@ -91,10 +91,10 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
 
 
 def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the causes of failures of a spec: letter, then name and sentence."""
+    """Yield the causes of failures of a spec: letter, then what it does."""
     for one in document.causes:
         if any(case.spec == spec for case in one.cases):
-            yield f"cause {one.letter}", f"{'+'.join(one.names)}: {one.whole}"
+            yield f"cause {one.letter}", one.whole
 
 
 # A case --------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def _cause(one: ToldCause) -> str:
     _, *shown = _finding(one.finding)  # the first names the example's case alone
     return "\n\n".join([
         f"**{escaped(cut(one.line, _LONG))}** ({one.count})",
-        f"- {code(cut(one.scope, _LONG))}",
+        "\n".join(f"- {code(cut(line, _LONG))}" for line in one.where.lines),
         *([f"No input asked tells it from: {others}"] if others else []),
         *shown,
     ])  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.words import cited, clean, translated
-from convcheck.report.case_names import name_cases
 from convcheck.report.draw.layout import cut, labelled, paragraph, to_margins
 from convcheck.report.draw.styled import StyledText
 from convcheck.report.examples import answer_in_words, question_in_words
 from convcheck.report.short_names import compact_specs, short_names
+from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.survey.merge import (
@@ -120,9 +120,10 @@ def _lines(
 ) -> Iterator[str]:
     for telling, cases in told:
         law = words(telling, row)
-        where = name_cases(cases, _beheld(telling, told), types)
+        beheld = _beheld(telling, told)
+        where = JudgedCases(beheld, types).where(cases).lines if len(cases) < len(beheld) else ()
         if len(where) > _MANY and telling in _SILENT:
-            where = [plural(len(cases), "case")]
+            where = (plural(len(cases), "case"),)
         yield f"{law}: {'; '.join(where)}" if where else law
         yield from _beside(telling, cases, [found[case] for case in cases])
     if varies := sum(one.elsewhere for one in found.values()):

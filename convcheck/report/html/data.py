@@ -257,7 +257,7 @@ def _ranges(fmt: Format, ranges: Iterable[tuple[Word, Word]]) -> str | list[str]
 
 
 def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCause) -> list[Any]:
-    """Return [letter, its label, says, whole, names, families, where, answers, others, gated, wrong
+    """Return [letter, its label, says, whole, names, scope, where, answers, others, gated, wrong
     answer, shown, cases]; `shown` are a case and its evidence each.
     """
     failures = {case.id: by_id[case.id][1].failures for case in one.cases}
@@ -267,8 +267,8 @@ def _cause(page: _Page, by_id: Mapping[str, tuple[int, CaseReport]], one: ToldCa
         one.says,
         one.whole,
         " ".join(one.names),
-        one.families,
-        one.where if len(one.cases) > 1 else (),
+        one.scope,
+        one.where.lines,
         one.answers,
         one.others,
         one.gated,

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from convcheck.causes.gather import Diagnosis, Explanation, with_letters
-from convcheck.judge.result import CaseResult, CauseInWords
-from convcheck.report.causes import wrong_answer
+from convcheck.judge.result import CallExample, CaseResult, CauseInWords, Example
+from convcheck.report.causes import wrong_answers
 from convcheck.report.json import report as form
 from convcheck.report.json.encode import example
+from convcheck.rules.model import Case
 
 
 def causes_json(found: Diagnosis) -> tuple[form.CauseJson, ...]:
     """Return the causes of a run, that of most cases first."""
-    return tuple(_cause(letter, one) for letter, one in with_letters(found.explanations, {}))
+    lettered, answers = with_letters(found.explanations, {}), wrong_answers(found.explanations)
+    both = zip(lettered, answers, strict=True)
+    return tuple(_cause(letter, one, case, shown) for (letter, one), (case, _, shown) in both)
 
 
-def _cause(letter: str, one: Explanation) -> form.CauseJson:
-    case, _, shown = wrong_answer(one.cases)
+def _cause(
+    letter: str, one: Explanation, case: Case, shown: Example | CallExample
+) -> form.CauseJson:
     return form.CauseJson(
         letter=letter,
         together=tuple(map(cause_in_words, one.causes)),

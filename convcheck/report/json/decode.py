@@ -233,7 +233,14 @@ def _diagnosis(found: form.CaseDiagnosisJson | None) -> judged.CaseDiagnosis | N
         return None
     near = tuple(judged.Near(one.cause, one.answers) for one in found.near)
     return judged.CaseDiagnosis(
-        found.answers, found.wrong, found.fits, near, found.fault, found.beside, found.whole_vectors
+        answers=found.answers,
+        wrong=found.wrong,
+        fits=found.fits,
+        near=near,
+        fault=found.fault,
+        beside=found.beside,
+        whole_vectors=found.whole_vectors,
+        alone=tuple(found.alone.items()),
     )
 
 

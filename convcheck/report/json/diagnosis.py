@@ -93,7 +93,7 @@ def encoded_diagnosis(
         tier=tier,
         environment=struct(environment(), EnvironmentJson),
         interrupted=interrupted,
-        judged=found.judged,
+        judged=len(found.judged),
         failing=found.failing,
         unexplained=tuple(map(_unexplained, found.unexplained)),
         causes=causes_json(found),

@@ -130,6 +130,7 @@ def _diagnosis(found: judged.CaseDiagnosis | None) -> form.CaseDiagnosisJson | N
         fault=found.fault,
         beside=found.beside,
         whole_vectors=found.whole_vectors,
+        alone=dict(found.alone),
     )
 
 

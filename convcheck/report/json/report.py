@@ -267,6 +267,9 @@ class CaseDiagnosisJson(Shape, frozen=True, kw_only=True):
     beside: Count = 0
     #: Whether the same inputs are right alone, in short tensors or in a tail.
     whole_vectors: bool = False
+    #: If two causes fit only together: for failing groups, by their digests, which of them give the
+    #: example alone.
+    alone: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class CauseInWordsJson(Shape, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ function causeCard(cause) {
     h("span", { class: "top-line" }, letterOf(cause.letter),
       h("span", { class: "kind" }, cause.says || cause.whole, !cause.gated && h("span", { class: "sub" }, " (below the gate)")),
       counts),
-    cause.says && [h("span", { class: "ids" }, [cause.families, cause.where.join("; ")].filter(Boolean).join(": ")),
+    cause.says && [h("span", { class: "ids" }, cause.scope),
       h("span", { class: "last-line" }, h("code", { class: "wrong-answer" }, cause.wrong), answers)],
     !cause.says && answers);
   const card = h("article", { class: "finding cause", "data-cause": cause.letter }, h("h3", {}, button), body);
@@ -65,7 +65,7 @@ function causeDetails(cause, width) {
     ...every.flatMap(([entry, some]) => some.slice(1).map((at) => [entry, at]))].slice(0, EXAMPLES);
   return [
     cause.letter !== cause.label && h("p", {}, h("b", {}, `${cause.label}: `), cause.whole),
-    h("div", { class: "scope" }, h("p", {}, cause.families), cause.where.length > 0 && h("ul", {}, cause.where.map((one) => h("li", {}, one)))),
+    h("div", { class: "scope" }, h("ul", {}, cause.where.map((one) => h("li", {}, one)))),
     cause.others.length > 0 && h("div", { class: "others" }, h("p", {}, "No input asked tells it from:"),
       h("ul", {}, cause.others.map((one) => h("li", {}, one)))),
     told.by && ruleOf({ rows: [told.by], places: told.by.place }, told.by),

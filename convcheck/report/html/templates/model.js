@@ -66,9 +66,9 @@ const findings = data.findings.map(([rank, kind, ids, rows, places, reading, pla
   return finding;
 });
 
-const causes = data.causes.map(([letter, label, says, whole, names, families, where, answers, others, gated, wrong, shown, explained]) => {
+const causes = data.causes.map(([letter, label, says, whole, names, scope, where, answers, others, gated, wrong, shown, explained]) => {
   const cause = {
-    letter, label, says, whole, families, where, answers, others, gated, wrong,
+    letter, label, says, whole, scope, where, answers, others, gated, wrong,
     mark: letter.split("+")[0], text: `${whole} ${names}`.toLowerCase(), left: 0,
     cases: explained.map((at) => cases[at]),
     shown: shown.map(([at, evidence]) => cases[at].entries.find((entry) => entry.evidence === evidence)),

@@ -1,0 +1,45 @@
+"""The wrong answer by which two causes are told together: the cause told above does not give it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from command import convcheck
+
+_TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float8_e5m2}
+
+
+def by_way_of_float32(code: str, target: str) -> int:
+    """Return the code of a float64 that is converted by way of float32 and is else right."""
+    value = np.array([int(code, 16)], np.uint64).view(np.float64)
+    return int(value.astype(np.float32).astype(_TYPES[target]).view(np.uint8)[0])
+
+
+def gives_what_came(cause: dict[str, Any]) -> bool:
+    """Return whether going by way of float32 gives the answer in an example."""
+    shown, target = cause["example"], cause["example_case"].split("/")[1].split("-to-")[1]
+    return by_way_of_float32(shown["input"][0], target) == int(shown["got"], 16)
+
+
+def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    types = ("--from", "float64", *(w for t in _TYPES for w in ("--to", t)))
+    convcheck("run", "--backend", "ort", "onnx.Cast-23", *types, "--json", out)
+    first, *pairs = json.loads(out.read_text())["causes"]
+    assert [one["name"] for one in first["together"]] == ["through-float32"]
+    assert len(pairs) == len(_TYPES)
+    assert gives_what_came(first)
+    for one in pairs:
+        assert one["together"][0] == first["together"][0]
+        assert not gives_what_came(one)
+    # what is shown says so, and is what `repro` makes a script of
+    said = convcheck("report", out).stdout
+    for one in pairs:
+        assert f"{one['example_case']} {one['example']['input'][0]}" in said
+        name = "+".join(cause["name"] for cause in one["together"])
+        script = convcheck("repro", "--report", out, "--cause", name, "--emit", "c").stdout
+        assert one["example"]["input"][0] in script
