@@ -1,6 +1,6 @@
 """A node -> an edit of a chain of casts: what an optimiser makes of it.
 
-chain: {without: float32}    # the cast to it is left out
+chain: {without: float}      # casts to types of these in the middle are left out, one or more
 chain: {with: float32}       # one to it is put in between
 chain: {of: uint16, through: {type: int32, beyond: wrap}}  # what is cast to it is held so instead
 chain: reordered             # the middles come in another order
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 
 from convcheck.rules.hop import Hop, read_hop
 from convcheck.rules.model import DType
@@ -29,8 +29,8 @@ class ChainEdit:
 
     #: WITHOUT, WITH, OF, REORDERED or OWN.
     word: str
-    #: The type that is left out, put in or held otherwise; '' where the types stay.
-    type: str = ""
+    #: The types that are left out, or the one that is put in or held otherwise.
+    types: tuple[str, ...] = ()
     #: How it is held otherwise.
     through: Hop | None = None
 
@@ -43,9 +43,10 @@ class ChainEdit:
             yield from self._held(types, self.through)
             return
         if self.word == WITH:
+            [added] = self.types
             for i in range(len(types) - 1):
-                if self.type not in types[i : i + 2]:
-                    yield (*types[: i + 1], self.type, *types[i + 1 :])
+                if added not in types[i : i + 2]:
+                    yield (*types[: i + 1], added, *types[i + 1 :])
             return
         for others in self._middles(tuple(middles)):
             yield source, *others, target
@@ -55,7 +56,7 @@ class ChainEdit:
         last = len(types) - 1
         for i, name in enumerate(types):
             same = isinstance(hop.type, DType) and hop.type.name == name
-            if i and name == self.type and (same or i < last):
+            if i and name in self.types and (same or i < last):
                 yield (*types[:i], hop, *types[i + 1 :])
 
     def _middles(self, middles: Links) -> Iterator[Links]:
@@ -63,8 +64,10 @@ class ChainEdit:
         if self.word == REORDERED:
             yield from (one for one in dict.fromkeys(permutations(middles)) if one != middles)
         else:
-            left = (i for i, name in enumerate(middles) if name == self.type)
-            yield from (middles[:i] + middles[i + 1 :] for i in left)
+            left = [i for i, name in enumerate(middles) if name in self.types]
+            for count in range(len(left)):
+                for some in combinations(left, count + 1):
+                    yield tuple(name for i, name in enumerate(middles) if i not in some)
 
 
 def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
@@ -79,9 +82,11 @@ def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
         named, hop = found.need(OF), read_hop(found.need("through"), types)
         if not isinstance(hop.type, DType):
             raise found.need("through").error("a chain goes through types", "through: int32")
-        return ChainEdit(OF, named.word(tuple(types.types), "type"), hop)
+        return ChainEdit(OF, (named.word(tuple(types.types), "type"),), hop)
     found.only(WITHOUT, WITH)
     if len(found.items()) != 1:
         raise found.error("a chain is edited in one way", f"{WITHOUT}, {WITH} or {OF}")
     [(word, name)] = found.items().items()
-    return ChainEdit(word, name.word(tuple(types.types), "type"))
+    if word == WITHOUT:
+        return ChainEdit(WITHOUT, types.names(name))
+    return ChainEdit(word, (name.word(tuple(types.types), "type"),))
