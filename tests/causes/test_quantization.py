@@ -30,7 +30,7 @@ CASES = (
             "float32-float32-to-uint8/tensor-default",
             "float32-float32-float8e4m3fn/tensor/saturate=0",
             "float32-float32-float8e4m3fn/tensor/saturate=1",
-            "float32-float32-int8/in-float16/precision=10", "float32-float32-int8/axis",
+            "float16-float16-int8/in-float32/precision=1", "float32-float32-int8/axis",
             "float32-float32-int8/axis-0/axis=0", "float32-float32-uint8/axis-last/axis=-1",
             "float32-float32-int8/blocks/block_size=3",
         )

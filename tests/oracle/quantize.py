@@ -50,10 +50,9 @@ def _ways(
 ) -> list[tuple[str, bool]]:
     """The types in which is divided, '' for exactly; whether what is divided is rounded before."""
     of_x, of_scale, _ = types
-    if precision is not None:
-        return [(PRECISIONS[precision], False), (PRECISIONS[precision], True)]
     if version >= 23:
-        return [(of_scale, False), (of_scale, True), ("", False), ("float32", False)]
+        least = of_scale if precision is None else PRECISIONS[precision]
+        return [(least, False), (least, True), ("", False), ("float32", False)]
     return [("", False), (of_scale, of_x == "int32"), ("float32", of_x == "int32")]
 
 
@@ -156,11 +155,16 @@ def dequantize(
     elif value == "-0" and shift == "-0":
         difference = Fraction(0)
     ways = [(difference, by, ""), (rounded(of_y, difference), by, of_y)]
+    if version >= 19:
+        ways.append((rounded("float32", difference), by, "float32"))
     if version >= 23:
         ways.append((rounded(of_y, difference), rounded(of_y, by), of_y))
-        work = "float32" if version >= 24 else of_scale
-        ways.append((rounded(work, difference), by, work))
-    return {_product(of_y, *way) for way in ways}
+    if version == 23:
+        ways.append((rounded(of_scale, difference), by, of_scale))
+    found = {_product(of_y, *way) for way in ways}
+    # "does not necessarily preserve the sign for specific values such as `-0`" (note on float8)
+    free = value == "-0" and not of_x.startswith("float6")
+    return {ZERO if free and code in (0, FLOATS[of_y].sign) else code for code in found}
 
 
 def _product(name: str, left: Value, right: Value, work: str) -> Result:

@@ -198,6 +198,11 @@ def within(name: str) -> Callable[[Asked], Floats]:
     return divide
 
 
+def in_the_type_of_scale(p: Asked) -> Floats:
+    name = p.case.inputs[1].name
+    return within(name if name in FLOATS else "float32")(p)
+
+
 def quotient(p: Asked) -> Floats:
     return within(p.work)(p)
 
@@ -552,7 +557,7 @@ BUGS = (
     Bug("x rounded to bfloat16 first", Way(before=first("bfloat16", "x"))),
     Bug("subnormal x taken for 0", Way(before=tiny_is_zero("x"))),
     Bug("subnormal scale taken for 0", Way(before=tiny_is_zero("scale")), BOTH),
-    Bug("precision ignored", Way(divide=within("float32"))),
+    Bug("precision ignored", Way(divide=in_the_type_of_scale)),
     Bug("int32 cut to float32 first", Way(before=cut_to_float32), BOTH),
     Bug("a scale of 2^-127 taken for 0", Way(before=of_powers(2.0**-127, 0)), BOTH),
     Bug("a scale of 2^-126 taken for 2^-127", Way(before=of_powers(2.0**-126, 2.0**-127)), BOTH),

@@ -82,6 +82,55 @@ def test_the_edge_calls_against_the_oracle(name: str) -> None:
     assert defined > 300
 
 
+INF, HALF = "0x7c00", "0x0800"  # of float16: an infinity, and 2^-13
+PUT: list[tuple[str, list[str], set[str]]] = [
+    # 2.5001 is 2.5 in float16, which is the least that `precision` asks for.
+    (
+        "onnx.QuantizeLinear-23/float32-float32-int8/in-float16/precision=10",
+        ["2.5001", "1", "0"],
+        {"2", "3"},
+    ),
+    # 2049 + 2^-13 is above a tie of float16, and on it in float32.
+    *(
+        (
+            f"onnx.DequantizeLinear-{version}/int32-float16{to}/tensor-default",
+            ["16785409", HALF],
+            {"2048", "2050", INF},
+        )
+        for version, to in ((19, ""), (21, ""), (23, "-to-float16"))
+    ),
+    ("onnx.DequantizeLinear-19/float8e4m3fn-float32/tensor-default", ["-0", "2"], {ZERO}),
+    (
+        "onnx.DequantizeLinear-23/float4e2m1-float32-float4e2m1-to-float32/tensor",
+        ["-0", "2", "0"],
+        {ZERO},
+    ),
+    (
+        "onnx.DequantizeLinear-28/float6e2m3-float32-float6e2m3-to-float32/tensor",
+        ["-0", "2", "0"],
+        {"-0"},
+    ),
+    # A number that is too small is no -0.
+    (
+        "onnx.DequantizeLinear-19/float8e4m3fn-float32/tensor-default",
+        ["-0.015625", "0x00000001"],
+        {"-0"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "may_be"), PUT)
+def test_what_may_come_of_one_element(name: str, words: list[str], may_be: set[str]) -> None:
+    spec = CATALOG.specs[name.partition("/")[0]]
+    [case] = [case for case in cases(spec) if case.id == name]
+    given = zip((dtype.format for dtype in case.inputs), words, strict=True)
+    x, *others = (np.array(code_of(fmt, word)[0], fmt.storage) for fmt, word in given)
+    made = compile_steps(spec, case).expect([x.reshape(1), *others])
+    output = case.outputs[0].format
+    codes = {w if w == ZERO else code_of(output, w)[0] for w in may_be}
+    assert {told(reading, 0) for reading in made.readings} == codes
+
+
 def test_where_elements_meet() -> None:
     """A vector along an axis from either end; blocks of which the last one is shorter."""
     three, shape = np.arange(3), (2, 3, 2)

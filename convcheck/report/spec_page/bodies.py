@@ -193,7 +193,8 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
         block = f", each element repeated as {steps.along.block} says" if steps.along.block else ""
         yield from field("  along", f"a vector goes along {steps.along.axis}{block}", width)
     for one in steps.undefined:
-        yield from field("  undefined", f"{one.input} {one.condition}: {one.name}", width)
+        what = "zero, either sign" if one.sign_only else "undefined"
+        yield from field(f"  {what}", f"{one.input} {one.condition}: {one.name}", width)
         yield from field("", quoted(spec, one.cite), width)
     if steps.free_zero:
         yield from field("  zero", "an output that is zero has either sign", width)

@@ -10,7 +10,7 @@
         - {let: NAME, convert: NAME, to: output, as: TYPE}
       readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], round: MODE, cite: …}]
       along: {axis: ATTRIBUTE, block: ATTRIBUTE}
-      undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, cite: …}]
+      undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, only: sign, cite: …}]
       back: EXPRESSION
       back: {of: NAME, be: EXPRESSION}
 
@@ -195,6 +195,8 @@ class OpenElements:
     where: tuple[tuple[str, TypeNames], ...]
     cite: Cite
     place: Place
+    #: Whether no more is left open than the sign of an output that is zero.
+    sign_only: bool = field(default=False, metadata=LATER)
 
     def is_said_of(self, types: Mapping[str, DType]) -> bool:
         """Return whether it is said of a question; `types` are those of its inputs and output."""
@@ -473,8 +475,9 @@ def _back(
 def _undefined(
     node: Node, inputs: Sequence[str], ends: Sequence[str], context: Context
 ) -> OpenElements:
-    node.only("name", "when", "where", "cite")
+    node.only("name", "when", "where", "only", "cite")
     when, where = node.need("when", f"INPUT {CONDITIONS[0]}"), node.get("where")
+    only = node.get("only")
     if where:
         where.only(*ends)
     name, _, condition = when.text().partition(" ")
@@ -489,6 +492,7 @@ def _undefined(
             for key, known in (where.items().items() if where else ())
         ),
         read_cite(node.need("cite"), context), node.place,
+        only is not None and bool(only.word(("sign",), "word")),
     )  # fmt: skip
 
 

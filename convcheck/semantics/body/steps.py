@@ -24,7 +24,7 @@ from convcheck.numerics.format import Float, Format, Int, Numeric
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, end_to_end, take
 from convcheck.numerics.rounding import round_to
-from convcheck.rules.body.steps import Outside, Steps, StepsLine, StepsReading
+from convcheck.rules.body.steps import OpenElements, Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
     CONVERT,
     NAME,
@@ -147,7 +147,7 @@ class CompiledSteps:
             for x in self.lines
         )  # fmt: skip
         numbers = tuple((name, case.attribute(name)) for name in steps.numbers)
-        open_ = ((x.input, x.condition) for x in steps.undefined if x.is_said_of(self.types))
+        open_ = opened(steps, self.types)
         programs = ((key, program.meaning) for key, program in self.programs.items())
         types = (self.names, case.inputs, self.output, self.mode, self.through, self.outside)
         ends = (steps.back, steps.back_of, steps.free_zero, steps.free_rest, numbers)
@@ -216,7 +216,7 @@ class CompiledSteps:
         and which.
         """
         names = {line.name for line in self.lines}
-        for one in self.steps.undefined:
+        for one in (one for one in self.steps.undefined if not one.sign_only):
             if one.is_said_of(self.types) or one.input in names:
                 yield self._numbers_of[STEPS, one.name], _MET[one.condition](run.values[one.input])
 
@@ -465,7 +465,7 @@ class CompiledSteps:
         for one in self.steps.undefined:
             wrong = self.meets and one.input != self.names[0]  # of which a text says nothing
             if one.input in inputs and one.is_said_of(self.types) and not wrong:
-                run.undefined = run.undefined | _MET[one.condition](inputs[one.input])
+                run.leave_open(one)
         for name, hops in self.first.items():
             run.values[name] = self._gone(name, run.values[name], hops)
         kind = self.arithmetic(reading)
@@ -544,7 +544,7 @@ class CompiledSteps:
         """Leave elements open of which a spec says so by what a line is there."""
         for one in self.steps.undefined:
             if one.input == name:
-                run.undefined = run.undefined | _MET[one.condition](run.values[name])
+                run.leave_open(one)
 
     def finished(self, run: Run) -> Finished:
         """Return codes and patterns of the output, with what it leaves open put in; codes that do
@@ -554,28 +554,31 @@ class CompiledSteps:
         if last in run.converted:
             found = run.converted[last]
             patterns = np.where(run.undefined, UNDEFINED, found.patterns).astype(np.uint8)
-            codes, patterns = cast(Codes, found.codes), self.with_free_zeros(found.codes, patterns)
+            patterns = self.with_free_zeros(found.codes, patterns, run.either_sign)
+            codes = cast(Codes, found.codes)
             return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
         x = run.values[last]
         x = rounded(x, self.through) if self.through else x
         codes = rounded_codes(x, fmt, self.mode)
         magnitude = codes & codes.dtype.type(fmt.magnitude_mask)
         undefined, patterns = run.undefined, np.full(len(codes), EXACT, np.uint8)
-        if self.steps.free_zero:
-            patterns[magnitude == 0] = ANY_ZERO
+        patterns[(magnitude == 0) & (self.steps.free_zero | run.either_sign)] = ANY_ZERO
         patterns[x.kind == NAN] = ANY_NAN
         if self.steps.free_rest:
             undefined = undefined | (magnitude > codes.dtype.type(fmt.max_magnitude))
         patterns[undefined] = UNDEFINED
         return np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns
 
-    def with_free_zeros(self, codes: Bits, patterns: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def with_free_zeros(
+        self, codes: Bits, patterns: NDArray[np.uint8], either_sign: Mask | bool = False
+    ) -> NDArray[np.uint8]:
         """Return the patterns of converted codes, with those of zeros that may have either sign."""
         fmt = self.output.format
-        if not (self.steps.free_zero and isinstance(fmt, Float) and fmt.negative_zero):
+        if not (isinstance(fmt, Float) and fmt.negative_zero):
             return patterns
         zero = (cast(Codes, codes) & codes.dtype.type(fmt.magnitude_mask)) == 0
-        return np.where(zero & (patterns == EXACT), ANY_ZERO, patterns).astype(np.uint8)
+        zero &= (patterns == EXACT) & (self.steps.free_zero | either_sign)
+        return np.where(zero, ANY_ZERO, patterns).astype(np.uint8)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
         """Compute a line that is an expression."""
@@ -679,6 +682,8 @@ class Run:
     undefined: Mask
     #: Where something was rounded.
     inexact: Mask
+    #: Where an output that is zero may have either sign.
+    either_sign: Mask
     #: What conversions gave, by the names of their lines.
     converted: dict[str, Reading] = field(default_factory=dict)
     #: By which rows these did, likewise.
@@ -690,12 +695,20 @@ class Run:
     def of(inputs: Mapping[str, Numbers]) -> Run:
         """Return what there is before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
-        return Run(dict(inputs), none, none, sizes=(len(none),))
+        return Run(dict(inputs), none, none, none, sizes=(len(none),))
 
     def copy(self) -> Run:
         """Return the same, to which more lines may be added."""
         converted, decided = dict(self.converted), dict(self.decided)
         return replace(self, values=dict(self.values), converted=converted, decided=decided)
+
+    def leave_open(self, one: OpenElements) -> None:
+        """Leave open what a spec leaves open by a value that is there."""
+        met = _MET[one.condition](self.values[one.input])
+        if one.sign_only:
+            self.either_sign = self.either_sign | met
+        else:
+            self.undefined = self.undefined | met
 
     def convert(self, line: StepsLine, target: Format, answer: Reading) -> None:
         """Take what a conversion gives."""
@@ -845,6 +858,12 @@ def target_of(line: StepsLine, case: Case) -> DType:
     return targets[value]
 
 
+def opened(steps: Steps, types: Mapping[str, DType]) -> tuple[Hashable, ...]:
+    """Return what is left open of elements, in a question with these types."""
+    said = (one for one in steps.undefined if one.is_said_of(types))
+    return tuple((one.input, one.condition, one.sign_only) for one in said)
+
+
 def lines_for(steps: Steps, case: Case, names: Sequence[str]) -> tuple[StepsLine, ...]:
     """Return the lines as they are for a case; `names` are those of the inputs in the question."""
     given = {line.name: not line.needs or line.needs in names for line in steps.lines}
@@ -920,7 +939,11 @@ def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
         _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
         _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
         _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
-        *(_decision(spec, x.name, "undefined", x.cite, x.place) for x in steps.undefined),
+        *(
+            _decision(spec, x.name, "undefined", x.cite, x.place)
+            for x in steps.undefined
+            if not x.sign_only
+        ),
     )
 
 

@@ -29,6 +29,7 @@ from convcheck.semantics.body.steps import (
     Run,
     asked_by_rules,
     layout_of,
+    opened,
     outside_of,
     target_of,
 )
@@ -331,9 +332,9 @@ class WrongSteps:
         assert self._unedited  # noqa: S101
         made, steps = self._unedited.made, self.spec.body_as(Steps)
         types = tuple((name, dtype.name) for name, dtype in made.types.items())
-        opened, _, lines = _lines_of(self.spec, made, ())
+        left_open, _, lines = _lines_of(self.spec, made, ())
         ends = steps.free_zero, steps.free_rest, self.case.attributes
-        return types, ends, opened, lines
+        return types, ends, left_open, lines
 
     def _leaves(
         self,
@@ -687,9 +688,12 @@ def _lines_of(
 ) -> tuple[Hashable, Hashable, Hashable]:
     """Return what is left open, which elements meet, and the lines, whatever rounds them."""
     steps = made.steps
-    opened = tuple((u.input, u.condition) for u in steps.undefined if u.is_said_of(made.types))
     along = steps.along.of(made.case.attributes) if steps.along else None
-    return opened, along, tuple(_bare(spec, line, made, between) for line in steps.lines)
+    return (
+        opened(steps, made.types),
+        along,
+        tuple(_bare(spec, line, made, between) for line in steps.lines),
+    )
 
 
 def _content(values: Mapping[str, Numbers]) -> Hashable:
