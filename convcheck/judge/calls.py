@@ -168,12 +168,17 @@ def judged_call(calls: CallSet, answers: CallAnswers, i: int) -> JudgedCall:
         return _of_refusal(calls, i)
     if state == LOST:
         sort, kind = ("undefined", "raised") if _free(expected) else ("error", answers.messages[i])
-        return JudgedCall(sort, kind, expected.readings[0])
+        return JudgedCall(sort, kind, expected.readings[0], expected.row)
     got = answers.got[i]
     assert got is not None  # noqa: S101
     if _free(expected):
         return JudgedCall("undefined", "", expected.readings[0], expected.row)
-    return _of_answer(calls.decisions, expected, got)
+    one, among = _of_answer(calls.decisions, expected, got), calls.among
+    if not (isinstance(got, Outputs) and one.sort == "fail" and one.wrong):
+        return one
+    if among and among.misses(calls.calls[i], expected, got.arrays[0]):
+        return replace(one, row=among.row, kind=among.kind)
+    return one
 
 
 def _of_refusal(calls: CallSet, i: int) -> JudgedCall:

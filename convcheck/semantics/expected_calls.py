@@ -5,14 +5,14 @@ A reading holds for all outputs of the call together, never element by element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.codes import Bits
+from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
 from convcheck.rules.model import DType
 from convcheck.semantics.expected import ANY_NAN, EXACT, UNDEFINED, Decision
@@ -72,6 +72,28 @@ class ExpectedCall:
         return {self.row}.union(*(rows.tolist() for rows in self.rows))
 
 
+@dataclass(frozen=True, eq=False)
+class Among:
+    """What the elements of some calls are one of, whatever else is due of them."""
+
+    #: The row that decides where one is something else.
+    row: int
+    #: What is said of such an answer.
+    kind: str
+    #: The input -> its one code in these calls.
+    given: Mapping[int, int]
+    #: The codes that there are of the output.
+    codes: Codes
+
+    def misses(self, call: Call, due: ExpectedCall, got: Bits) -> bool:
+        """Return whether an element, of which something is expected, is none of the codes."""
+        if not all((call[i] == code).all() for i, code in self.given.items()):
+            return False
+        free = [reading.outputs[0].patterns == UNDEFINED for reading in due.readings]
+        strange = ~np.isin(got.reshape(-1), self.codes)
+        return bool((strange & ~np.logical_or.reduce(free)).any())
+
+
 @dataclass(frozen=True)
 class WrongCall:
     """What a wrong implementation gives for the calls of a case, which go by their numbers."""
@@ -112,6 +134,11 @@ class CompiledCalls(Protocol):
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The rows that may decide a call of the case."""
+        ...
+
+    @property
+    def among(self) -> Among | None:
+        """What elements have to be one of besides, None for nothing."""
         ...
 
     def size(self, inputs: Sequence[Bits]) -> int:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from convcheck.numerics.codes import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision, Expected
-from convcheck.semantics.expected_calls import Call, ExpectedCall
+from convcheck.semantics.expected_calls import Among, Call, ExpectedCall
 
 Tier = Literal["edge", "boundary", "exhaustive"]
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]
@@ -48,6 +48,8 @@ class CallSet:
     coverage: Coverage
     #: What an answer of another type or shape is held against.
     form: Decision
+    #: What elements have to be one of besides, None for nothing.
+    among: Among | None = None
 
     def __len__(self) -> int:
         return len(self.calls)

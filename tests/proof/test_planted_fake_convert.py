@@ -14,6 +14,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+import pytest
 from catalogue import calls_asked
 from comparing import numeric
 from planted.fake_convert_bugs import BUGS, IN_TYPE, WIDE, Bug, codes_of, right, spec
@@ -26,6 +27,7 @@ from convcheck.numerics.arithmetic import rounded_codes
 from convcheck.numerics.codes import Bits, Codes
 from convcheck.numerics.format import Float
 from convcheck.numerics.number import numbers_of_texts
+from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
@@ -268,3 +270,37 @@ def test_calls_that_ask_nothing_special_catch_nothing() -> None:
     plain = expecting(spec(), case, [(np.tile(one, 8), one)], "sampled")
     missed = [bug.name for bug in BUGS if not caught(planted(bug, IN_TYPE), plain)]
     assert len(missed) > 20
+
+
+# A set of values -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "gives", "level"),
+    [
+        ("1 1.1", "1 1.1", "normative"),  # 1.1 is no value of float8
+        ("1 1.1", "1 1.25", "implied"),  # a neighbour that is not the nearest
+        ("1 1.1 1000 nan", "1 1.125 1000 nan", ""),  # of what overflows nothing is said
+    ],
+)
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("layout", ["per-tensor", "per-tensor-shift"])
+def test_under_a_scale_of_1_the_output_is_a_value_of_float8(
+    layout: str, name: str, data: str, gives: str, level: str
+) -> None:
+    [case] = [
+        c for c in ANSWERED
+        if c.layout == layout and c.inputs[0].name == name and c.name.endswith("=f8e4m3")
+    ]  # fmt: skip
+    fmt = numeric(name)
+
+    def codes(words: str) -> Codes:
+        return np.array([code_of(fmt, word)[0] for word in words.split()], fmt.storage)
+
+    inputs = [codes(data), *map(codes, ("1", "0")[: len(case.inputs) - 1])]
+    asked = expecting(spec(), case, [tuple(inputs)], "sampled")
+    answers = ask_calls(answering(codes(gives)), asked, lambda *call: None, {})
+    found = judge_calls(asked, answers)
+    assert [g.decision.level for g in found.groups if g.verdict in FAILURES] == [level] * bool(
+        level
+    )

@@ -200,6 +200,10 @@ def _steps(spec: Spec, types: Types, width: int) -> Iterator[StyledText]:
         yield from field("  zero", "an output that is zero has either sign", width)
     if steps.free_rest:
         yield from field("  other", "an output that is no finite number is undefined", width)
+    if said := steps.values:
+        where = " and ".join(f"{name} is {word}" for name, word in said.where)
+        yield from field("  values", f"those of {said.line}, where {where}", width)
+        yield from field("", f"{steps.level}: {quoted(spec, said.cite)}", width)
     yield StyledText()
     yield StyledText("readings, of which one has to hold for the whole tensor", "bold")
     for reading in steps.readings:

@@ -11,6 +11,7 @@
       readings: [{name: …, in: {TYPE: TYPE}, once: [NAME], narrow: [NAME], round: MODE, cite: …}]
       along: {axis: ATTRIBUTE, block: ATTRIBUTE}
       undefined: [{name: …, when: CONDITION, where: {NAME: TYPES}, only: sign, cite: …}]
+      values: {of: NAME, where: {INPUT: VALUE}, cite: …}
       back: EXPRESSION
       back: {of: NAME, be: EXPRESSION}
 
@@ -24,8 +25,10 @@ output, or says that nothing is rounded; `once` lines whose expression is rounde
 `narrow` lines whose result is rounded to the type of the first input all the same; `operands`
 inputs that are rounded first; `round` the mode of ``round(x)``, nearest-even by default. `along`
 names the attributes that say which axis of the first input a vector goes along, and how often each
-element of a tensor of its rank is repeated there. `back` is the first input that brings the last
-line, which is named like the output, to a value; or another line, whose rounding is what is asked.
+element of a tensor of its rank is repeated there. `values` names a conversion: where the other
+inputs have certain values, the output is one of those of its type. `back` is the first input that
+brings the last line, which is named like the output, to a value; or another line, whose rounding is
+what is asked.
 """
 
 from __future__ import annotations
@@ -206,6 +209,18 @@ class OpenElements:
 
 
 @dataclass(frozen=True)
+class ValuesOf:
+    """The conversion to whose type the output has to belong, where inputs have certain values."""
+
+    #: The name of its line.
+    line: str
+    #: The input -> its value.
+    where: Words
+    cite: Cite
+    place: Place
+
+
+@dataclass(frozen=True)
 class Along:
     """How the tensors after the first meet it: the attributes that say so."""
 
@@ -312,6 +327,8 @@ class Steps(Body):
     extremes: tuple[str, ...] = field(default=(), metadata=LATER)
     #: The smallest and the largest element of tensors that are asked, of a spec of one input.
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
+    #: Of what the output has to be one of the values, None where nothing is said of it.
+    values: ValuesOf | None = field(default=None, metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Types) -> None:
         """Check that lines of floats lead to one output, in layouts that broadcast."""
@@ -408,7 +425,7 @@ def read_steps(node: Node, context: Context) -> Steps:
     body = node.need("steps")
     body.only(
         "lines", "readings", "level", "agreed", "cite", "zero", "not-finite", "outside", "ask",
-        "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes",
+        "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes", "values",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
     numbers = _numbers(inputs, context)
@@ -441,6 +458,7 @@ def read_steps(node: Node, context: Context) -> Steps:
         others=others,
         ends=tuple(map(_end, body.listed("ends"))),
         extremes=tuple(e.word(tuple(inputs[1:]), "input") for e in body.listed("extremes")),
+        values=_values(body.get("values"), lines, inputs[1:], context),
     )
 
 
@@ -493,6 +511,21 @@ def _undefined(
         ),
         read_cite(node.need("cite"), context), node.place,
         only is not None and bool(only.word(("sign",), "word")),
+    )  # fmt: skip
+
+
+def _values(
+    node: Node | None, lines: Sequence[StepsLine], inputs: Sequence[str], context: Context
+) -> ValuesOf | None:
+    if node is None:
+        return None
+    node.only("of", "where", "cite")
+    known, where = tuple(line.name for line in lines if line.be is None), node.need("where")
+    where.only(*inputs)
+    return ValuesOf(
+        node.need("of").word(known, "conversion"),
+        tuple((name, word.text()) for name, word in where.items().items()),
+        read_cite(node.need("cite"), context), node.place,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -32,7 +32,13 @@ from convcheck.rules.body.formula import (
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import ANY_ZERO, EXACT, UNDEFINED, Decision, decision_of
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import (
+    Among,
+    Call,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+)
 from convcheck.wording import plural
 
 # Rows of a rule: nothing is rounded; every reading rounds to the same; readings differ.
@@ -95,6 +101,9 @@ class SequenceReading:
 @dataclass(frozen=True)
 class FormulaCalls:
     """A case of a formula, ready to be asked. The last three decisions are the rule's."""
+
+    #: Nothing besides is said of elements.
+    among: ClassVar[Among | None] = None
 
     formula: Formula
     rule: FormulaRule

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +27,13 @@ from convcheck.semantics.expected import (
     Reading,
     decision_of,
 )
-from convcheck.semantics.expected_calls import Call, CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import (
+    Among,
+    Call,
+    CallReading,
+    ExpectedCall,
+    ExpectedOutput,
+)
 from convcheck.semantics.program import Program, compile_conversion
 from convcheck.wording import meant
 
@@ -159,6 +166,9 @@ def plain_codes(fmt: Format) -> Codes:
 @dataclass(frozen=True)
 class CompiledMatrix:
     """A case, ready: `decisions` are the cell's, then those of the two conversions."""
+
+    #: Nothing besides is said of elements.
+    among: ClassVar[Among | None] = None
 
     #: The cell that decides the types.
     found: FoundCell

@@ -24,6 +24,7 @@ from convcheck.numerics.format import Float, Format, Int, Numeric
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FINITE, INFINITY, NAN, Numbers, end_to_end, take
 from convcheck.numerics.rounding import round_to
+from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import OpenElements, Outside, Steps, StepsLine, StepsReading
 from convcheck.rules.expression import (
     CONVERT,
@@ -48,7 +49,7 @@ from convcheck.semantics.expected import (
     Reading,
     decision_of,
 )
-from convcheck.semantics.expected_calls import CallReading, ExpectedCall, ExpectedOutput
+from convcheck.semantics.expected_calls import Among, CallReading, ExpectedCall, ExpectedOutput
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Program, compile_conversion, weaker
 from convcheck.semantics.typed_arithmetic import NEAREST
@@ -70,9 +71,10 @@ _WHOLE: Mapping[str, Operation] = {
     "max": arithmetic.larger,
     "min": arithmetic.smaller,
 }
-# Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded.
-# What the spec leaves open follows, then the rows of conversions.
-AGREE, DIFFER, OPEN, PLAIN = range(4)
+# Rows: all readings agree, or they differ; nothing is defined; all agree, and nothing is rounded;
+# the output is none of the values that there are. What the spec leaves open follows, then the rows
+# of conversions.
+AGREE, DIFFER, OPEN, PLAIN, VALUES = range(5)
 ODD = "odd"
 STEPS = "steps"  # the rule of these rows
 
@@ -129,6 +131,23 @@ class CompiledSteps:
         both = {"largest", "smallest"}
         expressions = (one for line in self.steps.lines for one in line.expressions)
         return any(operations_in(one) & both for one in expressions)
+
+    @property
+    def among(self) -> Among | None:
+        """The values of the type that the spec names, as codes of the output."""
+        values = self.steps.values
+        if values is None or self.outside:
+            return None
+        [line] = (line for line in self.lines if line.name == values.line)
+        kind, where = target_of(line, self.case), dict(values.where)
+        every = np.arange(1 << cast(Numeric, kind.format).bits).astype(kind.format.storage)
+        given = {
+            i: code_of(cast(Numeric, dtype.format), where[name])[0]
+            for i, (name, dtype) in enumerate(zip(self.names, self.case.inputs, strict=True))
+            if name in where
+        }
+        codes = rounded_codes(decode(kind.format, every), cast(Float, self.output.format))
+        return Among(VALUES, f"no value of {kind}", given, codes)
 
     @cached_property
     def lines(self) -> tuple[StepsLine, ...]:
@@ -934,17 +953,21 @@ def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
         row = f"outside: {outside.name}"
         return (_decision(spec, row, "undefined", outside.cite, outside.place),)
     cites = [(reading.name, reading.cite) for reading in steps.readings]
-    return (
+    rows = [
         _decision(spec, "readings agree", steps.agreed, steps.cite, steps.place),
         _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
         _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
         _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
-        *(
-            _decision(spec, x.name, "undefined", x.cite, x.place)
-            for x in steps.undefined
-            if not x.sign_only
-        ),
-    )
+    ]
+    if (values := steps.values) is not None:
+        name = f"values of {values.line}"
+        rows.append(_decision(spec, name, steps.level, values.cite, values.place))
+    rows += [
+        _decision(spec, one.name, "undefined", one.cite, one.place)
+        for one in steps.undefined
+        if not one.sign_only
+    ]
+    return tuple(rows)
 
 
 def _decision(

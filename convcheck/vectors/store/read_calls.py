@@ -59,7 +59,8 @@ def count_stored(manifest: Manifest, case: Case) -> int:
 
 
 def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> CallSet:
-    decisions = compile_calls(spec, case).decisions
+    compiled = compile_calls(spec, case)
+    decisions, form = compiled.decisions, form_decision(spec)
     rows = rows_of(decisions)
     coverage, number = _entry(data, case)
     rules = [rows.get(tuple(rule)) for rule in data["rules"]]  # of all cases of the file
@@ -79,7 +80,8 @@ def _call_set(data: Mapping[str, Any], spec: Spec, case: Case, types: Types) -> 
         of_each = tuple(_rows(text, known, due) for text, due in pairs)
         expected.append(ExpectedCall(known[rule], said, bool(flags), of_each))
     _check(coverage in get_args(Coverage), f"coverage {coverage!r}")
-    return CallSet(case, tuple(calls), tuple(expected), decisions, coverage, form_decision(spec))
+    due = tuple(expected)
+    return CallSet(case, tuple(calls), due, decisions, coverage, form, compiled.among)
 
 
 def _entry(data: Mapping[str, Any], case: Case) -> tuple[Any, Any]:
