@@ -164,6 +164,15 @@ def rounded_whole(x: Numbers, mode: str = "nearest-even") -> Numbers:
     )
 
 
+def near_tie(x: Numbers, fmt: Float) -> Mask:
+    """Return which values of a format are within one ulp of half-way between whole numbers."""
+    below_point = fmt.mantissa - x.exponent
+    has = (x.kind == FINITE) & (below_point > 0) & (below_point <= fmt.mantissa + 2)
+    half = np.uint64(1) << np.where(has, below_point - 1, 0).astype(np.uint64)
+    ulps = (x.significand >> np.uint64(63 - fmt.mantissa)) & (2 * half - np.uint64(1))
+    return np.asarray(has & (np.abs(ulps.astype(np.int64) - half.astype(np.int64)) <= 1))
+
+
 def rounded_codes(x: Numbers, fmt: Float, mode: str = "nearest-even") -> Codes:
     """Round to a format and encode, zeros with their signs, NaN as the format's canonical one.
 

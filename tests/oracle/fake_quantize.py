@@ -1,7 +1,9 @@
 """An independent, slow oracle for OpenVINO FakeQuantize.
 
 Written from the text, one element at a time, on `fractions.Fraction`. The text says neither in
-which type it is computed nor what `round` does with a tie; a way says both.
+which type it is computed nor what `round` does with a tie; a way says both. In a wider type the
+last bit depends on the order of the operations: next to a tie nothing is expected of what was
+rounded.
 """
 
 from dataclasses import dataclass
@@ -11,18 +13,17 @@ from math import floor
 from .formats import FLOATS, decode, nearest_even
 from .ranges import SilentError, number
 
-WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
 UNDEFINED, ZERO = "undefined", "zero"
 """What is not a code: nothing is expected, or a zero of either sign."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """In which type it is computed ('' for none), to where ties go, and whether the last product
-    and sum are rounded at once.
+    """In which type it is computed ('' for that of the data), or exactly, to where ties go, and
+    whether the last product and sum are rounded at once.
     """
 
-    wider: bool = False
+    work: str = ""
     exact: bool = False
     away: bool = False
     fused: bool = False
@@ -32,8 +33,10 @@ WAYS = (
     Way(),
     Way(away=True),
     Way(fused=True),
-    Way(wider=True),
-    Way(wider=True, away=True),
+    Way("float32"),
+    Way("float32", away=True),
+    Way("float64"),
+    Way("float64", away=True),
     Way(exact=True),
     Way(exact=True, away=True),
 )
@@ -65,14 +68,28 @@ def compute(
     if isinstance(x, str) or x > max(low, high):
         return output_high
 
+    work = way.work if way.work != "float32" or name != "float32" else ""
+
     def to(value: Fraction) -> Fraction:
-        return value if way.exact else rounded(WIDER[name] if way.wider else name, value)
+        return value if way.exact else rounded(work or name, value)
 
     steps = to(Fraction(levels - 1))
-    place = to(to(to(x - low) / to(high - low)) * steps)
+    moved, width = to(x - low), to(high - low)
+    share = to(moved / width)
+    place = to(share * steps)
+    rounds = (moved, width, share, place) != (x - low, high - low, moved / width, share * steps)
+    if work and rounds and beside_tie(work, place):
+        raise SilentError
     product = to(whole(place, way.away) / steps), to(output_high - output_low)
     scaled = product[0] * product[1]
     return to((scaled if way.fused else to(scaled)) + output_low)
+
+
+def beside_tie(work: str, place: Fraction) -> bool:
+    """Whether a value of a type is half-way between whole numbers, or its neighbour is."""
+    code = nearest_even(work, abs(place))
+    near = (FLOATS[work].magnitude(each) for each in (max(code - 1, 0), code, code + 1))
+    return any(each % 1 == Fraction(1, 2) for each in near)
 
 
 def whole(value: Fraction, away: bool) -> Fraction:

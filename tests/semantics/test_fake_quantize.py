@@ -28,6 +28,7 @@ from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.body.steps_lint import lint_steps
 from convcheck.semantics.expected_calls import ExpectedOutput
+from convcheck.vectors.calls import expecting
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
 TYPES = ("float16", "bfloat16", "float32")
@@ -160,6 +161,10 @@ def first_limits(x: Floats, a: Given) -> Floats:
     return bug()(x, Given(*(one.reshape(-1)[0] if one.size else one for one in a)))
 
 
+def reciprocal(x: Floats, a: Given) -> Floats:
+    return (x - a.low) * (1 / (a.high - a.low)) * a.n
+
+
 def by_a_factor(x: Floats, a: Given) -> Floats:
     factor = a.n / (a.high - a.low)
     return x * factor - a.low * factor
@@ -170,7 +175,7 @@ BUGS: dict[str, Part] = {
     "truncates": bug(text(rounds=np.trunc)),
     "one level more": bug(lambda x, a: text()(x, a._replace(n=a.n + F(1)))),
     "by a factor": bug(text(by_a_factor)),
-    "reciprocal": bug(text(lambda x, a: (x - a.low) * (F(1) / (a.high - a.low)) * a.n)),
+    "reciprocal": bug(text(reciprocal)),
     "above the low limit": bug(lower="<"),
     "at the high limit, too": bug(upper=">="),
     "limits not put in order": bug(order=False),
@@ -223,6 +228,30 @@ def test_planted_bugs_are_caught(name: str) -> None:
 
 def test_the_text_in_float32_is_tolerated_or_passes() -> None:
     assert not verdicts(bug()) & FAILURES
+
+
+def in_float64(inside: Part) -> Part:
+    """The same in float64, rounded at the end."""
+    return lambda x, a: bug(inside)(x.astype(float), Given(*(one.astype(float) for one in a)))
+
+
+@pytest.mark.parametrize(
+    ("inside", "wrong"),
+    [
+        (text(), False),
+        (text(reciprocal), False),  # an ulp off some of the ties
+        # A tie of which nothing is rounded goes down.
+        (text(rounds=lambda p: np.ceil(p - 0.5)), True),
+    ],
+)
+def test_in_a_wider_type_either_level_is_right_within_an_ulp_of_a_tie(
+    inside: Part, wrong: bool
+) -> None:
+    ties = ((np.arange(255) + 0.5) * 2).astype(F)  # of 255 steps from 0 to 510
+    call = [one.view(np.uint32) for one in (ties, *(np.array(n, F) for n in (0, 510, 0, 255)))]
+    asked = expecting(SPEC, ALL["float32", "tensor", 256], [tuple(call)], "sampled")
+    answers = ask_calls(Planted(in_float64(inside)), asked, lambda *_: None, {})
+    assert (judge_calls(asked, answers).verdict in FAILURES) == wrong
 
 
 def test_ties_away_from_zero_are_a_reading() -> None:

@@ -266,6 +266,8 @@ def _rounded(reading: StepsReading) -> Iterator[str]:
         yield f"rounded once as a whole: {', '.join(sorted(reading.once))}"
     if reading.whole != NEAREST:
         yield f"round(x) is {reading.whole}"
+    if reading.open_near_ties:
+        yield "in a wider type, what was rounded to within one ulp of a tie is left open"
     if reading.narrow:
         yield f"rounded to the type of the first input: {', '.join(sorted(reading.narrow))}"
 

@@ -512,7 +512,12 @@ class CompiledSteps:
         kind = self.arithmetic(reading)
         types = self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
-        return kind, frozenset(operands), reading.once, reading.narrow, reading.whole
+        ties = reading.whole, self.opens_near_ties(reading)
+        return kind, frozenset(operands), reading.once, reading.narrow, ties
+
+    def opens_near_ties(self, reading: StepsReading) -> bool:
+        """Return whether a reading leaves open what is near a tie, as in a wider type."""
+        return reading.open_near_ties and self.arithmetic(reading) not in (None, self.data)
 
     def begins_as(self, reading: StepsReading) -> Hashable:
         """Return what is equal for readings and edits before whose first line there is the same."""
@@ -526,7 +531,7 @@ class CompiledSteps:
         kind = None if line.exact else self.arithmetic(reading)
         once = kind is not None and line.name in reading.once
         said = line.name, line.be, line.branches, line.conversions
-        return *said, kind, once, self.mode, reading.whole
+        return *said, kind, once, self.mode, reading.whole, self.opens_near_ties(reading)
 
     @property
     def ends_as(self) -> Hashable:
@@ -631,6 +636,11 @@ class CompiledSteps:
             result = run.rounded(result, cast(Float, self.data.format), self.mode)
         run.values[line.name] = result
 
+    def _unsure(self, reading: StepsReading) -> Float | None:
+        """Return the type of which the last bit is not sure, None for none."""
+        kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
+        return cast(Float, kind.format) if kind else None
+
     def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
         """Return the operations of a line, of which none is rounded."""
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
@@ -638,7 +648,7 @@ class CompiledSteps:
             **OPERATIONS,
             **_WHOLE,
             **run.operations,
-            "round": partial(arithmetic.rounded_whole, mode=reading.whole),
+            "round": partial(run.whole, reading.whole, self._unsure(reading)),
             CONVERT: lambda name, x: rounded(x, types[name]),
         }
 
@@ -747,6 +757,16 @@ class Run:
     def rounding(self, operation: Operation, fmt: Float, mode: str) -> Operation:
         """Round what an operation gives."""
         return lambda *operands: self.rounded(operation(*operands), fmt, mode)
+
+    def whole(self, mode: str, unsure: Float | None, x: Numbers) -> Numbers:
+        """Round to whole numbers: NaN, if the last bit is not sure, for what is near a tie and was
+        rounded.
+        """
+        result = arithmetic.rounded_whole(x, mode)
+        if unsure is None:
+            return result
+        unknown = self.inexact & arithmetic.near_tie(x, unsure)
+        return replace(result, kind=np.where(unknown, NAN, result.kind).astype(np.uint8))
 
     def branched(self, line: StepsLine, operations: Mapping[str, Operation]) -> Numbers:
         """Return what a line is: its expression, or that of the first branch whose condition holds.

@@ -679,7 +679,10 @@ def _under(
         (),
         {},
     )
-    readings = [(made.arithmetic(r), r.operands, r.once, r.narrow, r.whole) for r in steps.readings]
+    readings = [
+        (made.arithmetic(r), r.operands, r.once, r.narrow, r.whole, r.open_near_ties)
+        for r in steps.readings
+    ]
     return tuple(readings), *_lines_of(spec, made, between)
 
 
